@@ -1,0 +1,36 @@
+# Every act of development. Each target sets up what it needs, in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test test-slow lint format bench clean
+
+demo: .venv/ready ## the whole loop on handwritten digits; writes demo.html
+	$(BIN)/opengcd demo --out demo.html
+
+test: lint ## everything that must hold, in a few minutes
+	$(BIN)/pytest -m "not slow"
+
+test-slow: .venv/ready ## checks that take minutes
+	$(BIN)/pytest -m slow
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/ready ## speed and memory as ratios to textbook versions
+	$(BIN)/python -m benchmarks.run
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist demo.html
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,37 @@
+"""OpenGCD: open-world recognition on feature vectors.
+
+>>> from opengcd import OpenWorldRecognizer
+
+Heavy libraries are imported when a name that needs them is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+UNKNOWN = -1
+"""The label of rejected items beside integer labels; beside strings it is ``"unknown"``."""
+
+if TYPE_CHECKING:
+    from opengcd.recognizer import OpenWorldRecognizer
+    from opengcd.storage import ModelFileError
+
+__all__ = ["UNKNOWN", "ModelFileError", "OpenWorldRecognizer", "discover", "memory", "metrics", "osr"]
+
+_HOME = {"OpenWorldRecognizer": "opengcd.recognizer", "ModelFileError": "opengcd.storage"}
+_SUBPACKAGES = ("classify", "discover", "memory", "metrics", "osr")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _SUBPACKAGES:
+        return importlib.import_module(f"opengcd.{name}")
+    raise AttributeError(f"module 'opengcd' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,51 @@
+"""Closed-set classifiers by name, or any scikit-learn classifier with ``predict_proba`` (Sec. 3.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from opengcd.classify._base import ArrayClassifier, Inference
+from opengcd.classify._mlp import MLP
+from opengcd.classify._svm import SVM
+from opengcd.classify._xgb import XGB
+from opengcd.randomness import Seed, as_int
+
+__all__ = ["CLASSIFIERS", "MLP", "SVM", "XGB", "ArrayClassifier", "Inference", "fit_classifier", "infer"]
+
+CLASSIFIERS: dict[str, type[ArrayClassifier]] = {"mlp": MLP, "svm": SVM, "xgb": XGB}
+
+
+def _make(classifier: Any, random_state: Seed, device: str = "auto") -> Any:
+    """Return an unfitted classifier for a name or an estimator, seeded where it has no seed of its own."""
+    if isinstance(classifier, str):
+        if classifier not in CLASSIFIERS:
+            raise ValueError(
+                f"Unknown classifier {classifier!r}; choose from {', '.join(CLASSIFIERS)} "
+                "or pass a scikit-learn classifier with predict_proba."
+            )
+        return CLASSIFIERS[classifier](random_state=as_int(random_state), device=device)
+    if not all(callable(getattr(classifier, verb, None)) for verb in ("fit", "predict_proba", "get_params")):
+        raise ValueError(
+            f"{classifier!r} cannot serve as classifier: it needs fit, predict_proba and get_params "
+            "(for SVC, use classifier='svm')."
+        )
+    fresh = clone(classifier)
+    if "random_state" in fresh.get_params() and fresh.get_params()["random_state"] is None:
+        fresh.set_params(random_state=as_int(random_state))
+    return fresh
+
+
+def fit_classifier(classifier: Any, X: np.ndarray, y: np.ndarray, random_state: Seed, device: str = "auto") -> Any:
+    """Fit a fresh classifier on classes numbered 0, 1, ... (always from scratch, whatever the phase)."""
+    return _make(classifier, random_state, device).fit(X, y)
+
+
+def infer(model: Any, X: np.ndarray) -> Inference:
+    """Return class numbers and probabilities of each row."""
+    if isinstance(model, ArrayClassifier):
+        return model.infer(X)
+    p = np.asarray(model.predict_proba(X), dtype=np.float64)
+    return Inference(p.argmax(1), p)

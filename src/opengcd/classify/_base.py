@@ -1,0 +1,58 @@
+"""What every closed-set classifier of ours shares: standardised inputs, fitted arrays, inference in one call."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+
+class Inference(NamedTuple):
+    """Class numbers and the (n, C) probabilities of each row."""
+
+    labels: np.ndarray
+    probabilities: np.ndarray
+
+
+class ArrayClassifier(BaseEstimator):
+    """A classifier whose fitted state is a handful of arrays, so that it is saved without pickle.
+
+    Classes are numbered from 0 without gaps. Features are standardised with the mean and deviation of the fitting
+    rows: the paper is silent on it, its code does so for the SVM, and without it the MLP loses 11 points on CUB.
+    """
+
+    ARRAYS: ClassVar[tuple[str, ...]] = ()
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the class number of each row."""
+        return self.infer(X).labels
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Return the (n, C) class probabilities in float64."""
+        return self.infer(X).probabilities
+
+    def infer(self, X: np.ndarray) -> Inference:
+        """Return class numbers and probabilities together, computed once."""
+        raise NotImplementedError
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the fitted state."""
+        return {name: np.asarray(getattr(self, name), order="C") for name in self.ARRAYS}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take over a fitted state."""
+        for name in self.ARRAYS:
+            setattr(self, name, arrays[name])
+
+    def settings(self) -> dict[str, Any]:
+        """Return the constructor's arguments, but for where it runs."""
+        return {k: v for k, v in self.get_params().items() if k not in ("random_state", "device")}
+
+    def _fit_scale(self, X: np.ndarray) -> None:
+        self.mean_ = X.mean(0, dtype=np.float64)
+        deviation = X.std(0, dtype=np.float64)
+        self.scale_ = np.where(deviation > 0, deviation, 1.0)
+
+    def _standardised(self, X: np.ndarray) -> np.ndarray:
+        return (X - self.mean_) / self.scale_

@@ -1,0 +1,217 @@
+r"""The paper's support vector machine: RBF kernel, one against one, with coupled pairwise probabilities.
+
+scikit-learn removes ``SVC(probability=True)``, and its replacement calibrates one class against the rest, which
+changes every probability. So the original scheme is built here from ``SVC`` without probabilities: five-fold held-out
+decision values of each pair of classes, a sigmoid for each pair (Platt 1999; Lin, Lin & Weng 2007), and the second
+coupling of Wu, Lin & Weng (2004), solved exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from sklearn.svm import SVC
+
+from opengcd import kernels
+from opengcd.classify._base import ArrayClassifier, Inference
+from opengcd.randomness import Seed, generator
+
+GRAM_ROWS = 12_000
+"""Up to this many rows the kernel matrix (8 n² bytes) is formed once by matrix product and shared by all fits."""
+CLIP = 1e-7
+"""Pairwise probabilities stay this far from 0 and 1, as in libsvm."""
+
+
+class SVM(ArrayClassifier):
+    r"""C-support vector classification with kernel :math:`e^{-\gamma \|x-z\|^2}`, :math:`\gamma = 1/(d \cdot Var)`.
+
+    Labels come from the votes of the pairs, not from the largest probability: coupling blurs close classes, which
+    costs up to six points of accuracy on CUB.
+    """
+
+    ARRAYS = (
+        "mean_",
+        "scale_",
+        "gamma_",
+        "support_vectors_",
+        "n_support_",
+        "dual_coef_",
+        "intercept_",
+        "slope_",
+        "offset_",
+    )
+
+    def __init__(self, C: float = 1.0, folds: int = 5, random_state: Seed = None, device: str = "auto") -> None:
+        self.C = C
+        self.folds = folds
+        self.random_state = random_state
+        self.device = device
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> SVM:
+        """Fit the machine on all rows and the sigmoids on held-out decision values."""
+        self._fit_scale(X)
+        Z = self._standardised(X)
+        n_classes = int(y.max()) + 1
+        self.gamma_ = np.array(1.0 / (Z.shape[1] * Z.var()) if Z.any() else 1.0)
+        gram = self._kernel(Z, Z) if len(Z) <= GRAM_ROWS else None
+        first, second = _pairs(n_classes)
+        fold = _folds(y, self.folds, generator(self.random_state))
+        held_out = np.zeros((len(Z), len(first)))
+        for f in np.unique(fold):
+            train, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+            present = np.bincount(y[train], minlength=n_classes) > 0
+            # A pair with one side missing from the fold decides for the other, as in libsvm.
+            held_out[test] = present[first].astype(float) - present[second]
+            if present.sum() >= 2:
+                machine = _fit_pairs(Z, y, train, self.C, float(self.gamma_), gram)
+                seen = Z[test] if gram is None else gram[np.ix_(test, train)]
+                both = np.flatnonzero(present[first] & present[second])
+                held_out[np.ix_(test, both)] = _decide(machine, seen)
+        machine = _fit_pairs(Z, y, np.arange(len(Z)), self.C, float(self.gamma_), gram)
+        # scikit-learn turns the sign of a two-class machine; here the first class of a pair is always positive.
+        sign = -1.0 if n_classes == 2 else 1.0
+        self.support_vectors_ = Z[machine.support_]
+        self.n_support_ = machine.n_support_.astype(np.int64)
+        self.dual_coef_ = sign * machine.dual_coef_
+        self.intercept_ = sign * machine.intercept_
+        self.slope_, self.offset_ = _fit_sigmoids(held_out, y, first, second)
+        return self
+
+    def infer(self, X: np.ndarray) -> Inference:
+        """Votes and coupled probabilities of each row, in float64."""
+        n_classes = len(self.n_support_)
+        first, second = _pairs(n_classes)
+        labels, probabilities = [], []
+        step = max(1, 2**24 // max(len(self.support_vectors_), (n_classes + 1) ** 2))
+        for start in range(0, len(X), step):
+            scores = self._scores(self._standardised(X[start : start + step]))
+            wins = scores > 0
+            votes = np.zeros((len(scores), n_classes), dtype=np.int64)
+            for c in range(n_classes):
+                votes[:, c] = wins[:, first == c].sum(1) + (~wins[:, second == c]).sum(1)
+            labels.append(votes.argmax(1))
+            probabilities.append(_couple(_sigmoid(scores, self.slope_, self.offset_), n_classes))
+        return Inference(np.concatenate(labels), np.concatenate(probabilities))
+
+    def _scores(self, Z: np.ndarray) -> np.ndarray:
+        """Decision value of every pair of classes, (n, C(C-1)/2); positive for the first class of the pair."""
+        n_classes = len(self.n_support_)
+        first, second = _pairs(n_classes)
+        K = self._kernel(Z, self.support_vectors_)
+        stops = np.cumsum(self.n_support_)
+        parts = np.stack(
+            [K[:, b - m : b] @ self.dual_coef_[:, b - m : b].T for b, m in zip(stops, self.n_support_, strict=True)], 1
+        )
+        # libsvm keeps the coefficients of class i against j in row j - 1 if i < j, else in row j.
+        return parts[:, first, second - 1] + parts[:, second, first] + self.intercept_
+
+    def _kernel(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        D = kernels.squared_distances(kernels.to_tensor(A, self.device), kernels.to_tensor(B, self.device))
+        return D.mul_(-float(self.gamma_)).exp_().cpu().numpy()
+
+
+def _pairs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.triu_indices(n_classes, 1)
+
+
+def _folds(y: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarray:
+    """Deal the rows of each class to the folds at random."""
+    fold = np.empty(len(y), dtype=np.int64)
+    for c in np.unique(y):
+        rows = rng.permutation(np.flatnonzero(y == c))
+        fold[rows] = (np.arange(len(rows)) + c) % folds
+    return fold
+
+
+def _fit_pairs(Z: np.ndarray, y: np.ndarray, rows: np.ndarray, C: float, gamma: float, gram: np.ndarray | None) -> SVC:
+    if gram is None:
+        return SVC(C=C, gamma=gamma, decision_function_shape="ovo", cache_size=1000).fit(Z[rows], y[rows])
+    whole = gram if len(rows) == len(gram) else gram[np.ix_(rows, rows)]
+    return SVC(C=C, kernel="precomputed", decision_function_shape="ovo").fit(whole, y[rows])
+
+
+def _decide(machine: SVC, rows: np.ndarray) -> np.ndarray:
+    """Decision values of every pair, the first class of the pair positive; ``rows`` are features or kernel rows."""
+    scores = machine.decision_function(rows)
+    return -scores[:, None] if scores.ndim == 1 else scores
+
+
+def _sigmoid(scores: np.ndarray, slope: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    """Chance of the first class of each pair: 1 / (1 + exp(slope · score + offset)), clipped."""
+    p = 0.5 - 0.5 * np.tanh(0.5 * (slope * scores + offset))
+    return np.clip(p, CLIP, 1 - CLIP)
+
+
+def _fit_sigmoids(
+    scores: np.ndarray, y: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Fit slope A and offset B of every pair by Newton's method with halving (Lin, Lin & Weng 2007).
+
+    Minimises :math:`-\sum t \log p + (1-t) \log(1-p)` with :math:`p = 1/(1+e^{As+B})` and Platt's targets
+    :math:`t_+ = (N_+ + 1)/(N_+ + 2)`, :math:`t_- = 1/(N_- + 2)`. All pairs advance together.
+    """
+    rows = [np.flatnonzero(y == c) for c in range(int(y.max()) + 1)]
+    size = np.array([len(r) for r in rows])
+    s = np.concatenate([scores[np.r_[rows[i], rows[j]], p] for p, (i, j) in enumerate(zip(first, second, strict=True))])
+    ends = np.cumsum(size[first] + size[second])
+    starts = ends - size[first] - size[second]
+    pair = np.repeat(np.arange(len(first)), ends - starts)
+    positive = np.arange(len(s)) - starts[pair] < size[first][pair]
+    t = np.where(positive, ((size[first] + 1) / (size[first] + 2))[pair], (1 / (size[second] + 2))[pair])
+
+    def total(values: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(values, starts)
+
+    def loss(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        f = A[pair] * s + B[pair]
+        return total(t * f + np.logaddexp(0, -f))
+
+    A = np.zeros(len(first))
+    B = np.log((size[second] + 1.0) / (size[first] + 1.0))
+    value = loss(A, B)
+    for _ in range(100):
+        f = A[pair] * s + B[pair]
+        p = 0.5 - 0.5 * np.tanh(0.5 * f)
+        d1, d2 = t - p, p * (1 - p)
+        gA, gB = total(s * d1), total(d1)
+        hAA, hAB, hBB = total(s * s * d2) + 1e-12, total(s * d2), total(d2) + 1e-12
+        active = (np.abs(gA) >= 1e-5) | (np.abs(gB) >= 1e-5)
+        if not active.any():
+            break
+        det = hAA * hBB - hAB * hAB
+        dA, dB = -(hBB * gA - hAB * gB) / det, -(hAA * gB - hAB * gA) / det
+        slope = gA * dA + gB * dB
+        step = active.astype(float)
+        for _ in range(34):
+            new = loss(A + step * dA, B + step * dB)
+            worse = active & ~(new < value + 1e-4 * step * slope) & (step > 0)
+            if not worse.any():
+                break
+            step[worse] /= 2
+        moved = active & (new < value)
+        if not moved.any():
+            break
+        A, B = np.where(moved, A + step * dA, A), np.where(moved, B + step * dB, B)
+        value = np.where(moved, new, value)
+    return A, B
+
+
+def _couple(r: np.ndarray, n_classes: int) -> np.ndarray:
+    r"""Class probabilities from pairwise ones: :math:`\min_p \sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2`.
+
+    With :math:`Q_{ii} = \sum_{j \ne i} r_{ji}^2` and :math:`Q_{ij} = -r_{ji} r_{ij}` the minimum under
+    :math:`\sum p = 1` is proportional to the solution of the bordered system, solved directly.
+    """
+    first, second = _pairs(n_classes)
+    R = np.zeros((len(r), n_classes, n_classes))
+    R[:, first, second], R[:, second, first] = r, 1 - r
+    system = np.zeros((len(r), n_classes + 1, n_classes + 1))
+    system[:, :n_classes, :n_classes] = -R * R.transpose(0, 2, 1)
+    diagonal = np.arange(n_classes)
+    system[:, diagonal, diagonal] = (R * R).sum(1)
+    system[:, :n_classes, n_classes] = system[:, n_classes, :n_classes] = 1
+    right = torch.zeros(n_classes + 1, dtype=torch.float64)
+    right[n_classes] = 1
+    solution = torch.linalg.solve(torch.from_numpy(system), right.expand(len(r), -1)).numpy()
+    p = np.clip(solution[:, :n_classes], 0, None)
+    return p / p.sum(1, keepdims=True)

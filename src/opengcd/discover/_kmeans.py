@@ -1,0 +1,263 @@
+"""Semi-supervised k-means++ (Sec. 3.5.1; Yoder & Priebe 2016), all restarts at once."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from opengcd import kernels
+from opengcd.randomness import Seed, spawn
+from opengcd.validation import check_features, check_labels
+
+
+class Clustering(NamedTuple):
+    """The best restart: labels of the unlabelled rows, centres, inertia, and the steps it took."""
+
+    labels: np.ndarray
+    centers: np.ndarray
+    inertia: float
+    n_iter: int
+
+
+class SemiSupervisedKMeans(BaseEstimator):
+    r"""k-means in which some rows have a label that never changes.
+
+    The centres of the known classes start at their class means; the others are drawn from the unlabelled rows by
+    k-means++ with a chance proportional to the squared distance to the nearest centre so far. Then, until
+    :math:`(\sum_c \|\Delta\mu_c\|)^2 < \text{tol}`, every unlabelled row goes to its nearest centre *of any kind* (so
+    a falsely rejected row can return to a known class) and every centre moves to the mean of its rows. The restart
+    with the least inertia
+
+    .. math:: \sum_{u \in U} \min_c \|u - \mu_c\|^2 + \sum_{(l, y) \in L} \|l - \mu_y\|^2
+
+    is kept. Time :math:`O(\text{restarts} \cdot \text{steps} \cdot n k d)` in matrix products; memory :math:`O(nd)`.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Known classes and novel groups together.
+    n_init : int
+        Restarts. Each has a seed of its own, so more restarts never give a larger inertia.
+    max_iter, tol : int, float
+        When to stop.
+    random_state : int, Generator or None
+    device : str
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+
+    Attributes
+    ----------
+    classes_ : array
+        The known classes, sorted.
+    labels_ : array of int
+        Of the unlabelled rows: below ``len(classes_)`` a known class in the order of ``classes_``, else a novel group.
+    cluster_centers_, inertia_, n_iter_ : array, float, int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opengcd.discover import SemiSupervisedKMeans
+    >>> model = SemiSupervisedKMeans(n_clusters=2, random_state=0)
+    >>> model.fit([[0.0], [1.0]], ["a", "a"], [[0.5], [9.0], [10.0]]).labels_.tolist()
+    [0, 1, 1]
+
+    """
+
+    def __init__(
+        self,
+        n_clusters: int,
+        n_init: int = 10,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        random_state: Seed = None,
+        device: str = "auto",
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.device = device
+
+    def fit(self, X_labelled: Any, y_labelled: Any, X_unlabelled: Any) -> SemiSupervisedKMeans:
+        """Cluster ``X_unlabelled`` with the help of the labelled rows (there may be none)."""
+        U = check_features(X_unlabelled, name="X_unlabelled")
+        L = check_features(X_labelled, name="X_labelled", width=U.shape[1], min_rows=0)
+        y = check_labels(y_labelled, len(L), name="y_labelled")
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        found = ss_kmeans(
+            L,
+            codes,
+            U,
+            self.n_clusters,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=self.random_state,
+            device=self.device,
+        )
+        self.labels_, self.cluster_centers_, self.inertia_, self.n_iter_ = found
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the nearest cluster of each row, numbered as in ``labels_``."""
+        check_is_fitted(self)
+        X = check_features(X, width=self.cluster_centers_.shape[1])
+        centers = kernels.to_tensor(self.cluster_centers_.astype(X.dtype), self.device)
+        return kernels.squared_distances(kernels.to_tensor(X, self.device), centers).argmin(1).cpu().numpy()
+
+
+def ss_kmeans(
+    L: np.ndarray,
+    codes: np.ndarray,
+    U: np.ndarray,
+    k: int,
+    *,
+    n_init: int = 10,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    random_state: Seed = None,
+    device: str = "auto",
+) -> Clustering:
+    """:class:`SemiSupervisedKMeans` as a function; ``codes`` number the known classes of ``L`` from 0."""
+    known = int(codes.max()) + 1 if len(codes) else 0
+    novel = k - known
+    if novel < 0:
+        raise ValueError(f"n_clusters={k} is less than the {known} known classes.")
+    if novel > len(U):
+        raise ValueError(f"n_clusters={k} asks for {novel} novel groups among {len(U)} unlabelled rows; lower it.")
+    if k < 1 or n_init < 1 or max_iter < 1:
+        raise ValueError("n_clusters, n_init and max_iter must be at least 1.")
+    run = _Restarts(L, codes, U, k, known, kernels.resolve_device(device))
+    run.seed(np.stack([rng.random(novel) for rng in spawn(random_state, n_init)]))
+    run.iterate(max_iter, tol)
+    return run.best()
+
+
+class _Restarts:
+    """``R`` restarts that share every matrix product: centres are (R, k, d), labels (R, n)."""
+
+    def __init__(
+        self, L: np.ndarray, codes: np.ndarray, U: np.ndarray, k: int, known: int, device: torch.device
+    ) -> None:
+        dtype = np.result_type(L, U) if len(L) else U.dtype
+        # Distances do not change under a shift, but their rounding does: work around the common mean.
+        self.origin = (U.sum(0, dtype=np.float64) + L.sum(0, dtype=np.float64)) / (len(U) + len(L))
+        self.U = kernels.to_tensor((U - self.origin).astype(dtype), device)
+        self.L = kernels.to_tensor((L - self.origin).astype(dtype), device)
+        self.codes = kernels.to_tensor(codes, device).long()
+        self.k, self.known = k, known
+        self.fixed_sums = self._sums(self.L, self.codes)
+        self.fixed_counts = torch.bincount(self.codes, minlength=k).double()
+
+    def seed(self, uniforms: np.ndarray) -> None:
+        """Draw the novel centres by k-means++; row r of ``uniforms`` holds the chances of restart r."""
+        U, (R, novel) = self.U, uniforms.shape
+        draws = kernels.to_tensor(uniforms, U.device)
+        self.centers = torch.empty(R, self.k, U.shape[1], dtype=U.dtype, device=U.device)
+        self.centers[:, : self.known] = (self.fixed_sums / self.fixed_counts[:, None])[: self.known].to(U.dtype)
+        nearest = torch.ones(len(U), dtype=U.dtype, device=U.device)
+        if self.known:
+            nearest = self._assign(self.centers[:1, : self.known])[1][0]
+        nearest = nearest.expand(R, -1)
+        for j in range(novel):
+            mass = nearest.double().cumsum(1)
+            total = mass[:, -1:]
+            chosen = torch.searchsorted(mass, draws[:, j : j + 1] * total, right=True)
+            # Where every row already coincides with a centre all weights are zero: draw uniformly.
+            chosen = torch.where(total > 0, chosen, draws[:, j : j + 1] * len(U)).long().clamp_(max=len(U) - 1)
+            self.centers[:, self.known + j] = U[chosen[:, 0]]
+            # A running minimum makes all draws cost O(nkd) instead of O(nk²d).
+            gap = kernels.squared_distances(U[chosen[:, 0]], U).scatter_(1, chosen, 0)
+            nearest = torch.minimum(nearest, gap) if j or self.known else gap
+
+    def iterate(self, max_iter: int, tol: float) -> None:
+        """Lloyd steps until each restart converges; those that have converged drop out of the products."""
+        R, n = len(self.centers), len(self.U)
+        device = self.U.device
+        self.labels = torch.full((R, n), -1, device=device)
+        self.sums = self.fixed_sums.repeat(R, 1, 1)
+        self.counts = self.fixed_counts.repeat(R, 1)
+        self.steps = torch.zeros(R, dtype=torch.long, device=device)
+        active = torch.arange(R, device=device)
+        for _ in range(max_iter):
+            labels, gaps = self._assign(self.centers[active])
+            for r, new, gap in zip(active.tolist(), labels, gaps, strict=True):
+                self._move_rows(r, new)
+                self._refill_empty(r, gap)
+            filled = self.counts[active, :, None] > 0
+            means = (self.sums[active] / self.counts[active, :, None].clamp(min=1)).to(self.centers.dtype)
+            centers = torch.where(filled, means, self.centers[active])
+            shift = (centers - self.centers[active]).norm(dim=2).sum(1) ** 2
+            self.centers[active] = centers
+            self.steps[active] += 1
+            active = active[shift >= tol]
+            if not len(active):
+                break
+        for r, new in enumerate(self._assign(self.centers)[0]):
+            self._move_rows(r, new)
+
+    def best(self) -> Clustering:
+        """Return the restart of least inertia, from the sums: Σ‖x‖² + Σ_c (n_c‖μ_c‖² − 2 μ_c·S_c)."""
+        centers = self.centers.double()
+        spread = (self.counts * centers.square().sum(2) - 2 * (centers * self.sums).sum(2)).sum(1)
+        r = int(spread.argmin())
+        inertia = sum(
+            float((rows - self.centers[r][codes]).double().square().sum())
+            for rows, codes in ((self.U, self.labels[r]), (self.L, self.codes))
+        )
+        return Clustering(
+            labels=self.labels[r].cpu().numpy(),
+            centers=(centers[r].cpu().numpy() + self.origin).astype(self.U.cpu().numpy().dtype),
+            inertia=inertia,
+            n_iter=int(self.steps[r]),
+        )
+
+    def _assign(self, centers: Tensor) -> tuple[Tensor, Tensor]:
+        """Nearest centre of every unlabelled row, and its squared distance, in each restart: (R, n) both."""
+        R, k, d = centers.shape
+        flat = centers.reshape(R * k, d)
+        norms = (flat * flat).sum(1)
+        labels = torch.empty(R, len(self.U), dtype=torch.long, device=flat.device)
+        gaps = torch.empty(R, len(self.U), dtype=flat.dtype, device=flat.device)
+        for rows in kernels.row_blocks(self.U, R * k):
+            D = kernels.squared_distances(self.U[rows], flat, norms).view(-1, R, k)
+            value, index = D.min(2)
+            labels[:, rows], gaps[:, rows] = index.T, value.T
+        return labels, gaps
+
+    def _move_rows(self, r: int, new: Tensor) -> None:
+        """Update labels, sums and counts of restart ``r`` by the rows that changed cluster, and by no others."""
+        old = self.labels[r]
+        moved = (new != old).nonzero().squeeze(1)
+        if not len(moved):
+            return
+        rows, joined, left = self.U[moved], new[moved], old[moved]
+        self.sums[r] += self._sums(rows, joined)
+        self.counts[r] += torch.bincount(joined, minlength=self.k)
+        before = left >= 0
+        if before.any():
+            self.sums[r] -= self._sums(rows[before], left[before])
+            self.counts[r] -= torch.bincount(left[before], minlength=self.k)
+        self.labels[r] = new
+
+    def _refill_empty(self, r: int, gap: Tensor) -> None:
+        """Give each emptied cluster the row farthest from its centre; without one, the cluster keeps its place."""
+        for empty in (self.counts[r] == 0).nonzero().squeeze(1).tolist():
+            movable = torch.where(self.counts[r][self.labels[r]] > 1, gap, 0)
+            farthest = int(movable.argmax())
+            if movable[farthest] <= 0:
+                return
+            labels = self.labels[r].clone()
+            labels[farthest] = empty
+            self._move_rows(r, labels)
+
+    def _sums(self, rows: Tensor, codes: Tensor) -> Tensor:
+        """Sum the rows of each cluster by a matrix product: the order is fixed, so a GPU repeats it to the bit."""
+        members = torch.zeros(self.k, len(rows), dtype=rows.dtype, device=rows.device)
+        members[codes, torch.arange(len(rows), device=rows.device)] = 1
+        return (members @ rows).double()

@@ -1,0 +1,109 @@
+"""The few numerical kernels everything stands on: torch, in blocks, the same code on CPU and GPU.
+
+No kernel here holds a matrix of all pairs of rows unless its name says so (:func:`distances`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+BLOCK_BYTES = {"cpu": 4 * 2**20, "cuda": 256 * 2**20}
+"""Upper size of one block of distances: it should stay in the cache of a CPU, and fill a GPU."""
+
+
+def resolve_device(device: str | torch.device = "auto") -> torch.device:
+    """Return the torch device for ``device``; ``"auto"`` is the GPU where there is one, else the CPU."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        resolved = torch.device(device)
+    except RuntimeError as error:
+        raise ValueError(f"device={device!r} is not a device name; use 'auto', 'cpu' or 'cuda'.") from error
+    if resolved.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device={device!r} was asked for, but torch sees no GPU; use 'auto' or 'cpu'.")
+    return resolved
+
+
+def to_tensor(X: Any, device: str | torch.device = "auto") -> Tensor:
+    """Move an array to the device, keeping its dtype."""
+    return torch.as_tensor(X, device=resolve_device(device))
+
+
+def squared_distances(A: Tensor, B: Tensor, b_norms: Tensor | None = None) -> Tensor:
+    r"""All :math:`\|a_i - b_j\|^2` through one matrix product: :math:`\|a\|^2 + \|b\|^2 - 2 a \cdot b`.
+
+    Rounding grows with the norms, so centre the data first where they lie far from the origin.
+    """
+    b_norms = (B * B).sum(1) if b_norms is None else b_norms
+    return torch.addmm(b_norms, A, B.T, alpha=-2).add_((A * A).sum(1, keepdim=True)).clamp_(min=0)
+
+
+def distances(X: Tensor) -> Tensor:
+    """The full matrix of Euclidean distances between the rows, with an exact zero diagonal."""
+    X = X - X.mean(0)
+    return squared_distances(X, X).sqrt_().fill_diagonal_(0)
+
+
+def row_blocks(X: Tensor, columns: int) -> Iterator[slice]:
+    """Cut the rows of ``X`` so that a block of that many rows × ``columns`` stays within its size."""
+    rows = max(1, BLOCK_BYTES[X.device.type] // (max(1, columns) * X.element_size()))
+    for start in range(0, len(X), rows):
+        yield slice(start, start + rows)
+
+
+def silhouette_values(X: np.ndarray, labels: np.ndarray, device: str | torch.device = "auto") -> np.ndarray:
+    r"""Silhouette :math:`(b_i - a_i) / \max(a_i, b_i)` of every row; ``labels`` are integers from 0.
+
+    Rows are put in the order of their clusters, so each square block of distances meets few clusters; a block above
+    the diagonal serves both its rows and its columns. Time :math:`O(n^2 d / 2)`, memory :math:`O(n (d + k))`.
+    """
+    order = np.argsort(labels, kind="stable")
+    Z = to_tensor(X[order], device).to(torch.float64)
+    Z -= Z.mean(0)
+    codes = to_tensor(labels[order], device).long()
+    n, size = len(Z), torch.bincount(codes)
+    sums = torch.zeros(n, len(size), dtype=torch.float64, device=Z.device)
+    side = int((BLOCK_BYTES[Z.device.type] // Z.element_size()) ** 0.5)
+    starts = range(0, n, side)
+    norms = (Z * Z).sum(1)
+    for i in starts:
+        rows = slice(i, i + side)
+        for j in starts[i // side :]:
+            columns = slice(j, j + side)
+            D = squared_distances(Z[rows], Z[columns], norms[columns]).sqrt_()
+            if i == j:
+                D.fill_diagonal_(0)
+            else:
+                _add_cluster_sums(sums[columns], D.T, codes[rows])
+            _add_cluster_sums(sums[rows], D, codes[columns])
+    return _silhouette_from_sums(sums, codes, size).cpu().numpy()[np.argsort(order)]
+
+
+def silhouette_from_distances(D: Tensor, labels: Tensor) -> Tensor:
+    """Silhouette of every row from the full matrix ``D``: cheap when many labellings share one sample."""
+    size = torch.bincount(labels)
+    members = torch.nn.functional.one_hot(labels, len(size)).to(D.dtype)
+    return _silhouette_from_sums(D @ members, labels, size)
+
+
+def _add_cluster_sums(sums: Tensor, D: Tensor, codes: Tensor) -> None:
+    """Add the distances of ``D`` (rows × members of some clusters) to the sum of each member's cluster."""
+    first, last = int(codes[0]), int(codes[-1])
+    members = torch.nn.functional.one_hot(codes - first, last - first + 1).to(D.dtype)
+    sums[:, first : last + 1] += D @ members
+
+
+def _silhouette_from_sums(sums: Tensor, labels: Tensor, size: Tensor) -> Tensor:
+    own = labels[:, None]
+    a = sums.gather(1, own).squeeze(1) / (size[labels] - 1).clamp(min=1)
+    means = sums / size.clamp(min=1)
+    means[:, size == 0] = torch.inf
+    b = means.scatter_(1, own, torch.inf).amin(1)
+    values = (b - a) / torch.maximum(a, b)
+    # By convention a singleton scores 0; so does a row that coincides with two clusters (0/0).
+    return torch.where(size[labels] > 1, values, 0).nan_to_num_(0)

@@ -1,0 +1,18 @@
+"""The fixed-size, class-balanced exemplar memory and the rules that fill it (Sec. 3.2)."""
+
+from opengcd.memory._buffer import ExemplarMemory, allot
+from opengcd.memory._ds3 import DS3Solution, lambda_max, solve_ds3
+from opengcd.memory._greedy import greedy
+from opengcd.memory._selectors import SELECTORS, Selector, select_exemplars
+
+__all__ = [
+    "SELECTORS",
+    "DS3Solution",
+    "ExemplarMemory",
+    "Selector",
+    "allot",
+    "greedy",
+    "lambda_max",
+    "select_exemplars",
+    "solve_ds3",
+]

@@ -1,0 +1,97 @@
+"""The exemplar memory: a fixed number of labelled rows, shared evenly by the classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opengcd.memory._selectors import Selector, select_each
+from opengcd.randomness import Seed, derive, seed_sequence
+from opengcd.validation import check_features, check_labels
+
+
+class ExemplarMemory:
+    r"""At most ``size`` labelled rows, balanced over the classes (Sec. 3.2).
+
+    Every class gets :math:`|M_r| / |C|` rows. The remainder of that division, and what a class with too few rows
+    leaves over, is handed out to the others one row at a time, so the memory is as full as it can be and never over.
+
+    Parameters
+    ----------
+    size : int or None
+        Total number of rows; None means as many as the first update brings (the paper's :math:`N_0`).
+    selector : str or callable
+        See :func:`select_exemplars`.
+    random_state, device
+        Passed on to the selector.
+
+    Attributes
+    ----------
+    X, y : arrays
+        The exemplars; those of one class stand together, most important first.
+
+    """
+
+    def __init__(
+        self, size: int | None = None, selector: Selector = "ds3", random_state: Seed = None, device: str = "auto"
+    ) -> None:
+        if size is not None and size < 1:
+            raise ValueError(f"The memory size must be at least 1, not {size}.")
+        self.size = size
+        self.selector = selector
+        self.device = device
+        self.seed = seed_sequence(random_state)
+        self.updates = 0
+        self.X = np.empty((0, 0), dtype=np.float32)
+        self.y = np.empty(0, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def update(self, X: Any, y: Any) -> np.ndarray:
+        """Merge new labelled rows with the exemplars and choose anew for every class.
+
+        Returns the numbers of the rows kept, counted over the old exemplars and then ``X``.
+        """
+        X = check_features(X, width=self.X.shape[1] if len(self) else None)
+        y = check_labels(y, len(X))
+        if len(self):
+            X, y = np.concatenate([self.X, X]), np.concatenate([self.y, y])
+        size = len(X) if self.size is None else self.size
+        classes, codes = np.unique(y, return_inverse=True)
+        rows = [np.flatnonzero(codes == c) for c in range(len(classes))]
+        quotas = allot(size, [len(r) for r in rows])
+        seed = derive(self.seed, self.updates)
+        rngs = [np.random.default_rng(derive(seed, c)) for c in range(len(classes))]
+        picks = select_each([X[r] for r in rows], quotas, self.selector, rngs, self.device)
+        kept = np.concatenate([r[p] for r, p in zip(rows, picks, strict=True)])
+        self.X, self.y, self.size = X[kept], y[kept], size
+        self.updates += 1
+        return kept
+
+
+def allot(size: int, available: list[int]) -> list[int]:
+    """Share ``size`` places as evenly as the numbers of available rows permit.
+
+    >>> allot(10, [9, 9, 9])
+    [4, 3, 3]
+    >>> allot(10, [1, 9, 9])
+    [1, 5, 4]
+    """
+    if size < len(available):
+        raise ValueError(
+            f"A memory of {size} rows cannot hold {len(available)} classes; set memory_size to at least "
+            f"{len(available)}, better to twenty times as many."
+        )
+    quotas = [0] * len(available)
+    open_ = [c for c, n in enumerate(available) if n]
+    left = size
+    while open_ and left:
+        share, extra = divmod(left, len(open_))
+        for i, c in enumerate(open_):
+            given = min(share + (i < extra), available[c] - quotas[c])
+            quotas[c] += given
+            left -= given
+        open_ = [c for c in open_ if quotas[c] < available[c]]
+    return quotas

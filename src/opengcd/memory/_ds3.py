@@ -1,0 +1,325 @@
+r"""Dissimilarity-based sparse subset selection (Elhamifar, Sapiro & Sastry 2016), the paper's exemplar selection.
+
+For dissimilarities :math:`D` between the rows of one class, DS3 solves
+
+.. math:: \min_Z \; \lambda \sum_i \|Z_{i,:}\|_\infty + \sum_{ij} D_{ij} Z_{ij}
+          \quad\text{s.t. } Z \ge 0,\; \mathbf 1^\top Z = \mathbf 1^\top .
+
+Row :math:`i` of :math:`Z` is non-zero where item :math:`i` represents others. ADMM splits the program into a
+row-wise proximal step and a column-wise projection on the simplex. Both reduce to one scalar equation a line,
+:math:`\sum_j \max(v_j - \theta, 0) = r`, which Newton's method solves without sorting; started from the last
+iteration's :math:`\theta` it needs one or two passes.
+
+Classes are solved together as a batch of matrices: a smaller class is filled up with isolated points that represent
+themselves for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from opengcd import kernels
+from opengcd.memory._greedy import greedy
+
+PENALTY = 1.0
+"""ADMM penalty for dissimilarities scaled to at most 1; residual balancing was tried and is slower here."""
+RELAXATION = 1.6
+CHECK_EVERY = 20
+REPRESENTATIVE = 0.1
+"""A row represents others if its largest entry is at least this share of the largest of all (as in the original)."""
+BATCH_BYTES = 256 * 2**20
+FAR = 2.0
+"""Dissimilarity between a filling point and any other, where the largest real one is 1."""
+
+
+class DS3Solution(NamedTuple):
+    """``Z`` is feasible, and its objective within ``gap`` (relative) of the optimum by a dual certificate."""
+
+    Z: np.ndarray
+    objective: float
+    gap: float
+    n_iter: int
+
+
+def solve_ds3(D: np.ndarray, lam: float, *, tol: float = 1e-6, max_iter: int = 50_000) -> DS3Solution:
+    """Solve the program for one matrix of dissimilarities to a relative duality gap of ``tol``."""
+    D = np.asarray(D, dtype=np.float64)
+    if D.ndim != 2 or D.shape[0] != D.shape[1] or not np.isfinite(D).all() or (D < 0).any():
+        raise ValueError("D must be a square matrix of finite, non-negative dissimilarities.")
+    if not lam > 0:
+        raise ValueError(f"lam must be positive, not {lam}.")
+    scale = D.max() or 1.0
+    batch = DS3Batch(torch.as_tensor(D / scale)[None], torch.ones(1, len(D), dtype=torch.bool))
+    batch.set_lambda(np.array([lam / scale]))
+    batch.start([np.array([D.sum(1).argmin()])])
+    steps = batch.solve(tol, max_iter)
+    objective, bound = (float(value[0]) * scale for value in batch.bounds())
+    return DS3Solution(batch.C[0].numpy(), objective, (objective - bound) / max(objective, 1e-300), steps)
+
+
+def lambda_max(D: np.ndarray) -> float:
+    r"""From this :math:`\lambda` on only the medoid m is left: :math:`\max_{i \ne m} \|D_i - D_m\|_1 / 2`."""
+    return float(np.abs(D - D[D.sum(1).argmin()]).sum(1).max() / 2)
+
+
+def select_ds3(
+    Xs: Sequence[np.ndarray], ks: Sequence[int], device: str = "auto", *, tol: float = 1e-3, rounds: int = 8
+) -> list[np.ndarray]:
+    """Choose exactly ``k`` representatives of each class (``k`` below its number of rows), most important first.
+
+    Every class bisects its own lambda. Where ties leave no lambda with exactly k representatives, the nearest count
+    is trimmed by ascending row norm, or filled by the largest decrease of the cost.
+    """
+    chosen: list[np.ndarray] = [np.empty(0, dtype=np.int64)] * len(Xs)
+    for members in _batches([len(X) for X in Xs]):
+        searches = [_LambdaSearch(Xs[c], ks[c], device) for c in members]
+        batch, scales = _pad([Xs[c] for c in members], device)
+        batch.set_lambda(np.array([s.lam for s in searches]) / scales)
+        batch.start([s.picks[: s.k] for s in searches])
+        running = np.arange(len(searches))
+        for _ in range(rounds):
+            batch.solve(tol, max_iter=2000)
+            weights = batch.weights()
+            searching = np.array([searches[r].step(weights[i]) for i, r in enumerate(running)])
+            if not searching.any():
+                break
+            running = running[searching]
+            batch = batch.subset(torch.as_tensor(searching, device=batch.D.device))
+            batch.set_lambda(np.array([searches[r].lam / scales[r] for r in running]))
+        for c, search in zip(members, searches, strict=True):
+            chosen[c] = search.chosen()
+    return chosen
+
+
+def authors_row_sums(X: np.ndarray, device: str = "auto") -> np.ndarray:
+    """Row sums of Z as the authors' code gets them: lambda 0.05 and penalty 0.1 on unscaled D, ten iterations."""
+    D = kernels.distances(kernels.to_tensor(X, device).double())
+    batch = DS3Batch(D[None], torch.ones(1, len(X), dtype=torch.bool, device=D.device), penalty=0.1, relaxation=1.0)
+    batch.set_lambda(np.array([0.05]))
+    batch.C[0, int(D.sum(1).argmin())] = 1
+    for _ in range(10):
+        batch.iterate()
+    return batch.C[0].sum(1).cpu().numpy()
+
+
+class _LambdaSearch:
+    """Bisection on lambda for one class, from where the integral problem passes from k to k + 1 representatives."""
+
+    def __init__(self, X: np.ndarray, k: int, device: str) -> None:
+        self.k = k
+        # Identical rows share their weight at will; count them as one, the first.
+        _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
+        self.first = first[group.reshape(-1)]
+        self.picks, gains = greedy(X, k + 1, device)
+        self.lam = max(float(gains[k - 1] + gains[k]) / 2, 1e-9)
+        self.low, self.high = 0.0, np.inf
+        self.stride = 1.05
+        self.best = np.zeros(0)
+
+    def step(self, weights: np.ndarray) -> bool:
+        """Take in the row weights found at ``lam``; return whether another lambda should be tried."""
+        weights = np.bincount(self.first, weights=weights[: len(self.first)], minlength=len(self.first))
+        excess = _count(weights) - self.k
+        if not len(self.best) or abs(excess) < abs(_count(self.best) - self.k):
+            self.best = weights
+        if excess > 0:
+            self.low = self.lam
+        else:
+            self.high = self.lam
+        if self.low > 0 and self.high < np.inf:
+            self.lam = (self.low * self.high) ** 0.5
+        else:
+            self.lam = self.lam * self.stride if excess > 0 else self.lam / self.stride
+            self.stride **= 1.5
+        return excess != 0
+
+    def chosen(self) -> np.ndarray:
+        """Round the best weights to exactly k rows: by weight, then by row; fill by gain."""
+        ranked = np.lexsort((np.arange(len(self.best)), -self.best))
+        ranked = ranked[: min(self.k, _count(self.best))]
+        if len(ranked) < self.k:
+            others = self.picks[~np.isin(self.picks, ranked)]
+            ranked = np.concatenate([ranked, others])[: self.k]
+        return ranked
+
+
+def _count(weights: np.ndarray) -> int:
+    return int((weights >= REPRESENTATIVE * weights.max()).sum())
+
+
+def _batches(sizes: list[int]) -> Iterator[list[int]]:
+    """Group classes of like size so that the three n × n arrays of a group fit in ``BATCH_BYTES``."""
+    group: list[int] = []
+    for c in sorted(range(len(sizes)), key=lambda c: sizes[c]):
+        if group and (len(group) + 1) * sizes[c] ** 2 * 24 > BATCH_BYTES:
+            yield group
+            group = []
+        group.append(c)
+    if group:
+        yield group
+
+
+def _pad(Xs: list[np.ndarray], device: str) -> tuple[DS3Batch, np.ndarray]:
+    """Stack the scaled distances of several classes, filled up to one width; return their scales too."""
+    width = max(len(X) for X in Xs)
+    where = kernels.resolve_device(device)
+    D = torch.full((len(Xs), width, width), FAR, dtype=torch.float64, device=where)
+    D.diagonal(dim1=1, dim2=2).zero_()
+    real = torch.zeros(len(Xs), width, dtype=torch.bool, device=where)
+    scales = np.empty(len(Xs))
+    for c, X in enumerate(Xs):
+        own = kernels.distances(kernels.to_tensor(X, where).double())
+        scales[c] = float(own.max()) or 1.0
+        D[c, : len(X), : len(X)] = own / scales[c]
+        real[c, : len(X)] = True
+    return DS3Batch(D, real), scales
+
+
+class DS3Batch:
+    """ADMM on a batch of problems: ``Z`` for the rows, ``C`` for the columns, ``W`` the scaled multipliers.
+
+    ``Z`` is never stored. Each step runs over tiles that stay in the cache.
+    """
+
+    STATE = ("C", "W", "row_theta", "column_theta")
+
+    def __init__(self, D: Tensor, real: Tensor, penalty: float = PENALTY, relaxation: float = RELAXATION) -> None:
+        B, n, _ = D.shape
+        self.D, self.real, self.penalty, self.relaxation = D, real, penalty, relaxation
+        self.C, self.W = torch.zeros_like(D), torch.zeros_like(D)
+        self.row_theta, self.column_theta = D.new_zeros(B, n, 1), D.new_zeros(B, 1, n)
+        self.lam = D.new_zeros(B, n, 1)
+
+    def set_lambda(self, lam: np.ndarray) -> None:
+        """Set lambda of each problem; filling points pay nothing."""
+        self.lam = torch.as_tensor(lam, dtype=self.D.dtype, device=self.D.device)[:, None, None] * self.real[..., None]
+
+    def start(self, picks: Sequence[np.ndarray]) -> None:
+        r"""Start from integral solutions: ``C`` assigns each item to its nearest pick.
+
+        In the dual, column j offers :math:`v_j = D_{ij} + \lambda / |J_i|` when pick i serves the set :math:`J_i`;
+        the multipliers are then :math:`\min(-v_j, -D_{ij})` over the penalty.
+        """
+        for b, chosen in enumerate(picks):
+            D, size = self.D[b], int(self.real[b].sum())
+            index = torch.as_tensor(chosen, device=D.device)
+            server = D[index, :size].argmin(0)
+            columns = torch.arange(size, device=D.device)
+            served = torch.bincount(server, minlength=len(index))
+            self.C[b, index[server], columns] = 1
+            fill = torch.arange(size, len(D), device=D.device)
+            self.C[b, fill, fill] = 1
+            offer = torch.zeros(len(D), dtype=D.dtype, device=D.device)
+            offer[:size] = D[index[server], columns] + self.lam[b, 0] / served[server]
+            self.W[b] = -torch.maximum(offer, D) / self.penalty
+            self.column_theta[b] = -offer / self.penalty
+
+    def subset(self, mask: Tensor) -> DS3Batch:
+        """Copy some of the problems, with where they stand."""
+        part = DS3Batch(self.D[mask], self.real[mask], self.penalty, self.relaxation)
+        for name in ("lam", *self.STATE):
+            setattr(part, name, getattr(self, name)[mask])
+        return part
+
+    def solve(self, tol: float, max_iter: int) -> int:
+        """Iterate until every problem has a relative duality gap of ``tol``; return the number of iterations."""
+        for step in range(1, max_iter + 1):
+            self.iterate()
+            if step % CHECK_EVERY == 0:
+                objective, bound = self.bounds()
+                unsolved = objective - bound > tol * objective
+                if not unsolved.any():
+                    return step
+                if 2 * int(unsolved.sum()) <= len(unsolved):
+                    part = self.subset(unsolved)
+                    steps = part.solve(tol, max_iter - step)
+                    for name in self.STATE:
+                        getattr(self, name)[unsolved] = getattr(part, name)
+                    return step + steps
+        return max_iter
+
+    def iterate(self) -> None:
+        """One ADMM step on every problem."""
+        for b, rows in self._tiles():
+            C, W = self.C[b, rows], self.W[b, rows]
+            Y = torch.add(W, self.D[b, rows], alpha=1 / self.penalty).neg_().add_(C).clamp_(min=0)
+            Z = _prox_max(Y, self.lam[b, rows] / self.penalty, self.row_theta[b, rows])
+            # From here W holds the point to project, relaxed: a Z + (1 - a) C + W.
+            W.add_(Z, alpha=self.relaxation).add_(C, alpha=1 - self.relaxation)
+        for b, columns in self._tiles():
+            V, theta = self.W[b, :, columns], self.column_theta[b, :, columns]
+            theta.copy_(_threshold(V, 1.0, theta, dim=1))
+            multipliers = torch.minimum(V, theta)
+            self.C[b, :, columns] = V - multipliers
+            V.copy_(multipliers)
+
+    def bounds(self) -> tuple[Tensor, Tensor]:
+        r"""Objective of each ``C``, and a lower bound of the optimum.
+
+        The dual is :math:`\max \sum_j v_j` subject to :math:`\sum_j \max(v_j - D_{ij}, 0) \le \lambda` for every i.
+        The multipliers give v; lowering it by the largest threshold :math:`\theta_i` of the rows makes it feasible.
+        """
+        objective = (self.lam[..., 0] * self.C.amax(2)).sum(1) + (self.D * self.C).sum((1, 2))
+        offer = torch.where(self.real, -self.penalty * self.column_theta[:, 0], 0)
+        excess = self.D.new_zeros(len(self.D))
+        for b, rows in self._tiles():
+            theta = _threshold(
+                offer[b, None, :] - self.D[b, rows], self.lam[b, rows], self.D.new_zeros(self.lam[b, rows].shape), dim=2
+            )
+            theta = torch.where(self.real[b, rows, None], theta, 0)
+            excess[b] = torch.maximum(excess[b], theta.amax((1, 2)))
+        return objective, ((offer - excess[:, None]) * self.real).sum(1)
+
+    def weights(self) -> np.ndarray:
+        """Largest entry of every row: how much an item represents."""
+        return self.C.amax(2).cpu().numpy()
+
+    def _tiles(self) -> Iterator[tuple[slice, slice]]:
+        B, n, _ = self.D.shape
+        lines = max(1, kernels.BLOCK_BYTES[self.D.device.type] // (2 * n * self.D.element_size()))
+        problems = max(1, lines // n)
+        for b in range(0, B, problems):
+            for start in range(0, n, lines):
+                yield slice(b, b + problems), slice(start, start + lines)
+
+
+def _prox_max(Y: Tensor, radius: Tensor, theta: Tensor) -> Tensor:
+    r"""Proximal step of :math:`r \max_j z_j` on :math:`z \ge 0` along the last axis, for ``Y`` ≥ 0: min(Y, theta).
+
+    theta solves :math:`\sum_j \max(y_j - \theta, 0) = r`; a line whose sum is at most r becomes zero. ``theta`` holds
+    the start and receives the result.
+    """
+    live = Y.sum(-1, keepdim=True) > radius
+    Z = torch.zeros_like(Y)
+    if live.any():
+        index = live[..., 0]
+        lines = Y[index]
+        found = _threshold(lines, radius.expand(live.shape)[index], theta[index], dim=-1)
+        theta[index] = found
+        Z[index] = torch.minimum(lines, found)
+    return Z
+
+
+def _threshold(V: Tensor, radius: Tensor | float, theta: Tensor, dim: int) -> Tensor:
+    r"""Solve :math:`\sum_j \max(v_j - \theta, 0) = r` on every line by Newton's method from ``theta``.
+
+    The left side is convex and piecewise linear, so from the second step on theta only rises, and the method ends
+    exactly when the set of entries above theta no longer changes.
+    """
+    eps = 4 * torch.finfo(V.dtype).eps
+    for _ in range(100):
+        above = V - theta
+        count = (above > 0).sum(dim, keepdim=True)
+        total = above.clamp_(min=0).sum(dim, keepdim=True)
+        new = theta + (total - radius) / count.clamp(min=1)
+        if bool((count == 0).any()):
+            new = torch.where(count > 0, new, V.amax(dim, keepdim=True) - radius)
+        if bool(((new - theta).abs() <= eps * (new.abs() + 1)).all()):
+            return new
+        theta = new
+    return theta

@@ -1,0 +1,15 @@
+"""How long work reports on itself: one callback, called with the stage, the steps done and their number."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """``progress("searching alpha", 2, 5)`` says that two of five steps are done."""
+
+    def __call__(self, stage: str, done: int, total: int, /) -> None: ...
+
+
+def silent(stage: str, done: int, total: int, /) -> None:
+    """Report nothing."""

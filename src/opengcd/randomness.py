@@ -1,0 +1,44 @@
+"""Randomness only through an explicit seed: the same seed gives the same result."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+
+Seed = int | np.random.SeedSequence | np.random.Generator | None
+
+
+def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
+    """Return a seed sequence; a Generator gives its next number, None fresh entropy."""
+    if isinstance(random_state, np.random.SeedSequence):
+        return random_state
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(int(random_state.integers(2**63)))
+    if random_state is not None and (not isinstance(random_state, numbers.Integral) or random_state < 0):
+        raise ValueError(f"random_state must be None, an integer from 0 or a numpy Generator, not {random_state!r}.")
+    return np.random.SeedSequence(None if random_state is None else int(random_state))
+
+
+def derive(random_state: Seed, *path: int) -> np.random.SeedSequence:
+    """Return the seed for one step of a computation: a function of the seed and the step's numbers alone."""
+    parent = seed_sequence(random_state)
+    return np.random.SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, *path))
+
+
+def spawn(random_state: Seed, n: int) -> list[np.random.Generator]:
+    """Return ``n`` independent generators; the first ones do not depend on ``n``."""
+    parent = seed_sequence(random_state)
+    return [np.random.default_rng(derive(parent, i)) for i in range(n)]
+
+
+def generator(random_state: Seed) -> np.random.Generator:
+    """Return one generator."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(seed_sequence(random_state))
+
+
+def as_int(random_state: Seed) -> int:
+    """Return a 32-bit seed for libraries that take an integer."""
+    return int(seed_sequence(random_state).generate_state(1)[0])

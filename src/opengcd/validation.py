@@ -1,0 +1,95 @@
+"""Checks at the public boundary: input is looked at once, and a refusal says what to do."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+UNKNOWN_INT = -1
+UNKNOWN_STR = "unknown"
+
+
+def check_features(
+    X: Any, *, name: str = "X", width: int | None = None, min_rows: int = 1, single: bool = False
+) -> np.ndarray:
+    """Return ``X`` as a finite, contiguous, two-dimensional float32 or float64 array.
+
+    float64 stays float64; narrower types become float32. With ``single``, a vector of the right
+    width counts as one row.
+    """
+    try:
+        X = np.asarray(X)
+        X = np.ascontiguousarray(X, dtype=np.result_type(X.dtype, np.float32))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers, one row per item ({error}).") from None
+    if X.dtype.kind != "f":
+        raise ValueError(f"{name} must hold real numbers, but has dtype {X.dtype}.")
+    if single and X.ndim == 1:
+        X = X.reshape(1, -1)
+    if X.ndim != 2:
+        raise ValueError(
+            f"{name} must have two dimensions (items × features), but has shape {X.shape}; "
+            "reshape one vector x with x.reshape(1, -1)."
+        )
+    if X.shape[1] == 0:
+        raise ValueError(f"{name} has no feature columns.")
+    if width is not None and X.shape[1] != width:
+        raise ValueError(
+            f"{name} has {X.shape[1]} features, but {width} are expected; "
+            "use features from the same backbone as those the model was fitted on."
+        )
+    if len(X) < min_rows:
+        raise ValueError(f"{name} has {len(X)} rows, but at least {min_rows} are needed.")
+    if not np.isfinite(X).all():
+        bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+        raise ValueError(
+            f"{name} holds NaN or infinite values in {len(bad)} of {len(X)} rows "
+            f"(first: row {bad[0]}); remove or repair these rows."
+        )
+    return X
+
+
+def check_labels(y: Any, rows: int, *, name: str = "y") -> np.ndarray:
+    """Return ``y`` as a one-dimensional integer or string array of length ``rows``."""
+    if not isinstance(y, np.ndarray):
+        # numpy would turn [1, "a"] into strings without a word; look before it does.
+        y = np.array(list(y), dtype=object) if isinstance(y, Iterable) else np.asarray(y)
+    if y.ndim != 1:
+        raise ValueError(f"{name} must be one label per row, but has shape {y.shape}.")
+    if len(y) != rows:
+        raise ValueError(f"{name} has {len(y)} labels for {rows} rows of features.")
+    if y.dtype.kind in "iu":
+        return y.astype(np.int64, copy=False)
+    if y.dtype.kind in "UT":
+        return y.astype(str)
+    if y.dtype.kind == "O":
+        if all(isinstance(v, numbers.Integral) and not isinstance(v, bool | np.bool_) for v in y):
+            return y.astype(np.int64)
+        if all(isinstance(v, str) for v in y):
+            return y.astype(str)
+        kinds = sorted({type(v).__name__ for v in y})
+        raise ValueError(f"{name} mixes or holds unsupported label types ({', '.join(kinds)}); use all int or all str.")
+    raise ValueError(f"{name} has dtype {y.dtype}; labels must be integers or strings.")
+
+
+def unknown_label(labels: np.ndarray) -> int | str:
+    """Return the label that means "unknown" beside labels of this type."""
+    return UNKNOWN_INT if labels.dtype.kind == "i" else UNKNOWN_STR
+
+
+def refuse_unknown_label(y: np.ndarray, *, name: str = "y") -> None:
+    """Raise if the label reserved for "unknown" is used as a class."""
+    if (y == unknown_label(y)).any():
+        raise ValueError(
+            f"{name} uses {unknown_label(y)!r} as a class, but that label is reserved for 'unknown'; "
+            "leave unlabelled rows out."
+        )
+
+
+def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the place of each label in ``classes`` (in any order; every label must be among them)."""
+    order = np.argsort(classes, kind="stable")
+    return order[np.searchsorted(classes, y, sorter=order)]
