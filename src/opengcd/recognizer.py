@@ -149,7 +149,7 @@ class OpenWorldRecognizer(BaseEstimator):
         """
         check_is_fitted(self)
         X = check_features(X, width=self.n_features_in_, min_rows=0)
-        known, preset = len(self.classes_), resolve_preset(self.preset)
+        preset = resolve_preset(self.preset)
         exemplars, codes = self.memory_.X, encode(self.memory_.y, self.classes_)
         if k is not None:
             estimate = ClassNumberEstimate(k, [], True, "", k)

@@ -119,7 +119,7 @@ class _LambdaSearch:
         self.lam = max(float(gains[k - 1] + gains[k]) / 2, 1e-9)
         self.low, self.high = 0.0, np.inf
         self.stride = 1.05
-        self.best = np.zeros(0)
+        self.best: np.ndarray = np.zeros(0)
 
     def step(self, weights: np.ndarray) -> bool:
         """Take in the row weights found at ``lam``; return whether another lambda should be tried."""

@@ -88,7 +88,8 @@ def _herding(X: np.ndarray, k: int, rng: np.random.Generator, device: str) -> np
     # ||mean - (S + x) / t||² is least where 2 x·(t mean - S) - x·x is largest.
     Z = kernels.to_tensor(X, device).double()
     mean, norms = Z.mean(0), (Z * Z).sum(1)
-    total, picks = mean * 0, []
+    total = mean * 0
+    picks: list[int] = []
     for t in range(1, k + 1):
         score = 2 * (Z @ (t * mean - total)) - norms
         score[picks] = -np.inf
@@ -126,7 +127,7 @@ def _checked(rows: Any, n: int, k: int) -> np.ndarray:
 
 
 SELECTORS: dict[str, Callable[[np.ndarray, int, np.random.Generator, str], np.ndarray]] = {
-    "ds3": _greedy,
+    "ds3": _greedy,  # of more than ADMM_ROWS rows
     "greedy": _greedy,
     "herding": _herding,
     "kcenter": _kcenter,

@@ -18,8 +18,8 @@ class UncertaintyRule:
         p_{i0} &= \alpha u_i && (2) \\
         p'_{ij} &= e^{p_{ij}} / \textstyle\sum_{l=0}^{C} e^{p_{il}} && (3)
 
-    Row i is rejected if :math:`p_{i0} > \max_j p_{ij}`, which is :math:`\max_j p_{ij} < \alpha / (1 + \alpha)`; a tie is
-    accepted. For large :math:`\alpha` the :math:`p'` are close to 0 or 1: they rank, they are not calibrated.
+    Row i is rejected if :math:`p_{i0} > \max_j p_{ij}`, that is :math:`\max_j p_{ij} < \alpha / (1 + \alpha)`; a tie
+    is accepted. For large :math:`\alpha` the :math:`p'` are close to 0 or 1: they rank, they are not calibrated.
 
     Cost O(nC), no state. :math:`u` is computed as the sum of the other probabilities in float64, so that it keeps its
     digits where :math:`\max p` is within 1e-10 of 1.

@@ -44,8 +44,8 @@ def search_alpha(
 
     Each repeat takes a random half of the classes as known and the rest as unknown, fits the classifier on half of the
     rows of the former, and measures HNA on their other half and all rows of the latter. The alpha with the best mean
-    HNA wins; on a tie the smallest, which rejects least. A row is rejected by just the alphas above :math:`\max p / u`, so
-    one fit serves the whole grid.
+    HNA wins; on a tie the smallest, which rejects least. A row is rejected by just the alphas above
+    :math:`\max p / u`, so one fit serves the whole grid.
 
     With two classes no repeat is possible (a classifier needs two). Then the largest alpha is taken that keeps 95 % of
     the held-out rows that are right without rejection.
