@@ -6,6 +6,7 @@ No kernel here holds a matrix of all pairs of rows unless its name says so (:fun
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from torch import Tensor
 
 BLOCK_BYTES = {"cpu": 4 * 2**20, "cuda": 256 * 2**20}
 """Upper size of one block of distances: it should stay in the cache of a CPU, and fill a GPU."""
+
+
+SMALL = 2**19
+"""Operations on at most this many numbers run on one thread."""
 
 
 def resolve_device(device: str | torch.device = "auto") -> torch.device:
@@ -32,6 +37,22 @@ def resolve_device(device: str | torch.device = "auto") -> torch.device:
 def to_tensor(X: Any, device: str | torch.device = "auto") -> Tensor:
     """Move an array to the device, keeping its dtype."""
     return torch.as_tensor(X, device=resolve_device(device))
+
+
+@contextmanager
+def threads_for(numbers: int) -> Iterator[None]:
+    """Run operations on that many numbers at a time with one thread if they are few.
+
+    Splitting a small operation gains little on an idle machine; on a busy one the threads wait for each other, and it
+    takes a hundred times longer.
+    """
+    before = torch.get_num_threads()
+    if numbers <= SMALL:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def squared_distances(A: Tensor, B: Tensor, b_norms: Tensor | None = None) -> Tensor:

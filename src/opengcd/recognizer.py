@@ -14,7 +14,7 @@ from opengcd import persistence
 from opengcd.classify import CLASSIFIERS, Inference, fit_classifier, infer
 from opengcd.discover import ClassNumberEstimate, Discovery, arrange, estimate_class_number, ss_kmeans
 from opengcd.memory import ExemplarMemory, Selector
-from opengcd.osr import AlphaSearch, UncertaintyRule, search_alpha
+from opengcd.osr import AlphaSearch, UncertaintyRule, critical_alpha, search_alpha
 from opengcd.presets import Preset, resolve_preset
 from opengcd.progress import Progress, silent
 from opengcd.randomness import Seed, derive, seed_sequence
@@ -137,6 +137,10 @@ class OpenWorldRecognizer(BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of Eq. 3: column 0 is "unknown", then ``classes_``."""
         return UncertaintyRule(self.alpha_).probabilities(self._infer(X)[1])
+
+    def unknown_score(self, X: Any) -> np.ndarray:
+        """Return how unknown each row looks: the uncertainty u of Eq. 1, which ranks like column 0 of Eq. 3."""
+        return 1 / (1 + critical_alpha(self._infer(X)[1]))
 
     def predict_closed(self, X: Any) -> np.ndarray:
         """Return the known class of each row, rejecting nothing."""

@@ -1,0 +1,65 @@
+"""A reviewer whose every action is counted: the simulated annotator of demo and benchmark (Sec. 3.5.2).
+
+A person who corrects groups may
+
+- name a group (1 action), after a known class too;
+- merge a group into one that is already named (1 action);
+- move or remove a set of selected items (1 action, and 1 for each item selected);
+- confirm a named group (1 action).
+
+Labelling one by one costs 1 action for each rejected item.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Review(NamedTuple):
+    """The items of novel classes with their labels, and what it took to get there."""
+
+    rows: np.ndarray
+    labels: np.ndarray
+    actions: int
+    by_kind: dict[str, int]
+
+
+def simulate_review(groups: Sequence[np.ndarray], truth: Any, known: Iterable[Any]) -> Review:
+    """Correct and name groups of rows as a person who knows the truth would.
+
+    The reviewer takes the groups from the largest to the smallest. In each, what does not belong to its most frequent
+    class is selected and moved, one set for each novel class; all items of known classes make one set, which is
+    removed. The rest is named, or merged into the group that has this name already; a rest of a known class is given
+    its name and so leaves the review. A set moved to a class that has no group yet makes a new one, which is named too.
+    """
+    truth, known = np.asarray(truth), set(known)
+    counts: Counter[str] = Counter()
+    named: set[Any] = set()
+    kept: list[np.ndarray] = []
+
+    def give_home(label: Any) -> None:
+        counts["name" if label not in named else "merge"] += 1
+        if label not in known:
+            named.add(label)
+
+    for rows in sorted(groups, key=len, reverse=True):
+        classes, sizes = np.unique(truth[rows], return_counts=True)
+        main = classes[sizes.argmax()].item()
+        sizes_of = dict(zip(classes.tolist(), sizes.tolist(), strict=True))
+        strangers = {c: n for c, n in sizes_of.items() if c != main}
+        removed = sum(n for c, n in strangers.items() if c in known)
+        moved = {c: n for c, n in strangers.items() if c not in known}
+        counts["select"] += removed + sum(moved.values())
+        counts["remove"] += removed > 0
+        counts["move"] += len(moved)
+        give_home(main)
+        for label in sorted(set(moved) - named):
+            give_home(label)
+        kept.append(rows[[label not in known for label in truth[rows].tolist()]])
+    counts["confirm"] = len(named)
+    rows = np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)
+    return Review(rows, truth[rows], counts.total(), dict(counts))

@@ -133,9 +133,11 @@ def ss_kmeans(
     if k < 1 or n_init < 1 or max_iter < 1:
         raise ValueError("n_clusters, n_init and max_iter must be at least 1.")
     run = _Restarts(L, codes, U, k, known, kernels.resolve_device(device))
-    run.seed(np.stack([rng.random(novel) for rng in spawn(random_state, n_init)]))
-    run.iterate(max_iter, tol)
-    return run.best()
+    chances = np.stack([rng.random(novel) for rng in spawn(random_state, n_init)])
+    with kernels.threads_for(max(n_init * k, U.shape[1]) * len(U)):
+        run.seed(chances)
+        run.iterate(max_iter, tol)
+        return run.best()
 
 
 class _Restarts:

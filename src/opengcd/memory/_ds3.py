@@ -68,7 +68,7 @@ def lambda_max(D: np.ndarray) -> float:
 
 
 def select_ds3(
-    Xs: Sequence[np.ndarray], ks: Sequence[int], device: str = "auto", *, tol: float = 1e-3, rounds: int = 8
+    Xs: Sequence[np.ndarray], ks: Sequence[int], device: str = "auto", *, tol: float = 1e-4, rounds: int = 8
 ) -> list[np.ndarray]:
     """Choose exactly ``k`` representatives of each class (``k`` below its number of rows), most important first.
 
@@ -83,7 +83,8 @@ def select_ds3(
         batch.start([s.picks[: s.k] for s in searches])
         running = np.arange(len(searches))
         for _ in range(rounds):
-            batch.solve(tol, max_iter=2000)
+            with kernels.threads_for(batch.D.numel()):
+                batch.solve(tol, max_iter=2000)
             weights = batch.weights()
             searching = np.array([searches[r].step(weights[i]) for i, r in enumerate(running)])
             if not searching.any():
@@ -261,19 +262,20 @@ class DS3Batch:
     def bounds(self) -> tuple[Tensor, Tensor]:
         r"""Objective of each ``C``, and a lower bound of the optimum.
 
-        The dual is :math:`\max \sum_j v_j` subject to :math:`\sum_j \max(v_j - D_{ij}, 0) \le \lambda` for every i.
-        The multipliers give v; lowering it by the largest threshold :math:`\theta_i` of the rows makes it feasible.
+        The dual is :math:`\max \sum_j v_j` subject to :math:`v_j \le D_{ij} + w_{ij}`, :math:`w \ge 0` and
+        :math:`\sum_j w_{ij} \le \lambda`. The multipliers offer a v; the w it asks of row i is brought within its bound
+        by a threshold, and :math:`v_j = \min_i (D_{ij} + w_{ij})` is then feasible.
         """
         objective = (self.lam[..., 0] * self.C.amax(2)).sum(1) + (self.D * self.C).sum((1, 2))
         offer = torch.where(self.real, -self.penalty * self.column_theta[:, 0], 0)
-        excess = self.D.new_zeros(len(self.D))
+        feasible = torch.full_like(offer, torch.inf)
         for b, rows in self._tiles():
-            theta = _threshold(
-                offer[b, None, :] - self.D[b, rows], self.lam[b, rows], self.D.new_zeros(self.lam[b, rows].shape), dim=2
-            )
-            theta = torch.where(self.real[b, rows, None], theta, 0)
-            excess[b] = torch.maximum(excess[b], theta.amax((1, 2)))
-        return objective, ((offer - excess[:, None]) * self.real).sum(1)
+            D, lam = self.D[b, rows], self.lam[b, rows]
+            w = offer[b, None, :] - D
+            theta = _threshold(w, lam, torch.zeros_like(lam), dim=2).clamp_(min=0)
+            capped = (w - theta).clamp_(min=0).add_(D).amin(1)
+            feasible[b] = torch.minimum(feasible[b], capped)
+        return objective, (feasible * self.real).sum(1)
 
     def weights(self) -> np.ndarray:
         """Largest entry of every row: how much an item represents."""

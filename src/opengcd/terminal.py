@@ -1,0 +1,40 @@
+"""What the command line shows: progress bars and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from opengcd.progress import Progress as Report
+
+
+@contextmanager
+def progress_bar() -> Iterator[Report]:
+    """Show a bar for each stage that reports, on standard error; a finished stage makes room for the next."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def report(stage: str, done: int, total: int, /) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage)
+            finished = total > 0 and done >= total
+            bars.update(tasks[stage], completed=done, total=total or None, visible=not finished)
+
+        yield report
+
+
+def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table on standard output."""
+    table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for i, name in enumerate(header):
+        width = max(len(word) for word in [*name.split(), *(row[i] for row in rows)])
+        table.add_column(name, justify="right", min_width=width, max_width=width)
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
