@@ -23,6 +23,9 @@ SCAN_POINTS = 12
 NOISE = 0.02
 """Scores of the same k under two seeds differ by about this much; less is no difference."""
 
+PLATEAU = 0.01
+"""How little the score may fall while k is raised to the right end of a plateau."""
+
 
 class CurvePoint(NamedTuple):
     """One evaluated k: its score, and the two indices it is made of."""
@@ -80,7 +83,8 @@ def estimate_class_number(
         ``"paper"``: bounded Brent on (number of anchors, ``max_classes``], one random split of the classes. It probes
         wide apart first, and with a large bound it can end on a far-off local maximum.
         ``"robust"``: a scan of twelve values of k, log-spaced from the number of known classes, then Brent between the
-        neighbours of the best; every known class is hidden once, in three splits whose scores are averaged.
+        neighbours of the best, then k is raised while the score does not fall; every known class is hidden once, in
+        three splits whose scores are averaged.
         ``"authors"``: as ``"paper"``, from the number of known classes + 1.
     n_init, max_iter : int
         Passed on to :func:`ss_kmeans`.
@@ -126,7 +130,9 @@ def estimate_class_number(
         _brent(score, int(scan[max(best - 1, 0)]), int(scan[min(best + 1, len(scan) - 1)]))
     else:
         _brent(score, low, high)
-    best_point = max(score.curve, key=lambda point: (point.score, -point.k))
+    best_point = max(score.curve, key=lambda point: (point.score, point.k))
+    if search == "robust":
+        best_point = _right_end_of_plateau(score, best_point, high)
     reason = _distrust(score, best_point, known, high)
     progress("estimating the number of classes", len(score.curve), len(score.curve))
     return ClassNumberEstimate(max(best_point.k, known), score.curve, not reason, reason, best_point.k)
@@ -206,6 +212,18 @@ def _brent(score: _Score, low: int, high: int) -> None:
             score(k)
     else:
         minimize_scalar(lambda x: -score(round(x)), bounds=(low, high), method="bounded", options={"xatol": 0.5})
+
+
+def _right_end_of_plateau(score: _Score, best: CurvePoint, high: int) -> CurvePoint:
+    """Raise k as long as the score does not fall.
+
+    The score does not see a novel class that shares the cluster of an anchor: the silhouette looks at unlabelled rows
+    alone. So a k that is too small by a few can score as well as the true one, and just beyond the true one it falls.
+    """
+    k = best.k
+    while k < high and score(k + 1) >= best.score - PLATEAU:
+        k += 1
+    return next(point for point in score.curve if point.k == k)
 
 
 def _distrust(score: _Score, best: CurvePoint, known: int, high: int) -> str:

@@ -87,11 +87,13 @@ def allot(size: int, available: list[int]) -> list[int]:
     quotas = [0] * len(available)
     open_ = [c for c, n in enumerate(available) if n]
     left = size
-    while open_ and left:
-        share, extra = divmod(left, len(open_))
-        for i, c in enumerate(open_):
-            given = min(share + (i < extra), available[c] - quotas[c])
+    while open_ and left >= len(open_):
+        share = left // len(open_)
+        for c in open_:
+            given = min(share, available[c] - quotas[c])
             quotas[c] += given
             left -= given
         open_ = [c for c in open_ if quotas[c] < available[c]]
+    for c in open_[:left]:
+        quotas[c] += 1
     return quotas

@@ -98,14 +98,19 @@ def select_ds3(
 
 
 def authors_row_sums(X: np.ndarray, device: str = "auto") -> np.ndarray:
-    """Row sums of Z as the authors' code gets them: lambda 0.05 and penalty 0.1 on unscaled D, ten iterations."""
+    """Row sums of the matrix that the authors' code ends with: ten plain ADMM steps on unscaled D, lambda 0.05."""
+    lam, penalty = 0.05, 0.1
     D = kernels.distances(kernels.to_tensor(X, device).double())
-    batch = DS3Batch(D[None], torch.ones(1, len(X), dtype=torch.bool, device=D.device), penalty=0.1, relaxation=1.0)
-    batch.set_lambda(np.array([0.05]))
-    batch.C[0, int(D.sum(1).argmin())] = 1
+    C, multipliers = torch.zeros_like(D), torch.zeros_like(D)
+    C[int(D.sum(1).argmin())] = 1
     for _ in range(10):
-        batch.iterate()
-    return batch.C[0].sum(1).cpu().numpy()
+        Y = C - (multipliers + D) / penalty
+        radius = Y.new_full((len(Y), 1), lam / penalty)
+        Z = Y.sign() * _prox_max(Y.abs(), radius, torch.zeros_like(radius))
+        V = Z + multipliers / penalty
+        C = (V - _threshold(V, 1.0, V.amax(0, keepdim=True) - 1, dim=0)).clamp_(min=0)
+        multipliers += penalty * (Z - C)
+    return C.sum(1).cpu().numpy()
 
 
 class _LambdaSearch:
@@ -189,9 +194,9 @@ class DS3Batch:
 
     STATE = ("C", "W", "row_theta", "column_theta")
 
-    def __init__(self, D: Tensor, real: Tensor, penalty: float = PENALTY, relaxation: float = RELAXATION) -> None:
+    def __init__(self, D: Tensor, real: Tensor) -> None:
         B, n, _ = D.shape
-        self.D, self.real, self.penalty, self.relaxation = D, real, penalty, relaxation
+        self.D, self.real = D, real
         self.C, self.W = torch.zeros_like(D), torch.zeros_like(D)
         self.row_theta, self.column_theta = D.new_zeros(B, n, 1), D.new_zeros(B, 1, n)
         self.lam = D.new_zeros(B, n, 1)
@@ -217,12 +222,12 @@ class DS3Batch:
             self.C[b, fill, fill] = 1
             offer = torch.zeros(len(D), dtype=D.dtype, device=D.device)
             offer[:size] = D[index[server], columns] + self.lam[b, 0] / served[server]
-            self.W[b] = -torch.maximum(offer, D) / self.penalty
-            self.column_theta[b] = -offer / self.penalty
+            self.W[b] = -torch.maximum(offer, D) / PENALTY
+            self.column_theta[b] = -offer / PENALTY
 
     def subset(self, mask: Tensor) -> DS3Batch:
         """Copy some of the problems, with where they stand."""
-        part = DS3Batch(self.D[mask], self.real[mask], self.penalty, self.relaxation)
+        part = DS3Batch(self.D[mask], self.real[mask])
         for name in ("lam", *self.STATE):
             setattr(part, name, getattr(self, name)[mask])
         return part
@@ -248,10 +253,10 @@ class DS3Batch:
         """One ADMM step on every problem."""
         for b, rows in self._tiles():
             C, W = self.C[b, rows], self.W[b, rows]
-            Y = torch.add(W, self.D[b, rows], alpha=1 / self.penalty).neg_().add_(C).clamp_(min=0)
-            Z = _prox_max(Y, self.lam[b, rows] / self.penalty, self.row_theta[b, rows])
+            Y = torch.add(W, self.D[b, rows], alpha=1 / PENALTY).neg_().add_(C).clamp_(min=0)
+            Z = _prox_max(Y, self.lam[b, rows] / PENALTY, self.row_theta[b, rows])
             # From here W holds the point to project, relaxed: a Z + (1 - a) C + W.
-            W.add_(Z, alpha=self.relaxation).add_(C, alpha=1 - self.relaxation)
+            W.add_(Z, alpha=RELAXATION).add_(C, alpha=1 - RELAXATION)
         for b, columns in self._tiles():
             V, theta = self.W[b, :, columns], self.column_theta[b, :, columns]
             theta.copy_(_threshold(V, 1.0, theta, dim=1))
@@ -267,7 +272,7 @@ class DS3Batch:
         by a threshold, and :math:`v_j = \min_i (D_{ij} + w_{ij})` is then feasible.
         """
         objective = (self.lam[..., 0] * self.C.amax(2)).sum(1) + (self.D * self.C).sum((1, 2))
-        offer = torch.where(self.real, -self.penalty * self.column_theta[:, 0], 0)
+        offer = torch.where(self.real, -PENALTY * self.column_theta[:, 0], 0)
         feasible = torch.full_like(offer, torch.inf)
         for b, rows in self._tiles():
             D, lam = self.D[b, rows], self.lam[b, rows]

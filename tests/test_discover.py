@@ -1,0 +1,233 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
+
+from opengcd import metrics
+from opengcd.discover import SemiSupervisedKMeans, estimate_class_number, ss_kmeans
+from opengcd.discover._class_number import _hidden_classes
+from opengcd.discover._discovery import fresh_labels
+from opengcd.discover._kmeans import _Restarts
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Ten well separated classes; the first six are known."""
+    X, y = make_blobs(600, n_features=8, centers=10, cluster_std=0.6, center_box=(-8, 8), random_state=3)
+    known = y < 6
+    return X[known], y[known], X[~known], y[~known]
+
+
+def test_by_hand_on_a_line():
+    # Known class {0, 2} has mean 1; unlabelled 1 joins it, {10, 12} make a group of mean 11.
+    model = SemiSupervisedKMeans(2, random_state=0).fit([[0.0], [2.0]], ["a", "a"], [[1.0], [10.0], [12.0]])
+    assert model.labels_.tolist() == [0, 1, 1]
+    assert model.cluster_centers_.ravel().tolist() == [1.0, 11.0]
+    assert model.inertia_ == pytest.approx(1 + 1 + 0 + 1 + 1)
+    assert model.predict([[3.0], [9.0]]).tolist() == [0, 1]
+
+
+def test_labelled_rows_never_change_label():
+    # The labelled row at 10 belongs to class 0, although class 1 is nearer: the mean of class 0 becomes 5.
+    found = ss_kmeans(np.array([[0.0], [10.0], [11.0]]), np.array([0, 0, 1]), np.array([[12.0]]), 2, random_state=0)
+    assert found.labels.tolist() == [1]
+    assert found.centers.ravel().tolist() == [5.0, 11.5]
+
+
+def test_falsely_rejected_rows_return_to_their_class(world):
+    L, yl, U, _ = world
+    found = ss_kmeans(L, yl, np.concatenate([L[:50], U]), 10, random_state=0)
+    assert found.labels[:50].tolist() == yl[:50].tolist()
+
+
+def test_separated_blobs_are_found(world):
+    L, yl, U, yu = world
+    found = ss_kmeans(L, yl, U, 10, random_state=0)
+    assert metrics.clustering_accuracy(yu, found.labels) == 1
+    assert (found.labels >= 6).all()
+
+
+def test_k_equal_to_the_known_classes_draws_nothing(world):
+    L, yl, U, _ = world
+    means = np.stack([L[yl == c].mean(0) for c in range(6)])
+    found = ss_kmeans(L, yl, U, 6, max_iter=1, random_state=0)
+    assert found.labels.max() < 6
+    assert found.n_iter == 1
+    first = ((U[:, None] - means) ** 2).sum(-1).argmin(1)
+    expected = np.stack([np.concatenate([L[yl == c], U[first == c]]).mean(0) for c in range(6)])
+    np.testing.assert_allclose(found.centers, expected, atol=1e-12)
+
+
+def test_same_seed_same_result_and_more_restarts_never_worse(world):
+    L, yl, U, _ = world
+    a, b = (ss_kmeans(L, yl, U, 14, n_init=3, random_state=5) for _ in range(2))
+    np.testing.assert_array_equal(a.labels, b.labels)
+    inertia = [ss_kmeans(L, yl, U, 14, n_init=n, random_state=5).inertia for n in (1, 3, 10)]
+    assert inertia[0] >= inertia[1] >= inertia[2]
+
+
+def test_inertia_never_rises_over_the_steps(world):
+    L, yl, U, _ = world
+    inertia = [ss_kmeans(L, yl, U, 12, n_init=1, max_iter=m, tol=0, random_state=1).inertia for m in range(1, 8)]
+    assert all(b <= a + 1e-9 for a, b in pairwise(inertia))
+
+
+def test_relabelling_the_classes_permutes_the_result(world):
+    L, yl, U, _ = world
+    order = np.array([3, 5, 0, 1, 4, 2])
+    a, b = ss_kmeans(L, yl, U, 9, random_state=2), ss_kmeans(L, order[yl], U, 9, random_state=2)
+    renamed = np.where(a.labels < 6, order[np.minimum(a.labels, 5)], a.labels)
+    np.testing.assert_array_equal(renamed, b.labels)
+
+
+def test_features_far_from_the_origin_keep_their_digits(world):
+    L, yl, U, _ = world
+    near = ss_kmeans(L.astype(np.float32), yl, U.astype(np.float32), 10, random_state=0)
+    far = ss_kmeans((L + 1e4).astype(np.float32), yl, (U + 1e4).astype(np.float32), 10, random_state=0)
+    assert metrics.clustering_accuracy(near.labels, far.labels) > 0.99
+
+
+def test_as_many_groups_as_rows_and_all_rows_identical():
+    U = np.arange(5.0)[:, None] + 100
+    found = ss_kmeans(np.zeros((1, 1)), np.array([0]), U, 6, random_state=0)
+    assert sorted(found.labels.tolist()) == [1, 2, 3, 4, 5]
+    same = ss_kmeans(np.zeros((2, 1)), np.array([0, 0]), np.ones((4, 1)), 4, random_state=0)
+    assert np.isfinite(same.centers).all()
+    assert same.inertia == pytest.approx(0)
+
+
+def test_an_emptied_cluster_takes_the_farthest_row():
+    run = _Restarts(np.zeros((0, 1)), np.zeros(0, int), np.array([[0.0], [1.0], [9.0]]), 2, 0, "cpu")
+    run.centers = run.U[None, [0, 0]].clone()  # both centres on the first row: the second gets nothing
+    run.iterate(10, 1e-4)
+    assert run.best().labels.tolist() == [0, 0, 1]
+
+
+def test_without_labelled_rows_it_is_k_means():
+    X, y = make_blobs(90, centers=3, cluster_std=0.3, random_state=0)
+    found = SemiSupervisedKMeans(3, random_state=0).fit(np.empty((0, 2)), [], X)
+    assert metrics.clustering_accuracy(y, found.labels_) == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 25), st.integers(1, 6), st.integers(0, 10), st.integers(0, 2**31))
+def test_no_nan_for_any_k_up_to_n(n, classes, extra, seed):
+    rng = np.random.default_rng(seed)
+    L, U = rng.integers(0, 3, (classes, 2)).astype(float), rng.integers(0, 3, (n, 2)).astype(float)
+    found = ss_kmeans(L, np.arange(classes), U, classes + min(extra, n), n_init=2, random_state=seed)
+    assert np.isfinite(found.centers).all()
+    assert np.isfinite(found.inertia)
+    nearest = ((U[:, None] - found.centers) ** 2).sum(-1)
+    assert np.allclose(nearest[np.arange(n), found.labels], nearest.min(1), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("k", "message"), [(1, "less than the 2 known classes"), (9, "7 novel groups among 3 unlabelled rows")]
+)
+def test_impossible_k_is_refused(k, message):
+    with pytest.raises(ValueError, match=message):
+        ss_kmeans(np.array([[0.0], [1.0]]), np.array([0, 1]), np.zeros((3, 1)), k)
+
+
+def test_bad_features_are_refused():
+    model = SemiSupervisedKMeans(2)
+    with pytest.raises(ValueError, match=r"X_unlabelled holds NaN or infinite values in 1 of 2 rows \(first: row 1\)"):
+        model.fit([[0.0]], [0], [[1.0], [np.nan]])
+    with pytest.raises(ValueError, match="X_labelled has 2 features, but 1 are expected"):
+        model.fit([[0.0, 1.0]], [0], [[1.0]])
+
+
+# The number of classes.
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_number_of_separated_classes_is_found(world, seed):
+    L, yl, U, _ = world
+    near = estimate_class_number(L, yl, U, max_classes=30, search="paper", random_state=seed)
+    # The paper's score is as good with a novel class in the cluster of an anchor, so k may be too small by a few.
+    assert 8 <= near.k <= 10
+    assert near.trusted, near.reason
+    assert estimate_class_number(L, yl, U, max_classes=30, search="robust", random_state=seed).k == 10
+
+
+def test_robust_search_survives_a_bound_of_500(world):
+    L, yl, U, _ = world
+    found = estimate_class_number(L, yl, U, search="robust", random_state=0, n_init=4)
+    assert found.k == 10
+    assert found.trusted, found.reason
+
+
+def test_a_stuck_search_says_so(world):
+    # Brent with a bound of 500 probes 190 and 310 first; with this seed it ends at 33 of 10 classes.
+    L, yl, U, _ = world
+    found = estimate_class_number(L, yl, U, search="paper", random_state=0)
+    assert found.k > 20
+    assert not found.trusted
+    assert "was looked at" in found.reason
+
+
+def test_each_k_is_evaluated_once_and_the_best_seen_wins(world):
+    L, yl, U, _ = world
+    found = estimate_class_number(L, yl, U, max_classes=60, random_state=1)
+    ks = [point.k for point in found.curve]
+    assert len(ks) == len(set(ks))
+    assert found.k_raw == max(found.curve, key=lambda p: p.score).k
+    assert all(p.score == pytest.approx(p.validation + p.cohesion) for p in found.curve)
+    again = estimate_class_number(L, yl, U, max_classes=60, random_state=1)
+    assert again == found
+
+
+@pytest.mark.parametrize("objective", ["fmi+db", "fmi-db"])
+def test_other_objectives_run(world, objective):
+    L, yl, U, _ = world
+    found = estimate_class_number(L, yl, U, max_classes=20, objective=objective, random_state=0, n_init=2)
+    assert 6 <= found.k <= 20
+
+
+def test_nothing_to_group_leaves_the_known_classes(world):
+    L, yl, U, _ = world
+    for rows in (U[:0], U[:1]):
+        found = estimate_class_number(L, yl, rows)
+        assert (found.k, found.curve) == (6, [])
+
+
+def test_estimate_is_never_below_the_known_classes():
+    # One tight blob as unlabelled rows, known classes on top of each other: few clusters score best.
+    rng = np.random.default_rng(0)
+    L, U = rng.normal(size=(60, 4)), rng.normal(size=(30, 4)) * 1e-3 + 50
+    found = estimate_class_number(L, np.arange(60) % 12, U, max_classes=20, random_state=0)
+    assert found.k >= 12
+    if found.k_raw < 12:
+        assert not found.trusted
+        assert "less than the 12 known classes" in found.reason
+
+
+def test_hidden_parts_cover_every_class_once():
+    for known in range(2, 14):
+        parts = _hidden_classes(known, np.random.default_rng(0))
+        assert sorted(np.concatenate(parts).tolist()) == list(range(known))
+        assert len(parts) <= 3
+    # Anchors to hidden 2:1.
+    assert len(_hidden_classes(12, np.random.default_rng(0))[0]) == 4
+    assert len(_hidden_classes(4, np.random.default_rng(0))[0]) == 1
+
+
+def test_bad_arguments_are_refused(world):
+    L, yl, U, _ = world
+    with pytest.raises(ValueError, match="single known class"):
+        estimate_class_number(L[yl == 0], yl[yl == 0], U)
+    with pytest.raises(ValueError, match="max_classes=3 is less than the 6"):
+        estimate_class_number(L, yl, U, max_classes=3)
+    with pytest.raises(ValueError, match="Unknown objective 'sc'"):
+        estimate_class_number(L, yl, U, objective="sc")
+    with pytest.raises(ValueError, match="Unknown search 'grid'"):
+        estimate_class_number(L, yl, U, search="grid")
+
+
+def test_fresh_labels_avoid_the_classes():
+    assert fresh_labels(np.array([3, 7]), 2).tolist() == [8, 9]
+    assert fresh_labels(np.array([-5, -3]), 2).tolist() == [0, 1]
+    assert fresh_labels(np.array(["group 1", "b"]), 2).tolist() == ["group 2", "group 3"]
