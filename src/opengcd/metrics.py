@@ -73,7 +73,7 @@ def parts(y_true: Any, y_pred: Any, known: Iterable[Any], unknown: Any = -1) -> 
     return Parts(
         aks=_mean((y_true == y_pred)[is_known]),
         aus=_mean(y_pred[novel] == unknown),
-        ans=_matched(y_true[grouped], y_pred[grouped]) / novel.sum() if novel.any() else float("nan"),
+        ans=_matched(y_true[grouped], y_pred[grouped]) / int(novel.sum()) if novel.any() else float("nan"),
     )
 
 

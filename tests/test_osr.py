@@ -1,0 +1,171 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.naive_bayes import GaussianNB
+
+from opengcd import metrics
+from opengcd.osr import DECADES, UncertaintyRule, critical_alpha, search_alpha
+
+
+@pytest.mark.parametrize(("alpha", "rejected"), [(1, False), (1.5, False), (1.51, True), (2, True)])
+def test_rejection_by_hand(alpha, rejected):
+    # p = (.6, .3, .1): u = .4, and .4 alpha > .6 from alpha = 1.5 on.
+    assert UncertaintyRule(alpha).rejects([[0.6, 0.3, 0.1]]).tolist() == [rejected]
+
+
+def test_a_tie_is_accepted():
+    assert UncertaintyRule(1).rejects([[0.5, 0.25, 0.25]]).tolist() == [False]
+
+
+def test_probabilities_by_hand():
+    # Eqs. 1-3 with alpha = 2: softmax of (.8, .6, .3, .1).
+    expected = np.exp([0.8, 0.6, 0.3, 0.1]) / np.exp([0.8, 0.6, 0.3, 0.1]).sum()
+    np.testing.assert_allclose(UncertaintyRule(2).probabilities([[0.6, 0.3, 0.1]]), [expected])
+
+
+def test_the_papers_own_example_has_chance_outside_its_classes():
+    # p = (.1, .2, .6) sums to .9; Eq. 1 says u = .4 all the same.
+    expected = np.exp([0.4, 0.1, 0.2, 0.6]) / np.exp([0.4, 0.1, 0.2, 0.6]).sum()
+    np.testing.assert_allclose(UncertaintyRule(1).probabilities([[0.1, 0.2, 0.6]]), [expected])
+
+
+@pytest.mark.parametrize("alpha", [1e-10, 1e-3, 1.0, 1e5, 1e10])
+def test_sound_for_every_alpha_of_the_grid(alpha):
+    p = np.array([[1.0, 0.0], [0.5, 0.5], [1 - 1e-11, 1e-11]])
+    q = UncertaintyRule(alpha).probabilities(p)
+    assert np.isfinite(q).all()
+    np.testing.assert_allclose(q.sum(1), 1)
+    assert not UncertaintyRule(alpha).rejects(p)[0]
+    # alpha / (1 + alpha) is the threshold on max p.
+    assert UncertaintyRule(alpha).rejects(p)[1] == (alpha > 1)
+    assert not UncertaintyRule(alpha).rejects(p)[2]
+
+
+def test_small_uncertainty_keeps_its_digits():
+    # 1 - max p is 0 in float64 here; the sum of the others is not.
+    p = np.array([[1.0, 3e-17, 2e-17]])
+    assert UncertaintyRule(1e17).rejects(p)[0]
+    assert critical_alpha(p)[0] == pytest.approx(1 / 5e-17)
+
+
+def test_float32_rounding_does_not_count_as_uncertainty():
+    p = np.full((1, 3), np.float32(1 / 3), dtype=np.float32)
+    assert UncertaintyRule(1).probabilities(p)[0, 0] == pytest.approx(
+        np.exp(2 / 3) / (np.exp(2 / 3) + 3 * np.exp(1 / 3))
+    )
+
+
+@given(
+    st.lists(st.lists(st.floats(1e-6, 1), min_size=3, max_size=3), min_size=1, max_size=8),
+    st.sampled_from(DECADES),
+)
+def test_rejects_agrees_with_probabilities_and_the_closed_form(rows, alpha):
+    p = np.array(rows) / np.sum(rows, axis=1, keepdims=True)
+    rule = UncertaintyRule(alpha)
+    q = rule.probabilities(p)
+    rejected = rule.rejects(p)
+    assert ((q[:, 0] > q[:, 1:].max(1)) <= rejected).all()
+    clear = np.abs(p.max(1) - alpha / (1 + alpha)) > 1e-9
+    np.testing.assert_array_equal(rejected[clear], (p.max(1) < alpha / (1 + alpha))[clear])
+    away = np.abs(critical_alpha(p) / alpha - 1) > 1e-9
+    np.testing.assert_array_equal(rejected[away], (alpha > critical_alpha(p))[away])
+
+
+@pytest.mark.parametrize("p", [[[0.7, 0.7]], [[-0.1, 1.1]], [[np.nan, 1.0]], np.empty((2, 0))])
+def test_bad_probabilities_are_refused(p):
+    with pytest.raises(ValueError, match="p must"):
+        UncertaintyRule(1).rejects(p)
+
+
+@pytest.mark.parametrize("alpha", [-1, np.nan, np.inf])
+def test_bad_alpha_is_refused(alpha):
+    with pytest.raises(ValueError, match="alpha must be a finite number"):
+        UncertaintyRule(alpha)
+
+
+# The search for alpha.
+
+
+class Lookup(GaussianNB):
+    """Is 90 % sure of every row whose first feature it was fitted on, and wholly unsure of others."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.class_of_ = dict(zip(X[:, 0].tolist(), y.tolist(), strict=True))
+        return self
+
+    def predict_proba(self, X):
+        n = len(self.classes_)
+        p = np.full((len(X), n), 1 / n)
+        for row, value in zip(p, X[:, 0].tolist(), strict=True):
+            if value in self.class_of_:
+                row[:] = 0.1 / (n - 1)
+                row[self.class_of_[value]] = 0.9
+        return p
+
+
+def test_the_smallest_of_the_best_alphas_is_found():
+    # Known rows are rejected above alpha = .9 / .1 = 9, unknown ones (three classes known) above (1/3) / (2/3) = .5.
+    y = np.repeat(np.arange(6), 10)
+    X = np.stack([y, y], axis=1).astype(float)
+    found = search_alpha(X, y, Lookup(), grid=[100, 0.4, 1, 4, 8], random_state=0)
+    assert found.alpha == 1
+    np.testing.assert_allclose(found.scores, [0, 1, 1, 1, 0])
+    assert found.criterion == "HNA"
+
+
+def test_the_search_finds_a_useful_alpha_on_digits():
+    X, y = load_digits(return_X_y=True)
+    known = y < 6
+    found = search_alpha(X[known][::2], y[known][::2], "svm", random_state=0)
+    assert found.alpha in DECADES
+    assert found.scores.max() > 0.8
+    assert found.scores[found.grid == found.alpha] == found.scores.max()
+    again = search_alpha(X[known][::2], y[known][::2], "svm", random_state=0)
+    np.testing.assert_array_equal(found.scores, again.scores)
+
+
+def test_scores_are_the_metric_itself():
+    # One repeat, replayed by hand with the metric.
+    from opengcd.classify import fit_classifier, infer
+    from opengcd.osr._search import _halves
+    from opengcd.randomness import derive, generator
+
+    X, y = make_blobs(120, n_features=4, centers=5, cluster_std=2.0, random_state=0)
+    found = search_alpha(X, y, GaussianNB(), grid=[1.0, 10.0], repeats=1, random_state=3)
+    rng = generator(derive(3, 0))
+    known = rng.permutation(5)[:3]
+    fitting, held_out = _halves(y, known, rng)
+    number = np.full(5, -1)
+    number[known] = np.arange(3)
+    model = fit_classifier(GaussianNB(), X[fitting], number[y[fitting]], derive(3, 0, 0))
+    rows = np.r_[held_out, np.flatnonzero(~np.isin(y, known))]
+    labels, p = infer(model, X[rows])
+    for alpha, score in zip(found.grid, found.scores, strict=True):
+        y_pred = np.where(UncertaintyRule(alpha).rejects(p), -1, labels)
+        y_true = np.where(number[y[rows]] < 0, 99, number[y[rows]])
+        assert score == pytest.approx(metrics.hna(y_true, y_pred, range(3)))
+
+
+def test_two_classes_keep_most_of_the_known():
+    X, y = load_digits(return_X_y=True)
+    found = search_alpha(X[y < 2], y[y < 2], random_state=0)
+    assert found.criterion == "AKS"
+    chosen = found.scores[found.grid == found.alpha][0]
+    assert chosen >= 0.95 * found.scores[0]
+    assert (found.scores[found.grid > found.alpha] < 0.95 * found.scores[0]).all()
+
+
+def test_single_rows_cannot_be_held_out():
+    with pytest.warns(UserWarning, match="No class has two rows"):
+        found = search_alpha(np.eye(4), [0, 1, 2, 3], GaussianNB(), random_state=0)
+    assert found.alpha == min(DECADES)
+
+
+def test_bad_search_is_refused():
+    with pytest.raises(ValueError, match="at least two classes"):
+        search_alpha(np.eye(3), [0, 0, 0])
+    with pytest.raises(ValueError, match="grid must hold"):
+        search_alpha(np.eye(3), [0, 1, 2], grid=[])
