@@ -25,8 +25,8 @@ CLIP = 1e-7
 class SVM(ArrayClassifier):
     r"""C-support vector classification with kernel :math:`e^{-\gamma \|x-z\|^2}`, :math:`\gamma = 1/(d \cdot Var)`.
 
-    Labels come from the votes of the pairs, not from the largest probability: coupling blurs close classes, which
-    costs up to six points of accuracy on CUB.
+    Labels come from the votes of the pairs, as ``SVC.predict`` gives them, not from the largest probability: coupling
+    blurs close classes.
     """
 
     ARRAYS = (
