@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import opengcd
 from opengcd.cli import app
-from opengcd.demo import digits, run_demo, table_rows, write_page
+from opengcd.demo import table_rows, write_page
 
 HEAVY = ("torch", "xgboost", "transformers", "sklearn", "matplotlib")
 
@@ -35,12 +35,6 @@ def test_help_and_version():
     runner = CliRunner()
     assert "Open-world recognition" in runner.invoke(app, ["--help"]).output
     assert runner.invoke(app, ["--version"]).output.strip() == f"opengcd {opengcd.__version__}"
-
-
-@pytest.fixture(scope="module")
-def demo():
-    data = digits(0)
-    return data, list(run_demo(data, 0))
 
 
 def test_the_demo_learns_all_ten_digits(demo):

@@ -1,0 +1,32 @@
+import re
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import make_blobs
+
+from opengcd.demo import table_rows
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_ten_lines_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = make_blobs(400, n_features=8, centers=6, random_state=0)
+    names = np.array(list("abcdef"))[y]
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL).group(1)
+    assert len([line for line in code.splitlines() if line]) <= 10
+    scope = {"X_known": X[y < 4], "y_known": names[y < 4], "X_stream": X}
+    exec(code, scope)
+    assert scope["recognizer"].classes_.tolist() == ["a", "b", "c", "d", "heron"]
+    assert (tmp_path / "model" / "model.json").is_file()
+
+
+def test_the_readme_shows_what_the_demo_prints(demo):
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    for row in table_rows(demo[1])[1]:
+        assert " ".join(" ".join(row).split()) in text
+
+
+def test_the_repository_names_no_machine():
+    for file in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("src/**/*.py"), ROOT / "constraints.txt"]:
+        assert not re.search(r"/work/|/root/|/tmp/|find-links|index-url", file.read_text(encoding="utf-8")), file
