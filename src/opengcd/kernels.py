@@ -27,8 +27,10 @@ def resolve_device(device: str | torch.device = "auto") -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         resolved = torch.device(device)
-    except RuntimeError as error:
-        raise ValueError(f"device={device!r} is not a device name; use 'auto', 'cpu' or 'cuda'.") from error
+    except (RuntimeError, TypeError):
+        resolved = None
+    if resolved is None or resolved.type not in BLOCK_BYTES:
+        raise ValueError(f"device={device!r} is not a device name that can be used here; use 'auto', 'cpu' or 'cuda'.")
     if resolved.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device={device!r} was asked for, but torch sees no GPU; use 'auto' or 'cpu'.")
     return resolved
@@ -36,6 +38,8 @@ def resolve_device(device: str | torch.device = "auto") -> torch.device:
 
 def to_tensor(X: Any, device: str | torch.device = "auto") -> Tensor:
     """Move an array to the device, keeping its dtype."""
+    if isinstance(X, np.ndarray):
+        X = np.require(X, requirements="W")  # torch cannot share memory that must not be written
     return torch.as_tensor(X, device=resolve_device(device))
 
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import numbers
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from opengcd import __version__
-from opengcd.classify import CLASSIFIERS, XGB, ArrayClassifier
+from opengcd.classify import CLASSIFIERS, XGB, ArrayClassifier, infer
 from opengcd.memory import ExemplarMemory, Selector
-from opengcd.osr import AlphaSearch
+from opengcd.osr import AlphaSearch, check_alpha
 from opengcd.presets import Preset
 from opengcd.storage import ModelFileError, read_model, write_model
-from opengcd.validation import check_features, check_labels, encode
+from opengcd.validation import check_features, check_integer, check_labels, encode, refuse_unknown_label
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
 KIND = "OpenWorldRecognizer"
+PARAMETERS = ("memory_size", "selector", "alpha", "preset", "max_classes", "random_state")
 
 
 def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
@@ -28,15 +31,18 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
     arrays = {"memory.X": memory.X, "memory.codes": encode(memory.y, recognizer.classes_)}
     classifier: dict[str, Any] = {"name": None, "type": type(model).__qualname__}
     blobs = {}
-    if isinstance(model, ArrayClassifier):
+    # A class derived from ours may compute anything; it counts as the user's own.
+    if isinstance(model, ArrayClassifier) and type(model) in CLASSIFIERS.values():
+        given = recognizer.classifier
         classifier = {
             "name": type(model).__name__.lower(),
             "settings": model.settings(),
-            "given_by_name": isinstance(recognizer.classifier, str),
+            "given_by_name": isinstance(given, str),
+            "random_state": None if isinstance(given, str) else _plain_seed(given.random_state),
         }
         arrays |= {f"classifier.{name}": value for name, value in model.arrays().items()}
-    if isinstance(model, XGB):
-        blobs["classifier"] = model.to_bytes()
+        if isinstance(model, XGB):
+            blobs["classifier"] = model.to_bytes()
     if search is not None:
         arrays |= {"alpha.grid": search.grid, "alpha.scores": search.scores}
     preset = recognizer.preset
@@ -56,6 +62,7 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
             "alpha": recognizer.alpha if isinstance(recognizer.alpha, str) else float(recognizer.alpha),
             "preset": dataclasses.asdict(preset) if isinstance(preset, Preset) else preset,
             "max_classes": recognizer.max_classes,
+            "random_state": _plain_seed(recognizer.random_state),
         },
     }
     write_model(path, header, arrays, blobs)
@@ -75,7 +82,7 @@ def load(
         return _restore(kind, header, arrays, blobs, classifier, selector, device)
     except ModelFileError:
         raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError) as error:
         raise ModelFileError(f"{path} is damaged: its contents do not fit together ({error!r}).") from error
 
 
@@ -88,7 +95,9 @@ def _restore(
     selector: Selector | None,
     device: str,
 ) -> OpenWorldRecognizer:
-    parameters, stored = dict(header["parameters"]), header["classifier"]
+    parameters, stored = header["parameters"], header["classifier"]
+    if set(parameters) != set(PARAMETERS):
+        raise ModelFileError(f"The model is damaged: its parameters are not {', '.join(PARAMETERS)}.")
     if parameters["selector"] is None and selector is None:
         raise ModelFileError("This recogniser was saved with an exemplar selector of its own; pass load(selector=...).")
     if stored["name"] is None and classifier is None:
@@ -96,41 +105,75 @@ def _restore(
             f"This recogniser was saved with a classifier of type {stored['type']}, which is not stored; pass "
             "load(classifier=...) with the same settings and it is fitted again on the stored exemplars."
         )
-    if selector is not None:
-        parameters["selector"] = selector
+    parameters = {**parameters, "selector": selector or parameters["selector"], "device": device}
     if isinstance(parameters["preset"], dict):
-        settings = {**parameters["preset"], "alpha_grid": tuple(parameters["preset"]["alpha_grid"])}
-        parameters["preset"] = Preset(**settings)
-
+        parameters["preset"] = Preset(
+            **{**parameters["preset"], "alpha_grid": tuple(parameters["preset"]["alpha_grid"])}
+        )
+    if not isinstance(header["classes"], list):
+        raise ModelFileError("The model is damaged: classes is no list.")
     classes = check_labels(header["classes"], len(header["classes"]), name="classes")
-    X, codes = check_features(arrays["memory.X"], name="memory.X"), arrays["memory.codes"]
-    if codes.shape != (len(X),) or set(codes.tolist()) != set(range(len(classes))):
-        raise ModelFileError("The model is damaged: exemplars and classes do not fit together.")
-    memory = ExemplarMemory(
-        int(header["memory"]["size"]), parameters["selector"], _seed_from_json(header["memory"]["seed"]), device
-    )
-    memory.X, memory.y, memory.updates = X, classes[codes], int(header["memory"]["updates"])
-
+    refuse_unknown_label(classes, name="classes")
+    memory = _restore_memory(header["memory"], arrays, classes, parameters["selector"], device)
     model = None
     if classifier is None:
-        model = CLASSIFIERS[stored["name"]](**stored["settings"], device=device)
-        model.restore({k.removeprefix("classifier."): v for k, v in arrays.items() if k.startswith("classifier.")})
-        if isinstance(model, XGB):
-            model.from_bytes(blobs["classifier"])
-        classifier = stored["name"] if stored["given_by_name"] else CLASSIFIERS[stored["name"]](**stored["settings"])
-    alpha, search = float(header["alpha"]), None
+        classifier, model = _restore_classifier(stored, arrays, blobs, memory.X[:1], len(classes), device)
+    alpha, search = check_alpha(header["alpha"]), None
     if header["alpha_criterion"] is not None:
         search = AlphaSearch(alpha, arrays["alpha.grid"], arrays["alpha.scores"], str(header["alpha_criterion"]))
-
-    recognizer = kind(classifier=classifier, device=device, **parameters)
-    recognizer._become(int(header["phase"]), _seed_from_json(header["seed"]), classes, memory, model, alpha, search)
+    recognizer = kind(classifier=classifier, **parameters)
+    recognizer._check_settings(len(classes))
+    phase, seed = check_integer(header["phase"], "phase"), _seed_from_json(header["seed"])
+    recognizer._become(phase, seed, classes, memory, model, alpha, search)
     return recognizer
+
+
+def _restore_memory(
+    stored: dict[str, Any], arrays: dict[str, np.ndarray], classes: np.ndarray, selector: Selector, device: str
+) -> ExemplarMemory:
+    X, codes = check_features(arrays["memory.X"], name="memory.X"), arrays["memory.codes"]
+    complete = set(codes.ravel().tolist()) == set(range(len(np.unique(classes)))) == set(range(len(classes)))
+    if codes.shape != (len(X),) or codes.dtype != np.int64 or not complete:
+        raise ModelFileError("The model is damaged: exemplars and classes do not fit together.")
+    size, seed = check_integer(stored["size"], "memory.size"), _seed_from_json(stored["seed"])
+    memory = ExemplarMemory(size, selector, seed, device)
+    memory.X, memory.y = X, classes[codes]
+    memory.updates = check_integer(stored["updates"], "memory.updates")
+    return memory
+
+
+def _restore_classifier(
+    stored: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    blobs: dict[str, bytes],
+    row: np.ndarray,
+    n_classes: int,
+    device: str,
+) -> tuple[Any, Any]:
+    """Return the ``classifier`` argument as it was given, and the fitted classifier; try it on one row."""
+    name, settings, seed = stored["name"], stored["settings"], stored["random_state"]
+    model = CLASSIFIERS[name](**settings, device=device)
+    model.restore({k.removeprefix("classifier."): v for k, v in arrays.items() if k.startswith("classifier.")})
+    if isinstance(model, XGB):
+        model.from_bytes(blobs["classifier"])
+    if infer(model, row).probabilities.shape != (1, n_classes):
+        raise ModelFileError("The model is damaged: classifier and classes do not fit together.")
+    return name if stored["given_by_name"] else CLASSIFIERS[name](**settings, random_state=seed, device=device), model
 
 
 def _seed_to_json(seed: np.random.SeedSequence) -> dict[str, Any]:
     # 128 bits of entropy are more than a JSON number keeps.
-    return {"entropy": str(seed.entropy), "key": [int(i) for i in seed.spawn_key]}
+    entropy = seed.entropy
+    plain = [str(int(word)) for word in entropy] if isinstance(entropy, Sequence) else str(entropy)
+    return {"entropy": plain, "key": [int(i) for i in seed.spawn_key]}
 
 
 def _seed_from_json(stored: dict[str, Any]) -> np.random.SeedSequence:
-    return np.random.SeedSequence(int(stored["entropy"]), spawn_key=tuple(stored["key"]))
+    entropy = stored["entropy"]
+    words = [int(word) for word in entropy] if isinstance(entropy, list) else int(entropy)
+    return np.random.SeedSequence(words, spawn_key=tuple(stored["key"]))
+
+
+def _plain_seed(random_state: Any) -> int | None:
+    """An integer seed as it was given; anything else has done its work and is not kept."""
+    return int(random_state) if isinstance(random_state, numbers.Integral) else None

@@ -44,6 +44,6 @@ def resolve_preset(preset: str | Preset) -> Preset:
     """Return the preset of that name, or the one given."""
     if isinstance(preset, Preset):
         return preset
-    if preset not in PRESETS:
+    if not isinstance(preset, str) or preset not in PRESETS:
         raise ValueError(f"Unknown preset {preset!r}; choose from {', '.join(PRESETS)} or pass a Preset.")
     return PRESETS[preset]

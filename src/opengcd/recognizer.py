@@ -13,12 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 from opengcd import persistence
 from opengcd.classify import CLASSIFIERS, Inference, fit_classifier, infer
 from opengcd.discover import ClassNumberEstimate, Discovery, arrange, estimate_class_number, ss_kmeans
-from opengcd.memory import ExemplarMemory, Selector
-from opengcd.osr import AlphaSearch, UncertaintyRule, critical_alpha, search_alpha
+from opengcd.kernels import resolve_device
+from opengcd.memory import ExemplarMemory, Selector, check_selector
+from opengcd.osr import AlphaSearch, UncertaintyRule, check_alpha, critical_alpha, search_alpha
 from opengcd.presets import Preset, resolve_preset
 from opengcd.progress import Progress, silent
 from opengcd.randomness import Seed, derive, seed_sequence
-from opengcd.validation import check_features, check_labels, encode, refuse_unknown_label, unknown_label
+from opengcd.validation import (
+    check_features,
+    check_integer,
+    check_labels,
+    encode,
+    refuse_unknown_label,
+    unknown_label,
+)
 
 MEMORY, CLASSIFIER, ALPHA, NUMBER, GROUPS = range(5)
 """The steps of a phase; each has a seed of its own, so that none disturbs another."""
@@ -136,7 +144,8 @@ class OpenWorldRecognizer(BaseEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of Eq. 3: column 0 is "unknown", then ``classes_``."""
-        return UncertaintyRule(self.alpha_).probabilities(self._infer(X)[1])
+        p = self._infer(X).probabilities
+        return UncertaintyRule(self.alpha_).probabilities(p)
 
     def unknown_score(self, X: Any) -> np.ndarray:
         """Return how unknown each row looks: the uncertainty u of Eq. 1, which ranks like column 0 of Eq. 3."""
@@ -144,7 +153,8 @@ class OpenWorldRecognizer(BaseEstimator):
 
     def predict_closed(self, X: Any) -> np.ndarray:
         """Return the known class of each row, rejecting nothing."""
-        return self.classes_[self._infer(X)[0]]
+        codes = self._infer(X).labels
+        return self.classes_[codes]
 
     def discover(self, X: Any, k: int | None = None, *, progress: Progress = silent) -> Discovery:
         """Group rejected rows; those that look like a known class return to it (Sec. 3.5).
@@ -156,6 +166,7 @@ class OpenWorldRecognizer(BaseEstimator):
         preset = resolve_preset(self.preset)
         exemplars, codes = self.memory_.X, encode(self.memory_.y, self.classes_)
         if k is not None:
+            k = check_integer(k, "k", least=None)
             estimate = ClassNumberEstimate(k, [], True, "", k)
         else:
             estimate = estimate_class_number(
@@ -224,11 +235,9 @@ class OpenWorldRecognizer(BaseEstimator):
         progress: Progress,
     ) -> None:
         """Do all that can fail first, then change the recogniser."""
+        self._check_settings(len(classes))
         preset = resolve_preset(self.preset)
-        if isinstance(self.alpha, str) and self.alpha != "search":
-            raise ValueError(f"alpha must be a number or 'search', not {self.alpha!r}.")
-        if self.max_classes < len(classes):
-            raise ValueError(f"max_classes={self.max_classes} is less than the {len(classes)} known classes; raise it.")
+        given = None if self.alpha == "search" else check_alpha(self.alpha)
         progress("selecting exemplars", 0, 1)
         memory.update(X, y)
         progress("selecting exemplars", 1, 1)
@@ -237,7 +246,7 @@ class OpenWorldRecognizer(BaseEstimator):
         model = self._fit_classifier(memory, codes, seed, phase)
         progress("fitting the classifier", 1, 1)
         search = None
-        if self.alpha == "search":
+        if given is None:
             search = search_alpha(
                 memory.X,
                 codes,
@@ -248,8 +257,19 @@ class OpenWorldRecognizer(BaseEstimator):
                 device=self.device,
                 progress=progress,
             )
-        alpha = UncertaintyRule(search.alpha if search is not None else float(self.alpha)).alpha
-        self._become(phase, seed, classes, memory, model, alpha, search)
+            given = search.alpha
+        self._become(phase, seed, classes, memory, model, given, search)
+
+    def _check_settings(self, classes: int) -> None:
+        resolve_preset(self.preset)
+        resolve_device(self.device)
+        check_selector(self.selector)
+        if self.alpha != "search":
+            check_alpha(self.alpha)
+        if self.memory_size is not None:
+            check_integer(self.memory_size, "memory_size")
+        if check_integer(self.max_classes, "max_classes") < classes:
+            raise ValueError(f"max_classes={self.max_classes} is less than the {classes} known classes; raise it.")
 
     def _become(
         self,

@@ -21,6 +21,7 @@ FORMAT = "opengcd"
 FORMAT_VERSION = 1
 HEADER = "model.json"
 PART = re.compile(r"[a-z]+-[0-9a-f]{16}\.(safetensors|ubj)")
+TEMPORARY = re.compile(r"\..+\.[0-9]+\.tmp")
 
 
 class ModelFileError(ValueError):
@@ -37,7 +38,7 @@ def write_model(
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise ModelFileError(f"{folder} is a file; a model is a folder. Choose another path.")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / HEADER).is_file():
+    if folder.is_dir() and not _ours(folder):
         raise ModelFileError(f"{folder} holds other files and no model; choose an empty folder or a new name.")
     folder.mkdir(parents=True, exist_ok=True)
     packed = safetensors.numpy.save({name: np.asarray(value, order="C") for name, value in arrays.items()})
@@ -49,7 +50,7 @@ def write_model(
         parts[name] = {"file": f"{name}-{digest[:16]}{suffix}", "sha256": digest}
         _replace(folder / parts[name]["file"], raw)
     document = {"format": FORMAT, "format_version": FORMAT_VERSION, **header, "parts": parts}
-    _replace(folder / HEADER, json.dumps(document, indent=1, ensure_ascii=False).encode())
+    _replace(folder / HEADER, json.dumps(document, indent=1, default=_plain).encode())
     current = {part["file"] for part in parts.values()}
     for old in folder.iterdir():
         if PART.fullmatch(old.name) and old.name not in current:
@@ -67,7 +68,9 @@ def read_model(
         raise ModelFileError(f"There is no model at {folder} (no {HEADER}).") from None
     except NotADirectoryError:
         raise ModelFileError(f"{folder} is a file; a model is a folder with a {HEADER}.") from None
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except OSError as error:
+        raise ModelFileError(f"{folder / HEADER} cannot be read: {error}.") from None
+    except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{folder / HEADER} is damaged: it is no JSON document ({error}).") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError(f"{folder / HEADER} was not written by OpenGCD.")
@@ -87,6 +90,25 @@ def read_model(
     except (SafetensorError, ValueError, KeyError) as error:
         raise ModelFileError(f"{folder} is damaged: its arrays cannot be read ({error}).") from None
     return header, arrays, contents
+
+
+def _ours(folder: Path) -> bool:
+    """Whether a folder holds nothing that a save would bury: a model of ours, or what a broken first save left."""
+    header = folder / HEADER
+    if header.exists():
+        try:
+            document = json.loads(header.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return False
+        return isinstance(document, dict) and document.get("format") == FORMAT
+    return all(PART.fullmatch(file.name) or TEMPORARY.fullmatch(file.name) for file in folder.iterdir())
+
+
+def _plain(value: Any) -> Any:
+    """Write numpy's numbers as JSON has them."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} cannot be saved.")
 
 
 def _read_part(folder: Path, part: Any) -> bytes:

@@ -22,7 +22,8 @@ def check_features(
     """
     try:
         X = np.asarray(X)
-        X = np.ascontiguousarray(X, dtype=np.result_type(X.dtype, np.float32))
+        wide = np.result_type(X.dtype, np.float32)
+        X = np.ascontiguousarray(X, dtype=np.float64 if wide.kind == "f" and wide.itemsize > 8 else wide)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers, one row per item ({error}).") from None
     if X.dtype.kind != "f":
@@ -49,6 +50,9 @@ def check_features(
             f"{name} holds NaN or infinite values in {len(bad)} of {len(X)} rows "
             f"(first: row {bad[0]}); remove or repair these rows."
         )
+    # Distances are sums of squares, four times as large at worst.
+    if X.size and np.abs(X).max() > np.sqrt(np.finfo(X.dtype).max / X.shape[1]) / 4:
+        raise ValueError(f"{name} holds numbers too large for {X.dtype}: their squares overflow; rescale the features.")
     return X
 
 
@@ -62,17 +66,33 @@ def check_labels(y: Any, rows: int, *, name: str = "y") -> np.ndarray:
     if len(y) != rows:
         raise ValueError(f"{name} has {len(y)} labels for {rows} rows of features.")
     if y.dtype.kind in "iu":
+        _refuse_long_integers(y, name)
         return y.astype(np.int64, copy=False)
     if y.dtype.kind in "UT":
-        return y.astype(str)
+        return np.array(y.tolist(), dtype=str)
     if y.dtype.kind == "O":
         if all(isinstance(v, numbers.Integral) and not isinstance(v, bool | np.bool_) for v in y):
+            _refuse_long_integers(y, name)
             return y.astype(np.int64)
         if all(isinstance(v, str) for v in y):
-            return y.astype(str)
+            return np.array(y.tolist(), dtype=str)
         kinds = sorted({type(v).__name__ for v in y})
         raise ValueError(f"{name} mixes or holds unsupported label types ({', '.join(kinds)}); use all int or all str.")
     raise ValueError(f"{name} has dtype {y.dtype}; labels must be integers or strings.")
+
+
+def _refuse_long_integers(y: np.ndarray, name: str) -> None:
+    limits = np.iinfo(np.int64)
+    if len(y) and not limits.min <= int(min(y)) <= int(max(y)) <= limits.max:
+        raise ValueError(f"{name} holds integers beyond 64 bits; use strings for such labels.")
+
+
+def check_integer(value: Any, name: str, least: int | None = 1) -> int:
+    """Return ``value`` if it is an integer, and at least ``least``."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or (least is not None and value < least):
+        bound = "" if least is None else f" from {least}"
+        raise ValueError(f"{name} must be an integer{bound}, not {value!r}.")
+    return int(value)
 
 
 def unknown_label(labels: np.ndarray) -> int | str:

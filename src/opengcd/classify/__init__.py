@@ -33,9 +33,9 @@ def _make(classifier: Any, random_state: Seed, device: str = "auto") -> Any:
             "(for SVC, use classifier='svm')."
         )
     fresh = clone(classifier)
-    if "random_state" in fresh.get_params() and fresh.get_params()["random_state"] is None:
-        fresh.set_params(random_state=as_int(random_state))
-    return fresh
+    seeds = {name: as_int(random_state) for name, value in fresh.get_params().items()
+             if value is None and name.split("__")[-1] == "random_state"}  # fmt: skip
+    return fresh.set_params(**seeds)
 
 
 def fit_classifier(classifier: Any, X: np.ndarray, y: np.ndarray, random_state: Seed, device: str = "auto") -> Any:

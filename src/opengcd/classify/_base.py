@@ -46,13 +46,15 @@ class ArrayClassifier(BaseEstimator):
             setattr(self, name, arrays[name])
 
     def settings(self) -> dict[str, Any]:
-        """Return the constructor's arguments, but for where it runs."""
+        """Return the constructor's arguments, but for seed and device."""
         return {k: v for k, v in self.get_params().items() if k not in ("random_state", "device")}
 
     def _fit_scale(self, X: np.ndarray) -> None:
         self.mean_ = X.mean(0, dtype=np.float64)
         deviation = X.std(0, dtype=np.float64)
-        self.scale_ = np.where(deviation > 0, deviation, 1.0)
+        # The deviation of a constant column is not always 0, but no more than the rounding of its mean.
+        constant = deviation <= 10 * np.finfo(X.dtype).eps * np.abs(self.mean_)
+        self.scale_ = np.where(constant, 1.0, deviation)
 
     def _standardised(self, X: np.ndarray) -> np.ndarray:
         return (X - self.mean_) / self.scale_

@@ -8,6 +8,9 @@ coupling of Wu, Lin & Weng (2004), solved exactly.
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 import torch
 from sklearn.svm import SVC
@@ -124,10 +127,15 @@ def _folds(y: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _fit_pairs(Z: np.ndarray, y: np.ndarray, rows: np.ndarray, C: float, gamma: float, gram: np.ndarray | None) -> SVC:
+    settings: dict[str, Any] = {"gamma": gamma, "cache_size": 1000} if gram is None else {"kernel": "precomputed"}
     if gram is None:
-        return SVC(C=C, gamma=gamma, decision_function_shape="ovo", cache_size=1000).fit(Z[rows], y[rows])
-    whole = gram if len(rows) == len(gram) else gram[np.ix_(rows, rows)]
-    return SVC(C=C, kernel="precomputed", decision_function_shape="ovo").fit(whole, y[rows])
+        inputs = Z[rows]
+    else:
+        inputs = gram if len(rows) == len(gram) else gram[np.ix_(rows, rows)]
+    with warnings.catch_warnings():
+        # One or two rows a class are few, but no sign of a regression problem.
+        warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
+        return SVC(C=C, decision_function_shape="ovo", **settings).fit(inputs, y[rows])
 
 
 def _decide(machine: SVC, rows: np.ndarray) -> np.ndarray:

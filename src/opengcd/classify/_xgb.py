@@ -47,6 +47,8 @@ class XGB(ArrayClassifier):
 
     def from_bytes(self, raw: bytes) -> None:
         """Take over trees from :meth:`to_bytes`."""
+        if not raw.startswith(b"{"):  # xgboost ends the process when it is handed no bytes
+            raise ValueError("these are no trees of XGBoost")
         self.booster_ = _xgboost().Booster(model_file=bytearray(raw))
 
 

@@ -75,7 +75,13 @@ def arrange(X: np.ndarray, classes: np.ndarray, found: Clustering, estimate: Cla
 def fresh_labels(classes: np.ndarray, n: int) -> np.ndarray:
     """Return ``n`` labels that no class has: the next integers, or "group 1", "group 2", ..."""
     if classes.dtype.kind == "i":
-        return np.arange(n) + max(int(classes.max()) + 1, 0)
+        start = max(int(classes.max()) + 1, 0)
+        if start + n > np.iinfo(np.int64).max:
+            return np.setdiff1d(np.arange(n + len(classes)), classes)[:n]
+        return np.arange(start, start + n)
+    return np.array(_free([f"group {i}" for i in range(1, n + len(classes) + 1)], classes)[:n], dtype=str)
+
+
+def _free(names: list[str], classes: np.ndarray) -> list[str]:
     taken = set(classes.tolist())
-    candidates = (name for i in range(1, n + len(taken) + 1) if (name := f"group {i}") not in taken)
-    return np.array([next(candidates) for _ in range(n)], dtype=str)
+    return [name for name in names if name not in taken]

@@ -3,7 +3,7 @@
 from opengcd.memory._buffer import ExemplarMemory, allot
 from opengcd.memory._ds3 import DS3Solution, lambda_max, solve_ds3
 from opengcd.memory._greedy import greedy
-from opengcd.memory._selectors import SELECTORS, Selector, select_exemplars
+from opengcd.memory._selectors import SELECTORS, Selector, check_selector, select_exemplars
 
 __all__ = [
     "SELECTORS",
@@ -11,6 +11,7 @@ __all__ = [
     "ExemplarMemory",
     "Selector",
     "allot",
+    "check_selector",
     "greedy",
     "lambda_max",
     "select_exemplars",

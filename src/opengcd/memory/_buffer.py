@@ -8,7 +8,7 @@ import numpy as np
 
 from opengcd.memory._selectors import Selector, select_each
 from opengcd.randomness import Seed, derive, seed_sequence
-from opengcd.validation import check_features, check_labels
+from opengcd.validation import check_features, check_integer, check_labels
 
 
 class ExemplarMemory:
@@ -36,9 +36,7 @@ class ExemplarMemory:
     def __init__(
         self, size: int | None = None, selector: Selector = "ds3", random_state: Seed = None, device: str = "auto"
     ) -> None:
-        if size is not None and size < 1:
-            raise ValueError(f"The memory size must be at least 1, not {size}.")
-        self.size = size
+        self.size = None if size is None else check_integer(size, "memory_size")
         self.selector = selector
         self.device = device
         self.seed = seed_sequence(random_state)

@@ -61,10 +61,7 @@ def select_each(
     device: str = "auto",
 ) -> list[np.ndarray]:
     """:func:`select_exemplars` for many classes; small ones are solved together."""
-    if isinstance(method, str) and method not in SELECTORS:
-        raise ValueError(
-            f"Unknown exemplar selector {method!r}; choose from {', '.join(SELECTORS)} or pass a function."
-        )
+    check_selector(method)
     chosen = [np.arange(len(X)) for X in Xs]
     full = [c for c, (X, k) in enumerate(zip(Xs, ks, strict=True)) if k < len(X)]
     if method == "ds3":
@@ -78,6 +75,14 @@ def select_each(
         else:
             chosen[c] = _checked(method(Xs[c], ks[c], rngs[c]), len(Xs[c]), ks[c])
     return chosen
+
+
+def check_selector(method: Any) -> None:
+    """Raise unless ``method`` is the name of a selector or a function."""
+    if not callable(method) and method not in SELECTORS:
+        raise ValueError(
+            f"Unknown exemplar selector {method!r}; choose from {', '.join(SELECTORS)} or pass a function."
+        )
 
 
 def _greedy(X: np.ndarray, k: int, rng: np.random.Generator, device: str) -> np.ndarray:

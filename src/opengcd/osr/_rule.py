@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,7 @@ class UncertaintyRule:
     """
 
     def __init__(self, alpha: float) -> None:
-        if not (np.isfinite(alpha) and alpha >= 0):
-            raise ValueError(f"alpha must be a finite number from 0, not {alpha}.")
-        self.alpha = float(alpha)
+        self.alpha = check_alpha(alpha)
 
     def __repr__(self) -> str:
         return f"UncertaintyRule(alpha={self.alpha:g})"
@@ -52,6 +51,14 @@ class UncertaintyRule:
         """Return which rows are unknown."""
         p, u = _uncertainty(p)
         return self.alpha * u > p.max(axis=1)
+
+
+def check_alpha(alpha: Any) -> float:
+    """Return alpha if it is a finite number from 0."""
+    value = float(alpha) if isinstance(alpha, numbers.Real) else -1.0
+    if not 0 <= value < np.inf:
+        raise ValueError(f"alpha must be a finite number from 0, or 'search' to have it found, not {alpha!r}.")
+    return value
 
 
 def critical_alpha(p: Any) -> np.ndarray:

@@ -1,0 +1,750 @@
+"""Model folders: what is saved comes back to the bit, and what is damaged is refused with a reason."""
+
+import ast
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
+
+import opengcd
+from opengcd import ModelFileError, OpenWorldRecognizer
+from opengcd.classify import MLP, SVM
+from opengcd.presets import Preset
+
+# Five well separated classes in six dimensions, 20 rows each; 0 to 2 are known at first.
+X, Y = make_blobs(100, 6, centers=5, cluster_std=1.0, center_box=(-8, 8), random_state=1)
+KNOWN = Y < 3
+QUICK_MLP = MLP(hidden=10, max_iter=20, learning_rate=0.01, device="cpu")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small arrays; threads would only wait for each other."""
+    with threadpool_limits(1):
+        yield
+
+
+def fitted(classifier="svm", y=Y, **changes):
+    arguments = {"selector": "greedy", "random_state": 0, "max_classes": 8, "device": "cpu", **changes}
+    return OpenWorldRecognizer(classifier, **arguments).fit(X[KNOWN], y[KNOWN])
+
+
+def load(folder, **given_again):
+    return OpenWorldRecognizer.load(folder, device="cpu", **given_again)
+
+
+def last_rows(rows, k, rng):
+    """An exemplar selector."""
+    return np.arange(len(rows))[-k:]
+
+
+def assert_same(a, b):
+    """Two recognisers are the same to the last bit, as far as one can see."""
+    for name in ("phase_", "alpha_", "unknown_label_", "n_features_in_"):
+        assert getattr(a, name) == getattr(b, name)
+    assert a.classes_.tolist() == b.classes_.tolist()
+    assert a.classes_.dtype == b.classes_.dtype
+    assert np.array_equal(a.memory_.X, b.memory_.X)
+    assert a.memory_.X.dtype == b.memory_.X.dtype
+    assert a.memory_.y.tolist() == b.memory_.y.tolist()
+    assert a.memory_.size == b.memory_.size
+    assert (a.alpha_search_ is None) == (b.alpha_search_ is None)
+    if a.alpha_search_ is not None:
+        assert np.array_equal(a.alpha_search_.scores, b.alpha_search_.scores)
+        assert np.array_equal(a.alpha_search_.grid, b.alpha_search_.grid)
+        assert a.alpha_search_.criterion == b.alpha_search_.criterion
+    assert np.array_equal(a.predict_proba(X), b.predict_proba(X))
+    assert np.array_equal(a.predict(X), b.predict(X))
+    assert np.array_equal(a.predict_closed(X), b.predict_closed(X))
+
+
+# ---------------------------------------------------------------- round trips
+
+FOREST = RandomForestClassifier(3)
+CASES = {
+    "svm": ({}, {}),
+    "mlp": ({"classifier": QUICK_MLP}, {}),
+    "mlp by name": ({"classifier": "mlp", "alpha": 2.0}, {}),
+    "xgb": ({"classifier": "xgb"}, {}),
+    "svm with settings": ({"classifier": SVM(C=5.0, device="cpu")}, {}),
+    "svm with a seed": ({"classifier": SVM(random_state=7, device="cpu")}, {}),
+    "mlp with a seed": ({"classifier": QUICK_MLP.__class__(hidden=5, max_iter=5, random_state=7, device="cpu")}, {}),
+    "foreign classifier": ({"classifier": LogisticRegression()}, {"classifier": LogisticRegression()}),
+    "foreign classifier with chance": ({"classifier": FOREST}, {"classifier": FOREST}),
+    "foreign selector": ({"selector": last_rows, "memory_size": 30}, {"selector": last_rows}),
+    "random selector": ({"selector": "random", "memory_size": 30}, {}),
+    "ds3": ({"selector": "ds3", "memory_size": 20}, {}),
+    "alpha given": ({"alpha": 3.0}, {}),
+    "fresh seed": ({"random_state": None, "selector": "random", "memory_size": 30}, {}),
+    "generator": ({"random_state": np.random.default_rng(0)}, {}),
+    "seed sequence": ({"random_state": np.random.SeedSequence([1, 2, 3])}, {}),
+    "authors": ({"preset": "authors"}, {}),
+    "authors mlp": ({"preset": "authors", "classifier": "mlp", "alpha": 1.0}, {}),
+    "own preset": ({"preset": Preset("mine", (0.5, 5.0), classifier_settings={"svm": {"C": 2.0}})}, {}),
+    "names": ({"y": np.array(["owl", "é crow with a longer name", "", "d", "e"])[Y]}, {}),
+    "any integers": ({"y": np.array([7, -100, 2**40, 5, 6])[Y]}, {}),
+    "numpy numbers": (
+        {"memory_size": np.int64(30), "max_classes": np.int32(10), "alpha": np.float32(2)},
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_recogniser_comes_back_and_goes_on_as_before(case, tmp_path):
+    if case == "xgb":
+        pytest.importorskip("xgboost")
+    arguments, given_again = CASES[case]
+    original = fitted(**arguments)
+    names = arguments.get("y", Y)
+    original.save(tmp_path / "model")
+    loaded = load(tmp_path / "model", **given_again)
+    assert_same(original, loaded)
+    found, again = original.discover(X[~KNOWN]), loaded.discover(X[~KNOWN])
+    assert found.labels.tolist() == again.labels.tolist()
+    assert found.curve == again.curve
+    for r in (original, loaded):
+        r.learn(X[Y == 3], names[Y == 3])
+    assert_same(original, loaded)
+    # ... and from the second phase to the third
+    original.save(tmp_path / "model")
+    loaded = load(tmp_path / "model", **given_again)
+    assert_same(original, loaded)
+    for r in (original, loaded):
+        r.learn(X[Y == 4], names[Y == 4])
+    assert_same(original, loaded)
+
+
+def test_float32_stays_float32(tmp_path):
+    original = OpenWorldRecognizer(random_state=0, device="cpu").fit(X[KNOWN].astype(np.float32), Y[KNOWN])
+    original.save(tmp_path)
+    assert load(tmp_path).memory_.X.dtype == np.float32
+    assert_same(original, load(tmp_path))
+
+
+def test_parameters_come_back(tmp_path):
+    original = fitted(memory_size=40, selector="herding", alpha=2.0, preset="authors", max_classes=9, random_state=5)
+    original.save(tmp_path)
+    assert load(tmp_path).get_params() == original.get_params()
+
+
+def test_a_classifier_of_ours_comes_back_with_its_settings(tmp_path):
+    fitted(SVM(C=5.0, folds=3)).save(tmp_path)
+    loaded = load(tmp_path)
+    assert isinstance(loaded.classifier, SVM)
+    assert (loaded.classifier.C, loaded.classifier.folds) == (5.0, 3)
+
+
+def test_a_foreign_classifier_must_be_given_again(tmp_path):
+    fitted(LogisticRegression()).save(tmp_path)
+    with pytest.raises(ModelFileError, match=r"LogisticRegression.*load\(classifier=\.\.\.\)"):
+        load(tmp_path)
+
+
+def test_a_class_derived_from_ours_must_be_given_again(tmp_path):
+    class Mine(SVM):
+        def infer(self, X):
+            return super().infer(-X)
+
+    original = fitted(Mine(device="cpu"), alpha=1.0)
+    original.save(tmp_path)
+    with pytest.raises(ModelFileError, match=r"load\(classifier=\.\.\.\)"):
+        load(tmp_path)
+    assert_same(original, load(tmp_path, classifier=Mine(device="cpu")))
+
+
+def test_a_foreign_selector_must_be_given_again(tmp_path):
+    fitted(selector=last_rows).save(tmp_path)
+    with pytest.raises(ModelFileError, match=r"load\(selector=\.\.\.\)"):
+        load(tmp_path)
+
+
+def test_another_classifier_may_take_the_exemplars_over(tmp_path):
+    fitted().save(tmp_path)
+    loaded = load(tmp_path, classifier=LogisticRegression())
+    assert isinstance(loaded._model, LogisticRegression)
+    assert (loaded.predict_closed(X[KNOWN]) == Y[KNOWN]).mean() > 0.95
+
+
+def test_without_xgboost_a_model_of_trees_says_what_to_install(tmp_path, monkeypatch):
+    pytest.importorskip("xgboost")
+    fitted("xgb", alpha=1.0).save(tmp_path)
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(ImportError, match=r"opengcd\[xgb\]"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["naïve modèle", "a/b/c", "with.dot"])
+def test_any_path_will_do(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    original = fitted(alpha=1.0)
+    original.save(name)
+    assert_same(original, load(name))
+    assert_same(original, load(Path(name)))
+
+
+def test_names_that_are_no_valid_unicode(tmp_path):
+    # What Python makes of a folder name in another encoding.
+    names = np.array(["caf\udce9", "b", "c", "d", "e"])
+    original = fitted(y=names[Y], alpha=1.0)
+    original.save(tmp_path)
+    assert_same(original, load(tmp_path))
+
+
+# ---------------------------------------------------------------- no pickle
+
+
+@pytest.mark.parametrize(
+    "classifier", ["svm", QUICK_MLP, "xgb", LogisticRegression()], ids=["svm", "mlp", "xgb", "own"]
+)
+def test_the_folder_holds_open_formats_only(classifier, tmp_path):
+    if classifier == "xgb":
+        pytest.importorskip("xgboost")
+    fitted(classifier, alpha=1.0).save(tmp_path)
+    suffixes = sorted(file.suffix for file in tmp_path.iterdir())
+    assert suffixes == [".json", ".safetensors"] + [".ubj"] * (classifier == "xgb")
+    header = json.loads((tmp_path / "model.json").read_bytes())
+    assert (header["format"], header["format_version"], header["kind"]) == ("opengcd", 1, "OpenWorldRecognizer")
+    assert {part["file"] for part in header["parts"].values()} | {"model.json"} == set(os.listdir(tmp_path))
+    (arrays,) = tmp_path.glob("*.safetensors")
+    assert "memory.X" in safetensors.numpy.load_file(arrays)
+
+
+FORBIDDEN = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
+FORBIDDEN_CALLS = {"torch.load", "eval", "exec"}
+
+
+@pytest.mark.parametrize("file", sorted(Path(opengcd.__file__).parent.rglob("*.py")), ids=lambda f: f.stem)
+def test_no_source_file_can_unpickle(file):
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            assert not {alias.name.split(".")[0] for alias in node.names} & FORBIDDEN
+        elif isinstance(node, ast.ImportFrom):
+            assert (node.module or "").split(".")[0] not in FORBIDDEN
+        elif isinstance(node, ast.Call):
+            assert ast.unparse(node.func) not in FORBIDDEN_CALLS
+            assert all(ast.unparse(k.value) == "False" for k in node.keywords if k.arg == "allow_pickle")
+
+
+# ---------------------------------------------------------------- saving over something
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Saved models, not to be changed: copy them."""
+    pytest.importorskip("xgboost")
+    root = tmp_path_factory.mktemp("models")
+    with threadpool_limits(1):
+        fitted().save(root / "svm")
+        fitted(QUICK_MLP).save(root / "mlp")
+        fitted("xgb", alpha=1.0).save(root / "xgb")
+        fitted(random_state=1, selector="random", memory_size=30).save(root / "other svm")
+        two = OpenWorldRecognizer(random_state=0, device="cpu").fit(X[Y < 2], Y[Y < 2])
+        two.save(root / "two classes")
+        narrow = OpenWorldRecognizer("xgb", alpha=1.0, random_state=0, device="cpu").fit(X[Y < 2, :4], Y[Y < 2])
+        narrow.save(root / "narrow xgb")
+    return root
+
+
+@pytest.fixture
+def folder(folders, tmp_path):
+    """A copy of a saved SVM, to be damaged."""
+    return Path(shutil.copytree(folders / "svm", tmp_path / "model"))
+
+
+def header_of(folder):
+    return json.loads((folder / "model.json").read_bytes())
+
+
+def write_header(folder, header):
+    (folder / "model.json").write_text(json.dumps(header))
+
+
+def part_of(folder, name="arrays"):
+    return folder / header_of(folder)["parts"][name]["file"]
+
+
+def replace_part(folder, raw, name="arrays"):
+    """Put other bytes in place of a part, with a checksum that fits."""
+    header = header_of(folder)
+    digest = hashlib.sha256(raw).hexdigest()
+    file = f"{name}-{digest[:16]}{part_of(folder, name).suffix}"
+    (folder / file).write_bytes(raw)
+    header["parts"][name] = {"file": file, "sha256": digest}
+    write_header(folder, header)
+
+
+def snapshot(folder):
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_saving_again_replaces_the_model_and_leaves_nothing_behind(folder):
+    pytest.importorskip("xgboost")
+    for recognizer in (fitted("xgb", alpha=1.0), fitted(QUICK_MLP, alpha=1.0), fitted(alpha=1.0)):
+        recognizer.save(folder)
+        assert_same(load(folder), recognizer)
+        parts = {part["file"] for part in header_of(folder)["parts"].values()}
+        assert {file.name for file in folder.iterdir()} == parts | {"model.json"}
+
+
+def test_saving_the_same_model_twice_writes_the_same_bytes(folder):
+    before = snapshot(folder)
+    load(folder).save(folder)
+    assert snapshot(folder) == before
+
+
+def test_other_files_beside_a_model_stay(folder):
+    (folder / "notes.txt").write_text("mine")
+    fitted(alpha=1.0).save(folder)
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"notes.txt": "mine"},
+        {".hidden": ""},
+        {"arrays.safetensors": "mine"},
+        {"model.json": '{"format": "layers-model", "modelTopology": {}}'},  # a TensorFlow.js model
+        {"model.json": "[]", "weights.bin": "mine"},
+    ],
+    ids=lambda files: "+".join(files),
+)
+def test_a_folder_with_other_files_is_refused_and_left_alone(files, tmp_path):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    before = snapshot(tmp_path)
+    with pytest.raises(ModelFileError, match="choose"):
+        fitted(alpha=1.0).save(tmp_path)
+    assert snapshot(tmp_path) == before
+
+
+def test_a_file_in_the_way(tmp_path):
+    (tmp_path / "model").write_text("mine")
+    with pytest.raises(ModelFileError, match="is a file; a model is a folder"):
+        fitted(alpha=1.0).save(tmp_path / "model")
+    assert (tmp_path / "model").read_text() == "mine"
+
+
+def test_an_empty_folder_will_do(tmp_path):
+    fitted(alpha=1.0).save(tmp_path)
+    assert load(tmp_path).phase_ == 1
+
+
+def crash_at(monkeypatch, suffix):
+    """Let the disk fail when a file with that ending is put in place."""
+    replace = os.replace
+
+    def crash(source, target):
+        if str(target).endswith(suffix):
+            raise OSError("disk full")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", crash)
+
+
+@pytest.mark.parametrize("suffix", ["model.json", ".safetensors"])
+def test_a_crash_while_saving_leaves_the_old_model(folder, suffix, monkeypatch):
+    old = load(folder)
+    new = fitted(QUICK_MLP, alpha=1.0)
+    with monkeypatch.context() as patch:
+        crash_at(patch, suffix)
+        with pytest.raises(OSError, match="disk full"):
+            new.save(folder)
+    assert_same(load(folder), old)
+    assert not [file for file in folder.iterdir() if file.suffix == ".tmp"]
+    new.save(folder)
+    assert_same(load(folder), new)
+    assert len(snapshot(folder)) == 2
+
+
+@pytest.mark.parametrize("suffix", ["model.json", ".safetensors"])
+def test_after_a_crash_at_the_first_save_one_can_save_again(tmp_path, suffix, monkeypatch):
+    recognizer = fitted(alpha=1.0)
+    with monkeypatch.context() as patch:
+        crash_at(patch, suffix)
+        with pytest.raises(OSError, match="disk full"):
+            recognizer.save(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="no model"):
+        load(tmp_path / "model")
+    recognizer.save(tmp_path / "model")
+    assert_same(load(tmp_path / "model"), recognizer)
+    assert len(snapshot(tmp_path / "model")) == 2
+
+
+# ---------------------------------------------------------------- loading something else
+
+
+def test_no_folder(tmp_path):
+    with pytest.raises(ModelFileError, match=r"no model at .*nowhere"):
+        load(tmp_path / "nowhere")
+
+
+def test_an_empty_or_foreign_folder(tmp_path):
+    with pytest.raises(ModelFileError, match="no model at"):
+        load(tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ModelFileError, match="no model at"):
+        load(tmp_path)
+
+
+def test_a_file_instead_of_a_folder(folder):
+    with pytest.raises(ModelFileError, match="is a file; a model is a folder"):
+        load(folder / "model.json")
+
+
+def test_a_folder_instead_of_the_header(tmp_path):
+    (tmp_path / "model.json").mkdir()
+    with pytest.raises(ModelFileError, match="model"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "no JSON"),
+        (b"{", "no JSON"),
+        (b'{"format": "opengcd"', "no JSON"),
+        (b"\xff\xfe\x00", "no JSON"),
+        (b"\x80", "no JSON"),
+        (b"[" * 100_000, "no JSON"),
+        (b'{"a":' * 100_000, "no JSON"),
+        (b'{"format": ' + b"1" * 5000 + b"}", "no JSON"),
+        (b"[]", "not written by OpenGCD"),
+        (b"null", "not written by OpenGCD"),
+        (b'"opengcd"', "not written by OpenGCD"),
+        (b"{}", "not written by OpenGCD"),
+        (b'{"format": "layers-model"}', "not written by OpenGCD"),
+        (b'{"format": "opengcd"}', "format version None"),
+        (b'{"format": "opengcd", "format_version": 1}', "holds a None, not a 'OpenWorldRecognizer'"),
+        (b'{"format": "opengcd", "format_version": 1, "kind": "OpenWorldRecognizer"}', "does not name its parts"),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, bytes) else None,
+)
+def test_a_header_that_is_none(folder, text, message):
+    (folder / "model.json").write_bytes(text)
+    with pytest.raises(ModelFileError, match=message):
+        load(folder)
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", None, [1]])
+def test_another_format_version(folder, version):
+    write_header(folder, {**header_of(folder), "format_version": version})
+    with pytest.raises(ModelFileError, match=r"format version .* reads 1; load it with the version that wrote it"):
+        load(folder)
+
+
+def test_another_kind(folder):
+    write_header(folder, {**header_of(folder), "kind": "SemiSupervisedKMeans"})
+    with pytest.raises(ModelFileError, match="holds a 'SemiSupervisedKMeans', not a 'OpenWorldRecognizer'"):
+        load(folder)
+
+
+def paths_of(tree, above=()):
+    """Every key of a JSON document, as a path."""
+    for key, value in tree.items():
+        yield (*above, key)
+        if isinstance(value, dict):
+            yield from paths_of(value, (*above, key))
+
+
+def holder(header, path):
+    for key in path[:-1]:
+        header = header[key]
+    return header
+
+
+# Neither is needed to restore the model: who wrote it, and the arguments that have defaults.
+OPTIONAL = {("opengcd_version",), ("classifier", "settings", "C"), ("classifier", "settings", "folds")}
+
+
+@pytest.fixture(scope="module")
+def needed(folders):
+    """What a header must hold."""
+    return [path for path in paths_of(header_of(folders / "svm")) if path not in OPTIONAL]
+
+
+def test_every_missing_key_is_noticed(folders, needed, tmp_path):
+    assert ("memory", "seed", "entropy") in needed
+    folder = Path(shutil.copytree(folders / "svm", tmp_path / "model"))
+    accepted = []
+    for path in needed:
+        header = header_of(folders / "svm")
+        del holder(header, path)[path[-1]]
+        write_header(folder, header)
+        try:
+            load(folder)
+        except ModelFileError:
+            continue
+        accepted.append(path)
+    # A recogniser can be made without an argument, but not one that goes on as the saved one would have.
+    assert accepted == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("alpha",), float("nan")),
+        (("alpha",), -1.0),
+        (("alpha",), float("inf")),
+        (("alpha",), None),
+        (("alpha",), []),
+        (("phase",), 0),
+        (("phase",), -3),
+        (("phase",), "one"),
+        (("phase",), float("inf")),
+        (("classes",), [0, 1]),
+        (("classes",), [0, 1, 2, 3]),
+        (("classes",), [0, 1, 1]),
+        (("classes",), [0, 1, -1]),
+        (("classes",), [0, 1, "a"]),
+        (("classes",), [0.0, 1.0, 2.0]),
+        (("classes",), [0, 1, 10**30]),
+        (("classes",), []),
+        (("classes",), None),
+        (("classes",), {"0": 0, "1": 1, "2": 2}),
+        (("memory", "size"), 0),
+        (("memory", "size"), "many"),
+        (("memory", "size"), float("inf")),
+        (("memory", "updates"), float("inf")),
+        (("memory", "updates"), -1),
+        (("memory",), []),
+        (("seed", "entropy"), "-1"),
+        (("seed", "entropy"), "x"),
+        (("seed", "key"), "ab"),
+        (("seed", "key"), [-1]),
+        (("classifier",), None),
+        (("classifier", "name"), "tree"),
+        (("classifier", "name"), "mlp"),
+        (("classifier", "name"), "xgb"),
+        (("classifier", "name"), ["svm"]),
+        (("classifier", "settings"), {"c": 1}),
+        (("classifier", "settings"), None),
+        (("parameters",), []),
+        (("parameters", "preset"), "nope"),
+        (("parameters", "preset"), {"name": "mine"}),
+        (("parameters", "preset"), 3),
+        (("parameters", "selector"), "nope"),
+        (("parameters", "selector"), 3),
+        (("parameters", "memory_size"), "many"),
+        (("parameters", "max_classes"), "many"),
+        (("parameters", "max_classes"), 1),
+        (("parameters", "alpha"), "nope"),
+        (("parameters", "n_jobs"), 2),
+        (("parts",), None),
+        (("parts",), []),
+        (("parts",), {}),
+        (("parts", "arrays"), "arrays.safetensors"),
+        (("parts", "arrays", "sha256"), None),
+        (("parts", "arrays", "sha256"), "0" * 64),
+    ],
+    ids=lambda value: ".".join(value) if isinstance(value, tuple) else repr(value)[:20],
+)
+def test_a_header_with_a_wrong_value(folder, path, value):
+    header = header_of(folder)
+    holder(header, path)[path[-1]] = value
+    write_header(folder, header)
+    with pytest.raises(ModelFileError):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../x",
+        "../model/model.json",
+        "/etc/passwd",
+        "model.json",
+        "",
+        ".",
+        None,
+        5,
+        ["arrays-0123456789abcdef.safetensors"],
+        "arrays-0123456789abcdef.safetensors/../../x",
+        "arrays-0123456789abcdef.safetensors\n",
+        "arrays-0123456789abcdef.pkl",
+    ],
+    ids=repr,
+)
+def test_a_part_cannot_lie_elsewhere(folder, name):
+    outside = folder.parent / "x"
+    outside.write_bytes(part_of(folder).read_bytes())
+    header = header_of(folder)
+    header["parts"]["arrays"]["file"] = name
+    write_header(folder, header)
+    with pytest.raises(ModelFileError, match="names no part of a model"):
+        load(folder)
+
+
+@pytest.mark.parametrize("classifier", ["svm", "xgb"])
+def test_a_missing_part(folders, classifier, tmp_path):
+    for name in header_of(folders / classifier)["parts"]:
+        copy = Path(shutil.copytree(folders / classifier, tmp_path / name))
+        part_of(copy, name).unlink()
+        with pytest.raises(ModelFileError, match=f"incomplete.*{name}-"):
+            load(copy)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "longer"])
+@pytest.mark.parametrize("name", ["arrays", "classifier"])
+def test_a_damaged_part(folders, name, damage, tmp_path):
+    copy = Path(shutil.copytree(folders / "xgb", tmp_path / "model"))
+    raw = bytearray(part_of(copy, name).read_bytes())
+    if damage == "flipped":
+        raw[len(raw) // 2] ^= 1
+    part_of(copy, name).write_bytes(
+        {"truncated": raw[: len(raw) // 2], "flipped": raw, "empty": b"", "longer": raw + b"\0"}[damage]
+    )
+    with pytest.raises(ModelFileError, match="checksum does not match"):
+        load(copy)
+
+
+@pytest.mark.parametrize("cut", [0, 4, 100, -1])
+def test_arrays_cut_short_before_the_checksum_was_taken(folder, cut):
+    replace_part(folder, part_of(folder).read_bytes()[:cut])
+    with pytest.raises(ModelFileError, match="arrays cannot be read"):
+        load(folder)
+
+
+@pytest.mark.parametrize("raw", [b"{}", b"\0" * 100, b"not trees"])
+def test_trees_that_are_none(folders, raw, tmp_path):
+    copy = Path(shutil.copytree(folders / "xgb", tmp_path / "model"))
+    replace_part(copy, raw, "classifier")
+    with pytest.raises(ModelFileError):
+        load(copy)
+
+
+def test_no_trees_at_all(folders, tmp_path):
+    # In a process of its own: xgboost ends the whole process when it is handed no bytes.
+    copy = Path(shutil.copytree(folders / "xgb", tmp_path / "model"))
+    replace_part(copy, b"", "classifier")
+    code = "import sys; from opengcd import OpenWorldRecognizer; OpenWorldRecognizer.load(sys.argv[1], device='cpu')"
+    done = subprocess.run([sys.executable, "-c", code, copy], capture_output=True, text=True, check=False, timeout=60)
+    assert "ModelFileError" in done.stderr
+
+
+def without(name):
+    return lambda arrays: arrays.pop(name)
+
+
+def change(name, function):
+    return lambda arrays: arrays.update({name: function(arrays[name])})
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        without("memory.X"),
+        without("memory.codes"),
+        without("classifier.mean_"),
+        without("alpha.grid"),
+        change("memory.X", lambda a: a[:-1]),
+        change("memory.X", lambda a: a * np.nan),
+        change("memory.X", lambda a: a[:0]),
+        change("memory.X", lambda a: a[0]),
+        change("memory.codes", lambda a: a + 1),
+        change("memory.codes", lambda a: a * 0),
+        change("memory.codes", lambda a: a.astype(float)),
+        change("memory.codes", lambda a: a[:, None]),
+        change("memory.X", lambda a: a[:, :-1].copy()),
+        change("classifier.mean_", lambda a: a[:-1]),
+        change("classifier.support_vectors_", lambda a: a[:-1]),
+    ],
+    ids=range(15),
+)
+def test_arrays_that_do_not_fit_together(folder, damage):
+    arrays = safetensors.numpy.load(part_of(folder).read_bytes())
+    damage(arrays)
+    replace_part(folder, safetensors.numpy.save({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
+    with pytest.raises(ModelFileError):
+        load(folder)
+
+
+@pytest.mark.parametrize("other", ["mlp", "other svm", "two classes"])
+def test_parts_of_another_model_under_the_old_name(folders, folder, other):
+    part_of(folder).write_bytes(part_of(folders / other).read_bytes())
+    with pytest.raises(ModelFileError, match="checksum does not match"):
+        load(folder)
+
+
+@pytest.mark.parametrize("other", ["mlp", "two classes"])
+def test_a_header_that_names_the_parts_of_another_model(folders, folder, other):
+    replace_part(folder, part_of(folders / other).read_bytes())
+    with pytest.raises(ModelFileError, match="damaged"):
+        load(folder)
+
+
+def test_trees_of_another_model(folders, tmp_path):
+    copy = Path(shutil.copytree(folders / "xgb", tmp_path / "model"))
+    replace_part(copy, part_of(folders / "narrow xgb", "classifier").read_bytes(), "classifier")
+    with pytest.raises(ModelFileError, match="damaged"):
+        load(copy)
+
+
+# ---------------------------------------------------------------- chance
+
+
+@pytest.fixture(scope="module")
+def scratch(folders, tmp_path_factory):
+    """One folder that every example overwrites."""
+    return Path(shutil.copytree(folders / "svm", tmp_path_factory.mktemp("scratch") / "model"))
+
+
+def loads_or_says_why(folder):
+    with contextlib.suppress(ModelFileError):
+        load(folder)
+
+
+edits = st.lists(
+    st.tuples(st.sampled_from(["set", "insert", "delete"]), st.integers(0, 2**16), st.integers(0, 255)),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(edits=edits)
+def test_a_header_with_random_bytes_changed(folders, scratch, edits):
+    raw = bytearray((folders / "svm" / "model.json").read_bytes())
+    for what, place, byte in edits:
+        at = place % len(raw)
+        if what == "delete":
+            del raw[at]
+        elif what == "insert":
+            raw.insert(at, byte)
+        else:
+            raw[at] = byte
+    (scratch / "model.json").write_bytes(raw)
+    loads_or_says_why(scratch)
+
+
+AWKWARD = [float("inf"), float("nan"), 10**30, -1, 0, "", None, [], {}]
+values = st.sampled_from(AWKWARD) | st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["svm", "xgb"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(value=values)
+def test_a_header_with_any_value_changed(folders, scratch, needed, value):
+    for path in needed:
+        header = header_of(folders / "svm")
+        holder(header, path)[path[-1]] = value
+        write_header(scratch, header)
+        loads_or_says_why(scratch)
