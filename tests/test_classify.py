@@ -289,11 +289,21 @@ def test_the_first_step_of_adam_moves_every_weight_by_the_learning_rate():
 def test_mlp_stops_when_the_loss_no_longer_falls():
     X, y, *_ = blobs(2)
     # No epoch can fall by 1000, so the first is the best, and eleven more without progress end it.
-    twelve = MLP(max_iter=12, tol=1000, random_state=0, device="cpu").fit(X, y)
-    many = MLP(max_iter=50, tol=1000, random_state=0, device="cpu").fit(X, y)
-    thirteen = MLP(max_iter=13, tol=0, patience=100, random_state=0, device="cpu").fit(X, y)
-    assert np.array_equal(many.hidden_weight_, twelve.hidden_weight_)
-    assert not np.array_equal(many.hidden_weight_, thirteen.hidden_weight_)
+    stopped = MLP(max_iter=50, tol=1000, random_state=0, device="cpu").fit(X, y)
+    for epochs in (11, 12, 13):
+        patient = MLP(max_iter=epochs, patience=100, random_state=0, device="cpu").fit(X, y)
+        assert np.array_equal(stopped.hidden_weight_, patient.hidden_weight_) == (epochs == 12)
+
+
+def test_mlp_divides_its_penalty_by_the_rows_of_a_batch():
+    # So every row twice and twice the penalty is the same loss.
+    X, y, X_new, _ = blobs(2)
+    once, twice, without = (
+        MLP(alpha=alpha, max_iter=20, random_state=0, device="cpu").fit(np.tile(X, (n, 1)), np.tile(y, n))
+        for alpha, n in ((100, 1), (200, 2), (0, 1))
+    )
+    np.testing.assert_allclose(once.predict_proba(X_new), twice.predict_proba(X_new), atol=1e-4)
+    assert np.abs(once.predict_proba(X_new) - without.predict_proba(X_new)).max() > 1e-3
 
 
 def test_mlp_differs_between_seeds():
@@ -318,6 +328,13 @@ def test_xgb_rounds():
     pytest.importorskip("xgboost")
     X, y, *_ = blobs(3)
     assert XGB(rounds=3, device="cpu").fit(X, y).booster_.num_boosted_rounds() == 3
+
+
+def test_xgb_refuses_numbers_beyond_float32():
+    pytest.importorskip("xgboost")
+    X, y, *_ = blobs(3)
+    with pytest.raises(ValueError, match="large"):
+        XGB(device="cpu").fit(X * 1e40, y)
 
 
 def test_xgb_missing_says_what_to_install(monkeypatch):
@@ -380,6 +397,13 @@ def test_classes_of_one_or_two_rows(name, sizes):
     assert set(labels) <= set(range(len(sizes)))
 
 
+def test_held_out_rows_of_a_class_of_one_row_count_for_the_other_class():
+    # Without its only row a class cannot win: the scores are -1 for the first class and +1 for the second, their
+    # targets 2/3 and 1/3, so the sigmoid has slope ln 2 and offset 0. (So it is in libsvm.)
+    model = SVM(random_state=0, device="cpu").fit(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1]))
+    np.testing.assert_allclose([model.slope_[0], model.offset_[0]], [np.log(2), 0], atol=1e-4)
+
+
 @pytest.mark.parametrize("rows", [1, 2])
 def test_many_small_classes_give_no_warning(rows):
     # scikit-learn would ask whether this is not a regression problem
@@ -402,6 +426,24 @@ def test_a_constant_column_is_standardised_to_zero(name, value):
     moved = X_new.copy()
     moved[:, -1] *= 1 + 1e-12  # another rounding of the same number
     np.testing.assert_allclose(model.predict_proba(moved), model.predict_proba(X_new), atol=1e-4)
+
+
+@pytest.mark.parametrize("value", [0.1, -7.3, 1e6 + 0.1])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_constant_column_of_many_rows_is_standardised_to_zero(value, dtype):
+    # Rounding grows with the number of rows: the deviation of 20,000 times 0.1 is 1600 units in the last place.
+    X = np.column_stack([np.full(20_000, value), np.linspace(0, 1, 20_000)]).astype(dtype)
+    model = SVM()
+    model._fit_scale(X)
+    np.testing.assert_allclose(model._standardised(X)[:, 0], 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_column_that_varies_little_is_not_taken_for_a_constant(dtype):
+    X = np.array([[1.0, 1.0], [1.0 + 100 * np.finfo(dtype).eps, 0.0]] * 10, dtype=dtype)
+    model = SVM()
+    model._fit_scale(X)
+    np.testing.assert_allclose(np.abs(model._standardised(X)), 1, rtol=0.1)
 
 
 @pytest.mark.parametrize("name", NAMES)

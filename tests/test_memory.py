@@ -7,8 +7,9 @@ from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
 from opengcd.memory import SELECTORS, ExemplarMemory, allot, greedy, lambda_max, select_exemplars, solve_ds3
+from opengcd.memory import _ds3 as ds3_module
 from opengcd.memory import _greedy as greedy_module
-from opengcd.memory._ds3 import _prox_max, _threshold, authors_row_sums, select_ds3
+from opengcd.memory._ds3 import authors_row_sums, project_simplex, prox_max, select_ds3, threshold
 
 LINE = np.array([[0.0], [0.1], [0.2], [5.0], [5.1]])
 
@@ -32,23 +33,24 @@ def linear_program(D, lam):
 
 def test_simplex_projection_by_hand():
     v = torch_tensor([[0.5, 0.2, -0.1], [3.0, 0.2, -0.1]])
-    theta = _threshold(v, 1.0, v[:, :1] * 0, dim=1)
-    expected = [[0.63333, 0.33333, 0.03333], [1, 0, 0]]
-    np.testing.assert_allclose((v - theta).clamp(min=0), expected, atol=1e-5)
+    np.testing.assert_allclose(project_simplex(v), [[0.63333, 0.33333, 0.03333], [1, 0, 0]], atol=1e-5)
 
 
-def test_l_infinity_prox_by_hand():
-    # On the non-negative part of (3, 1, -2) with t = 1.5: theta solves (3 - theta) = 1.5.
-    y = torch_tensor([[3.0, 1.0, 0.0], [3.0, 1.0, 2.0], [0.5, 0.5, 0.4]])
-    prox = _prox_max(y, torch_tensor([[1.5], [1.5], [1.5]]), torch_tensor([[0.0], [0.0], [0.0]]))
-    np.testing.assert_allclose(prox, [[1.5, 1, 0], [1.75, 1, 1.75], [0, 0, 0]], atol=1e-12)
+def test_prox_of_the_largest_entry_by_hand():
+    # |(3, 1, -2)| with t = 1.5: (3 - theta) + (2 - theta) = 1.5, theta = 1.75. With t = 6 the whole row goes.
+    y = torch_tensor([[3.0, 1.0, 2.0], [0.5, 0.5, 0.4]])
+    np.testing.assert_allclose(prox_max(y, 1.5), [[1.75, 1, 1.75], [0, 0, 0]], atol=1e-12)
+    np.testing.assert_allclose(prox_max(y, 6.0), np.zeros((2, 3)), atol=1e-12)
 
 
-@given(st.lists(st.floats(-5, 5), min_size=1, max_size=12), st.floats(0.01, 4), st.floats(-6, 6))
-def test_threshold_solves_its_equation_from_any_start(values, radius, start):
-    v = torch_tensor([values])
-    theta = _threshold(v, radius, torch_tensor([[start]]), dim=1)
-    assert float((v - theta).clamp(min=0).sum()) == pytest.approx(radius, abs=1e-9)
+@given(st.lists(st.lists(st.floats(-5, 5), min_size=3, max_size=3), min_size=1, max_size=9), st.floats(0.01, 4),
+       st.floats(-6, 6))  # fmt: skip
+def test_threshold_solves_its_equation_from_any_start(rows, radius, start):
+    v = torch_tensor(rows)
+    above = v.clone()
+    theta = threshold(v, torch_tensor([[radius]]), torch_tensor([[start]]).expand(len(v), 1), above, v.clone())
+    np.testing.assert_allclose((v - theta).clamp(min=0).sum(1), radius, atol=1e-9)
+    np.testing.assert_allclose(above, (v - theta).clamp(min=0), atol=1e-9)
 
 
 def test_ds3_on_five_points_by_hand():
@@ -108,6 +110,13 @@ def test_a_batch_of_classes_gives_what_each_alone_gives():
         assert len(set(rows.tolist())) == k
 
 
+def test_large_classes_are_solved_in_float32_alike(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    exact = select_ds3([X], [9])[0]
+    monkeypatch.setattr(ds3_module, "DOUBLE_ROWS", 10)
+    assert sorted(select_ds3([X], [9])[0].tolist()) == sorted(exact.tolist())
+
+
 def test_ds3_costs_about_what_greedy_does():
     X = np.random.default_rng(0).normal(size=(60, 5))
     D = cdist(X, X)
@@ -130,12 +139,14 @@ def test_greedy_picks_the_medoid_first_and_then_the_largest_decrease():
 def test_lazy_greedy_equals_plain_greedy(n, seed):
     X = np.random.default_rng(seed).normal(size=(n, 3))
     D = cdist(X, X)
-    cost, gains = np.full(n, D.max()), []
-    for _ in range(n // 2):
-        gain = np.maximum(cost - D, 0).sum(1)
-        gains.append(gain.max())
-        cost = np.minimum(cost, D[gain.argmax()])
-    np.testing.assert_allclose(greedy(X, n // 2)[1], gains, rtol=1e-6)
+    picks, gains = greedy(X, n // 2)
+    cost = np.full(n, D.max())
+    for pick, gain in zip(picks, gains, strict=True):
+        # Whichever of several equal rows is taken, no row has a larger gain.
+        every = np.maximum(cost - D, 0).sum(1)
+        assert every[pick] == pytest.approx(every.max(), rel=1e-9)
+        assert gain == pytest.approx(every[pick], rel=1e-9)
+        cost = np.minimum(cost, D[pick])
 
 
 def test_greedy_without_stored_distances(monkeypatch):

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
@@ -19,7 +20,7 @@ from opengcd.classify import MLP, SVM
 from opengcd.osr import UncertaintyRule
 from opengcd.presets import Preset
 
-METHODS = ["predict", "predict_proba", "predict_closed", "discover"]
+METHODS = ["predict", "predict_proba", "predict_closed", "unknown_score", "discover"]
 
 
 @pytest.fixture(autouse=True)
@@ -241,6 +242,21 @@ def test_probabilities_are_those_of_the_rule(model):
     assert np.array_equal(p, UncertaintyRule(model.alpha_).probabilities(closed))
 
 
+def test_the_unknown_score_is_what_is_missing_to_certainty(model):
+    closed = module.infer(model._model, X).probabilities
+    np.testing.assert_allclose(model.unknown_score(X), 1 - closed.max(1), atol=1e-12)
+    # Whatever alpha is, what it rejects has a higher score than what it accepts.
+    for alpha in (2.0, 5.0, 10.0):
+        rejected = UncertaintyRule(alpha).rejects(closed)
+        assert model.unknown_score(X)[rejected].min() > model.unknown_score(X)[~rejected].max()
+
+
+def test_an_item_that_is_certain_has_unknown_score_0():
+    recognizer = fitted(KNeighborsClassifier(1), alpha=1.0)  # its probabilities are exactly 0 and 1
+    assert recognizer.unknown_score(X[KNOWN]).tolist() == [0.0] * 120
+    assert (recognizer.predict(X[KNOWN]) == Y[KNOWN]).all()
+
+
 @pytest.mark.parametrize("classifier", ["svm", LogisticRegression()], ids=["svm", "logistic"])
 def test_predict_agrees_with_predict_proba(classifier):
     recognizer = fitted(classifier, alpha=2.0)
@@ -254,11 +270,11 @@ def test_predict_agrees_with_predict_proba(classifier):
     assert agree.all() if classifier != "svm" else agree.mean() > 0.95  # an SVM votes
 
 
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_closed"])
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_closed", "unknown_score"])
 def test_one_at_a_time_equals_a_batch(model, method):
     batch = getattr(model, method)(X)
     alone = np.concatenate([getattr(model, method)(x) for x in X])  # a vector is one row
-    if method == "predict_proba":
+    if method in ("predict_proba", "unknown_score"):
         np.testing.assert_allclose(alone, batch, rtol=0, atol=1e-9)
     else:
         assert np.array_equal(alone, batch)
@@ -270,6 +286,7 @@ def test_no_rows(model):
     assert model.predict(none).dtype == model.classes_.dtype
     assert model.predict_closed(none).tolist() == []
     assert model.predict_proba(none).shape == (0, 5)
+    assert model.unknown_score(none).shape == (0,)
     for found in (model.discover(none), model.discover(none, k=4)):
         assert (found.labels.tolist(), found.novel.tolist(), found.groups, found.k) == ([], [], [], 4)
 
@@ -770,14 +787,15 @@ def test_an_unfitted_recogniser(method, tmp_path):
     ("settings", "message"),
     [
         ({"memory_size": 3}, "memory of 3 rows cannot hold 4 classes; set memory_size"),
-        ({"memory_size": 0}, "memory size must be at least 1"),
-        ({"memory_size": -5}, "memory size must be at least 1"),
+        ({"memory_size": 0}, "memory_size must be an integer from 1, not 0"),
+        ({"memory_size": -5}, "memory_size must be an integer from 1"),
         ({"memory_size": "20"}, "memory"),
         ({"preset": "nope"}, "Unknown preset 'nope'; choose from paper, authors"),
         ({"preset": None}, "Unknown preset"),
         ({"preset": ["paper"]}, "Unknown preset"),
         ({"selector": "nope"}, "Unknown exemplar selector 'nope'; choose from ds3"),
         ({"selector": 5}, "selector"),
+        ({"selector": ["ds3"]}, "selector"),
         ({"classifier": "tree"}, "Unknown classifier 'tree'"),
         ({"classifier": SVC()}, "predict_proba"),
         ({"classifier": None}, "predict_proba"),

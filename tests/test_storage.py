@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from threadpoolctl import threadpool_limits
 
 import opengcd
@@ -205,6 +206,22 @@ def test_names_that_are_no_valid_unicode(tmp_path):
     assert_same(original, load(tmp_path))
 
 
+@pytest.mark.parametrize("changes", [{"classifier": GaussianNB()}, {"alpha": 2.0}, {"selector": "random"}], ids=str)
+def test_settings_changed_for_the_next_phase_do_not_hinder_saving(changes, tmp_path):
+    original = fitted().set_params(**changes)
+    original.save(tmp_path)
+    assert np.array_equal(load(tmp_path).predict_proba(X), original.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"), [({"device": "gpu"}, "device='gpu'"), ({"selector": "nope"}, "selector 'nope'")]
+)
+def test_a_wrong_argument_of_load_is_not_called_damage(folder, wrong, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        OpenWorldRecognizer.load(folder, **wrong)
+    assert "damaged" not in str(caught.value)
+
+
 # ---------------------------------------------------------------- no pickle
 
 
@@ -331,6 +348,15 @@ def test_a_folder_with_other_files_is_refused_and_left_alone(files, tmp_path):
     with pytest.raises(ModelFileError, match="choose"):
         fitted(alpha=1.0).save(tmp_path)
     assert snapshot(tmp_path) == before
+
+
+def test_what_a_killed_save_left_behind_is_cleared_away(folder):
+    leftover = folder / ".model.json.12345.tmp"
+    leftover.write_text("half a hea")
+    recognizer = fitted(alpha=1.0)
+    recognizer.save(folder)
+    assert_same(load(folder), recognizer)
+    assert not leftover.exists()
 
 
 def test_a_file_in_the_way(tmp_path):

@@ -10,6 +10,7 @@ from opengcd.validation import (
     UNKNOWN_INT,
     UNKNOWN_STR,
     check_features,
+    check_integer,
     check_labels,
     encode,
     refuse_unknown_label,
@@ -108,12 +109,39 @@ def test_rows():
 
 @settings(deadline=None)
 @given(hnp.arrays(st.sampled_from([np.float32, np.float64]), hnp.array_shapes(min_dims=2, max_dims=2, max_side=4)))
+@np.errstate(over="ignore")
 def test_features_pass_unchanged_or_are_refused_for_what_they_hold(X):
-    if np.isfinite(X).all():
-        assert np.array_equal(check_features(X), X)
-    else:
+    if not np.isfinite(X).all():
         with pytest.raises(ValueError, match="NaN or infinite"):
             check_features(X)
+    elif np.isfinite(np.square(X).sum() * 100):
+        assert np.array_equal(check_features(X), X)
+    elif not np.isfinite(np.square(X).sum(1)).all():
+        with pytest.raises(ValueError, match="too large"):
+            check_features(X)
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("float32", 1e18), ("float64", 1e153)])
+def test_numbers_whose_squares_overflow(dtype, most):
+    assert check_features(np.full((2, 9), most, dtype=dtype)).dtype == dtype
+    with pytest.raises(ValueError, match=f"too large for {dtype}.*rescale"):
+        check_features(np.full((2, 9), 100 * most, dtype=dtype))
+
+
+@pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
+def test_integers(value):
+    assert check_integer(value, "k") == 3
+    assert type(check_integer(value, "k")) is int
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.0, "2", None, True, np.float64(2), [2]])
+def test_bad_integers(value):
+    with pytest.raises(ValueError, match=r"^k must be an integer from 1, not "):
+        check_integer(value, "k")
+
+
+def test_integers_without_a_bound():
+    assert check_integer(-3, "k", least=None) == -3
 
 
 # ---------------------------------------------------------------- check_labels

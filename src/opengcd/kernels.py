@@ -5,8 +5,10 @@ No kernel here holds a matrix of all pairs of rows unless its name says so (:fun
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,25 @@ def threads_for(numbers: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def run_each(step: Callable[[Any], None], tiles: Iterable[Any], device: torch.device) -> None:
+    """Run a step on every tile: on a CPU side by side, each tile by one thread, so that it stays in that core's cache.
+
+    The steps must write to different places.
+    """
+    work = list(tiles)
+    if device.type != "cpu" or len(work) == 1 or torch.get_num_threads() == 1:
+        for tile in work:
+            step(tile)
+        return
+    for done in _workers(torch.get_num_threads()).map(step, work):
+        assert done is None
+
+
+@cache
+def _workers(number: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(number, "opengcd", initializer=torch.set_num_threads, initargs=(1,))
 
 
 def squared_distances(A: Tensor, B: Tensor, b_norms: Tensor | None = None) -> Tensor:

@@ -16,6 +16,7 @@ themselves for nothing.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -33,6 +34,8 @@ CHECK_EVERY = 20
 REPRESENTATIVE = 0.1
 """A row represents others if its largest entry is at least this share of the largest of all (as in the original)."""
 BATCH_BYTES = 256 * 2**20
+DOUBLE_ROWS = 512
+"""Above this many rows the step is bound by memory traffic, which float32 halves; its rounding is far below ``tol``."""
 FAR = 2.0
 """Dissimilarity between a filling point and any other, where the largest real one is 1."""
 
@@ -59,7 +62,7 @@ def solve_ds3(D: np.ndarray, lam: float, *, tol: float = 1e-6, max_iter: int = 5
     batch.start([np.array([D.sum(1).argmin()])])
     steps = batch.solve(tol, max_iter)
     objective, bound = (float(value[0]) * scale for value in batch.bounds())
-    return DS3Solution(batch.C[0].numpy(), objective, (objective - bound) / max(objective, 1e-300), steps)
+    return DS3Solution(batch.C[0].T.numpy(), objective, (objective - bound) / max(objective, 1e-300), steps)
 
 
 def lambda_max(D: np.ndarray) -> float:
@@ -105,12 +108,27 @@ def authors_row_sums(X: np.ndarray, device: str = "auto") -> np.ndarray:
     C[int(D.sum(1).argmin())] = 1
     for _ in range(10):
         Y = C - (multipliers + D) / penalty
-        radius = Y.new_full((len(Y), 1), lam / penalty)
-        Z = Y.sign() * _prox_max(Y.abs(), radius, torch.zeros_like(radius))
-        V = Z + multipliers / penalty
-        C = (V - _threshold(V, 1.0, V.amax(0, keepdim=True) - 1, dim=0)).clamp_(min=0)
+        Z = Y.sign() * prox_max(Y.abs(), lam / penalty)
+        C = project_simplex((Z + multipliers / penalty).T).T
         multipliers += penalty * (Z - C)
     return C.sum(1).cpu().numpy()
+
+
+def project_simplex(V: Tensor) -> Tensor:
+    """Project every row to the simplex: max(v − theta, 0) with a sum of 1."""
+    above = torch.empty_like(V)
+    threshold(V, V.new_ones(1, 1), V.amax(1, keepdim=True) - 1, above, torch.empty_like(V))
+    return above
+
+
+def prox_max(Y: Tensor, radius: float) -> Tensor:
+    r"""Proximal step of :math:`r \max_j z_j` on every row of ``Y`` ≥ 0: the parts above theta, of sum r, are cut off.
+
+    A row whose sum is at most r becomes zero.
+    """
+    above = torch.empty_like(Y)
+    threshold(Y, Y.new_full((1, 1), radius), Y.new_zeros(len(Y), 1), above, torch.empty_like(Y))
+    return torch.where(Y.sum(1, keepdim=True) > radius, Y - above, 0)
 
 
 class _LambdaSearch:
@@ -174,14 +192,15 @@ def _pad(Xs: list[np.ndarray], device: str) -> tuple[DS3Batch, np.ndarray]:
     """Stack the scaled distances of several classes, filled up to one width; return their scales too."""
     width = max(len(X) for X in Xs)
     where = kernels.resolve_device(device)
-    D = torch.full((len(Xs), width, width), FAR, dtype=torch.float64, device=where)
+    dtype = torch.float64 if width <= DOUBLE_ROWS else torch.float32
+    D = torch.full((len(Xs), width, width), FAR, dtype=dtype, device=where)
     D.diagonal(dim1=1, dim2=2).zero_()
     real = torch.zeros(len(Xs), width, dtype=torch.bool, device=where)
     scales = np.empty(len(Xs))
     for c, X in enumerate(Xs):
         own = kernels.distances(kernels.to_tensor(X, where).double())
         scales[c] = float(own.max()) or 1.0
-        D[c, : len(X), : len(X)] = own / scales[c]
+        D[c, : len(X), : len(X)] = (own / scales[c]).to(dtype)
         real[c, : len(X)] = True
     return DS3Batch(D, real), scales
 
@@ -189,17 +208,31 @@ def _pad(Xs: list[np.ndarray], device: str) -> tuple[DS3Batch, np.ndarray]:
 class DS3Batch:
     """ADMM on a batch of problems: ``Z`` for the rows, ``C`` for the columns, ``W`` the scaled multipliers.
 
-    ``Z`` is never stored. Each step runs over tiles that stay in the cache.
+    Memory traffic is what a step costs, so neither is stored but their sum ``V``, the point that was projected on the
+    simplex: C = max(V − theta, 0) and W = min(V, theta). Matrices are transposed, (problem, item, representative), so
+    that an item's column is one stretch of memory. Each step runs over tiles that stay in the cache, in buffers that
+    are used again: fresh memory would cost more than what is done with it.
     """
 
-    STATE = ("C", "W", "row_theta", "column_theta")
+    STATE = ("V", "row_theta", "column_theta")
 
     def __init__(self, D: Tensor, real: Tensor) -> None:
         B, n, _ = D.shape
-        self.D, self.real = D, real
-        self.C, self.W = torch.zeros_like(D), torch.zeros_like(D)
-        self.row_theta, self.column_theta = D.new_zeros(B, n, 1), D.new_zeros(B, 1, n)
+        self.D, self.real = D.transpose(1, 2).contiguous(), real
+        self.V = torch.zeros_like(self.D)
+        self.row_theta, self.column_theta = D.new_zeros(B, n, 1), D.new_zeros(B, n, 1)
         self.lam = D.new_zeros(B, n, 1)
+        self.buffers: dict[tuple[int, int], Tensor] = {}
+
+    @property
+    def C(self) -> Tensor:
+        """The feasible solution, transposed."""
+        return (self.V - self.column_theta).clamp_(min=0)
+
+    @property
+    def W(self) -> Tensor:
+        """The multipliers over the penalty, transposed."""
+        return torch.minimum(self.V, self.column_theta)
 
     def set_lambda(self, lam: np.ndarray) -> None:
         """Set lambda of each problem; filling points pay nothing."""
@@ -214,20 +247,20 @@ class DS3Batch:
         for b, chosen in enumerate(picks):
             D, size = self.D[b], int(self.real[b].sum())
             index = torch.as_tensor(chosen, device=D.device)
-            server = D[index, :size].argmin(0)
-            columns = torch.arange(size, device=D.device)
+            server = D[:size, index].argmin(1)
+            items = torch.arange(size, device=D.device)
             served = torch.bincount(server, minlength=len(index))
-            self.C[b, index[server], columns] = 1
+            offer = D.new_zeros(len(D), 1)
+            offer[:size, 0] = D[items, index[server]] + self.lam[b, 0] / served[server]
+            self.V[b] = -torch.maximum(offer, D) / PENALTY
+            self.V[b, items, index[server]] += 1
             fill = torch.arange(size, len(D), device=D.device)
-            self.C[b, fill, fill] = 1
-            offer = torch.zeros(len(D), dtype=D.dtype, device=D.device)
-            offer[:size] = D[index[server], columns] + self.lam[b, 0] / served[server]
-            self.W[b] = -torch.maximum(offer, D) / PENALTY
+            self.V[b, fill, fill] += 1
             self.column_theta[b] = -offer / PENALTY
 
     def subset(self, mask: Tensor) -> DS3Batch:
         """Copy some of the problems, with where they stand."""
-        part = DS3Batch(self.D[mask], self.real[mask])
+        part = DS3Batch(self.D[mask].transpose(1, 2), self.real[mask])
         for name in ("lam", *self.STATE):
             setattr(part, name, getattr(self, name)[mask])
         return part
@@ -251,18 +284,31 @@ class DS3Batch:
 
     def iterate(self) -> None:
         """One ADMM step on every problem."""
-        for b, rows in self._tiles():
-            C, W = self.C[b, rows], self.W[b, rows]
-            Y = torch.add(W, self.D[b, rows], alpha=1 / PENALTY).neg_().add_(C).clamp_(min=0)
-            Z = _prox_max(Y, self.lam[b, rows] / PENALTY, self.row_theta[b, rows])
-            # From here W holds the point to project, relaxed: a Z + (1 - a) C + W.
-            W.add_(Z, alpha=RELAXATION).add_(C, alpha=1 - RELAXATION)
-        for b, columns in self._tiles():
-            V, theta = self.W[b, :, columns], self.column_theta[b, :, columns]
-            theta.copy_(_threshold(V, 1.0, theta, dim=1))
-            multipliers = torch.minimum(V, theta)
-            self.C[b, :, columns] = V - multipliers
-            V.copy_(multipliers)
+        kernels.run_each(self._row_step, self._tiles(), self.D.device)
+        kernels.run_each(self._column_step, self._tiles(), self.D.device)
+
+    def _row_step(self, tile: tuple[slice, slice]) -> None:
+        """Proximal step of some rows, and the next point to project: a Z + (1 − a) C + W, relaxed."""
+        b, rows = tile
+        V, theta, radius = self.V[b, :, rows], self.column_theta[b], self.lam[b, rows] / PENALTY
+        Y, C = self._buffer(0, V.shape), self._buffer(1, V.shape)
+        torch.clamp(torch.sub(V, theta, out=Y), min=0, out=C)
+        # The step starts from C − W − D / penalty, and C − W = |V − theta| − theta.
+        Y.abs_().sub_(theta).sub_(self.D[b, :, rows], alpha=1 / PENALTY).clamp_(min=0)
+        V.sub_(C, alpha=RELAXATION)
+        # Z is zero but for the live rows.
+        live = Y.sum(1) > radius[..., 0]
+        if live.any():
+            lines = Y.transpose(1, 2)[live]
+            found, above = self._threshold(lines, radius[live], self.row_theta[b, rows][live])
+            self.row_theta[b, rows][live] = found
+            V.transpose(1, 2)[live] += (lines - above).mul_(RELAXATION)
+
+    def _column_step(self, tile: tuple[slice, slice]) -> None:
+        """Project some columns on the simplex: only their theta changes."""
+        b, items = tile
+        one = self.D.new_ones(1, 1, 1)
+        self.column_theta[b, items] = self._threshold(self.V[b, items], one, self.column_theta[b, items])[0]
 
     def bounds(self) -> tuple[Tensor, Tensor]:
         r"""Objective of each ``C``, and a lower bound of the optimum.
@@ -271,62 +317,64 @@ class DS3Batch:
         :math:`\sum_j w_{ij} \le \lambda`. The multipliers offer a v; the w it asks of row i is brought within its bound
         by a threshold, and :math:`v_j = \min_i (D_{ij} + w_{ij})` is then feasible.
         """
-        objective = (self.lam[..., 0] * self.C.amax(2)).sum(1) + (self.D * self.C).sum((1, 2))
-        offer = torch.where(self.real, -PENALTY * self.column_theta[:, 0], 0)
-        feasible = torch.full_like(offer, torch.inf)
+        C = self.C
+        objective = (self.lam[..., 0] * C.amax(1)).sum(1) + (self.D * C).sum((1, 2))
+        offer = torch.where(self.real[..., None], -PENALTY * self.column_theta, 0)
+        feasible = torch.full_like(offer[..., 0], torch.inf)
         for b, rows in self._tiles():
-            D, lam = self.D[b, rows], self.lam[b, rows]
-            w = offer[b, None, :] - D
-            theta = _threshold(w, lam, torch.zeros_like(lam), dim=2).clamp_(min=0)
-            capped = (w - theta).clamp_(min=0).add_(D).amin(1)
+            D, lam = self.D[b, :, rows], self.lam[b, rows]
+            w = (offer[b] - D).transpose(1, 2)
+            theta = self._threshold(w, lam, torch.zeros_like(lam))[0].clamp_(min=0)
+            capped = (w - theta).clamp_(min=0).transpose(1, 2).add(D).amin(2)
             feasible[b] = torch.minimum(feasible[b], capped)
         return objective, (feasible * self.real).sum(1)
 
     def weights(self) -> np.ndarray:
         """Largest entry of every row: how much an item represents."""
-        return self.C.amax(2).cpu().numpy()
+        return self.C.amax(1).cpu().numpy()
 
     def _tiles(self) -> Iterator[tuple[slice, slice]]:
         B, n, _ = self.D.shape
-        lines = max(1, kernels.BLOCK_BYTES[self.D.device.type] // (2 * n * self.D.element_size()))
+        lines = max(1, kernels.BLOCK_BYTES[self.D.device.type] // (n * self.D.element_size()))
         problems = max(1, lines // n)
         for b in range(0, B, problems):
             for start in range(0, n, lines):
                 yield slice(b, b + problems), slice(start, start + lines)
 
+    def _threshold(self, V: Tensor, radius: Tensor, theta: Tensor) -> tuple[Tensor, Tensor]:
+        above, sign = self._buffer(1, V.shape), self._buffer(2, V.shape)
+        return threshold(V, radius, theta, above, sign), above
 
-def _prox_max(Y: Tensor, radius: Tensor, theta: Tensor) -> Tensor:
-    r"""Proximal step of :math:`r \max_j z_j` on :math:`z \ge 0` along the last axis, for ``Y`` ≥ 0: min(Y, theta).
-
-    theta solves :math:`\sum_j \max(y_j - \theta, 0) = r`; a line whose sum is at most r becomes zero. ``theta`` holds
-    the start and receives the result.
-    """
-    live = Y.sum(-1, keepdim=True) > radius
-    Z = torch.zeros_like(Y)
-    if live.any():
-        index = live[..., 0]
-        lines = Y[index]
-        found = _threshold(lines, radius.expand(live.shape)[index], theta[index], dim=-1)
-        theta[index] = found
-        Z[index] = torch.minimum(lines, found)
-    return Z
+    def _buffer(self, number: int, shape: Sequence[int]) -> Tensor:
+        key, size = (threading.get_ident(), number), int(np.prod(shape))
+        if key not in self.buffers or len(self.buffers[key]) < size:
+            self.buffers[key] = self.D.new_empty(size)
+        return self.buffers[key][:size].view(*shape)
 
 
-def _threshold(V: Tensor, radius: Tensor | float, theta: Tensor, dim: int) -> Tensor:
-    r"""Solve :math:`\sum_j \max(v_j - \theta, 0) = r` on every line by Newton's method from ``theta``.
+def threshold(V: Tensor, radius: Tensor, theta: Tensor, above: Tensor, sign: Tensor) -> Tensor:
+    r"""Solve :math:`\sum_j \max(v_j - \theta, 0) = r` on every line of the last axis by Newton's method from ``theta``.
 
     The left side is convex and piecewise linear, so from the second step on theta only rises, and the method ends
-    exactly when the set of entries above theta no longer changes.
+    exactly when the set of entries above theta no longer changes. ``above`` receives max(V − theta, 0); ``sign`` is a
+    work array of the same shape.
     """
     eps = 4 * torch.finfo(V.dtype).eps
     for _ in range(100):
-        above = V - theta
-        count = (above > 0).sum(dim, keepdim=True)
-        total = above.clamp_(min=0).sum(dim, keepdim=True)
-        new = theta + (total - radius) / count.clamp(min=1)
+        torch.sub(V, theta, out=above).clamp_(min=0)
+        count = torch.sign(above, out=sign).sum(-1, keepdim=True)
+        new = theta + (above.sum(-1, keepdim=True) - radius) / count.clamp(min=1)
         if bool((count == 0).any()):
-            new = torch.where(count > 0, new, V.amax(dim, keepdim=True) - radius)
-        if bool(((new - theta).abs() <= eps * (new.abs() + 1)).all()):
-            return new
+            new = torch.where(count > 0, new, V.amax(-1, keepdim=True) - radius)
+        moving = ((new - theta).abs() > eps * (new.abs() + 1))[..., 0]
         theta = new
+        if not moving.any():
+            return theta
+        if 2 * int(moving.sum()) <= moving.numel():
+            # The few lines that are left go on by themselves.
+            lines = V[moving]
+            rest, work = torch.empty_like(lines), torch.empty_like(lines)
+            theta[moving] = threshold(lines, radius.expand(theta.shape)[moving], theta[moving], rest, work)
+            above[moving] = rest
+            return theta
     return theta
