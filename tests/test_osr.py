@@ -169,3 +169,11 @@ def test_bad_search_is_refused():
         search_alpha(np.eye(3), [0, 0, 0])
     with pytest.raises(ValueError, match="grid must hold"):
         search_alpha(np.eye(3), [0, 1, 2], grid=[])
+
+
+def test_an_alpha_that_rejects_nothing_is_announced():
+    # Probabilities that never depend on the row: no alpha accepts known rows and rejects unknown ones.
+    X, y = np.zeros((40, 2)), np.repeat(np.arange(4), 10)
+    with pytest.warns(UserWarning, match="nothing will be rejected"):
+        found = search_alpha(X, y, Lookup(), random_state=0)
+    assert found.scores.max() == 0

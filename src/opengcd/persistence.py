@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from opengcd import __version__
 from opengcd.classify import CLASSIFIERS, XGB, ArrayClassifier, infer
-from opengcd.memory import ExemplarMemory, Selector
+from opengcd.kernels import resolve_device
+from opengcd.memory import ExemplarMemory, Selector, check_selector
 from opengcd.osr import AlphaSearch, check_alpha
 from opengcd.presets import Preset
 from opengcd.storage import ModelFileError, read_model, write_model
@@ -38,7 +40,7 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
             "name": type(model).__name__.lower(),
             "settings": model.settings(),
             "given_by_name": isinstance(given, str),
-            "random_state": None if isinstance(given, str) else _plain_seed(given.random_state),
+            "random_state": _plain_seed(getattr(given, "random_state", None)),
         }
         arrays |= {f"classifier.{name}": value for name, value in model.arrays().items()}
         if isinstance(model, XGB):
@@ -77,10 +79,13 @@ def load(
     device: str,
 ) -> Any:
     """Read a recogniser from a folder."""
+    resolve_device(device)
+    if selector is not None:
+        check_selector(selector)
     header, arrays, blobs = read_model(path, KIND)
     try:
         return _restore(kind, header, arrays, blobs, classifier, selector, device)
-    except ModelFileError:
+    except (ModelFileError, torch.OutOfMemoryError):
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError) as error:
         raise ModelFileError(f"{path} is damaged: its contents do not fit together ({error!r}).") from error

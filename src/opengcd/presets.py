@@ -22,6 +22,9 @@ class Preset:
     max_iter: int = 200
     classifier_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha_grid", tuple(float(alpha) for alpha in self.alpha_grid))
+
 
 PRESETS: dict[str, Preset] = {
     preset.name: preset

@@ -148,7 +148,7 @@ class OpenWorldRecognizer(BaseEstimator):
         return UncertaintyRule(self.alpha_).probabilities(p)
 
     def unknown_score(self, X: Any) -> np.ndarray:
-        """Return how unknown each row looks: the uncertainty u of Eq. 1, which ranks like column 0 of Eq. 3."""
+        """Return how unknown each row looks, u of Eq. 1: every alpha rejects just the rows above some value."""
         return 1 / (1 + critical_alpha(self._infer(X)[1]))
 
     def predict_closed(self, X: Any) -> np.ndarray:
@@ -215,6 +215,7 @@ class OpenWorldRecognizer(BaseEstimator):
     ) -> Self:
         """Read a recogniser that :meth:`save` wrote; nothing in the folder is executed.
 
+        XGBoost reads its trees itself, and a crafted file can crash it: take such folders from people you trust.
         ``classifier`` and ``selector`` are needed only if the saved recogniser had one of the user's own. The
         classifier is then fitted again on the stored exemplars, as after every phase.
         """

@@ -53,7 +53,7 @@ def write_model(
     _replace(folder / HEADER, json.dumps(document, indent=1, default=_plain).encode())
     current = {part["file"] for part in parts.values()}
     for old in folder.iterdir():
-        if PART.fullmatch(old.name) and old.name not in current:
+        if TEMPORARY.fullmatch(old.name) or (PART.fullmatch(old.name) and old.name not in current):
             old.unlink()
 
 

@@ -83,7 +83,7 @@ def check_labels(y: Any, rows: int, *, name: str = "y") -> np.ndarray:
 
 def _refuse_long_integers(y: np.ndarray, name: str) -> None:
     limits = np.iinfo(np.int64)
-    if len(y) and not limits.min <= int(min(y)) <= int(max(y)) <= limits.max:
+    if len(y) and not limits.min <= int(y.min()) <= int(y.max()) <= limits.max:
         raise ValueError(f"{name} holds integers beyond 64 bits; use strings for such labels.")
 
 

@@ -50,11 +50,12 @@ class ArrayClassifier(BaseEstimator):
         return {k: v for k, v in self.get_params().items() if k not in ("random_state", "device")}
 
     def _fit_scale(self, X: np.ndarray) -> None:
-        self.mean_ = X.mean(0, dtype=np.float64)
-        deviation = X.std(0, dtype=np.float64)
-        # The deviation of a constant column is not always 0, but no more than the rounding of its mean.
-        constant = deviation <= 10 * np.finfo(X.dtype).eps * np.abs(self.mean_)
-        self.scale_ = np.where(constant, 1.0, deviation)
+        # Taken from the first row, a constant column is exactly 0, and its deviation is no rounding error.
+        first = X[0].astype(np.float64)
+        rest = X - first
+        self.mean_ = first + rest.mean(0)
+        deviation = rest.std(0)
+        self.scale_ = np.where(deviation > 0, deviation, 1.0)
 
     def _standardised(self, X: np.ndarray) -> np.ndarray:
         return (X - self.mean_) / self.scale_

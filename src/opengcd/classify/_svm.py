@@ -55,7 +55,8 @@ class SVM(ArrayClassifier):
         self._fit_scale(X)
         Z = self._standardised(X)
         n_classes = int(y.max()) + 1
-        self.gamma_ = np.array(1.0 / (Z.shape[1] * Z.var()) if Z.any() else 1.0)
+        variance = Z.var()
+        self.gamma_ = np.array(1.0 / (Z.shape[1] * variance) if variance > 0 else 1.0)
         gram = self._kernel(Z, Z) if len(Z) <= GRAM_ROWS else None
         first, second = _pairs(n_classes)
         fold = _folds(y, self.folds, generator(self.random_state))

@@ -32,12 +32,12 @@ class XGB(ArrayClassifier):
             "seed": as_int(self.random_state) % 2**31,
             "device": "cuda" if kernels.resolve_device(self.device).type == "cuda" and _built_for_gpu() else "cpu",
         }
-        self.booster_ = xgboost.train(settings, xgboost.DMatrix(X.astype(np.float32), label=y), self.rounds)
+        self.booster_ = xgboost.train(settings, xgboost.DMatrix(_narrow(X), label=y), self.rounds)
         return self
 
     def infer(self, X: np.ndarray) -> Inference:
         """Probabilities in float64, normalised again: float32 sums are off by 1e-7, visible at alpha >= 1e7."""
-        p = self.booster_.predict(_xgboost().DMatrix(X.astype(np.float32))).astype(np.float64)
+        p = self.booster_.predict(_xgboost().DMatrix(_narrow(X))).astype(np.float64)
         p /= p.sum(1, keepdims=True)
         return Inference(p.argmax(1), p)
 
@@ -58,6 +58,12 @@ def _xgboost() -> Any:
     except ImportError:
         raise ImportError('The classifier "xgb" needs xgboost: pip install "opengcd[xgb]".') from None
     return xgboost
+
+
+def _narrow(X: np.ndarray) -> np.ndarray:
+    if X.size and np.abs(X).max() > np.finfo(np.float32).max:
+        raise ValueError("XGBoost works in float32, and X holds numbers too large for float32; rescale the features.")
+    return X.astype(np.float32)
 
 
 def _built_for_gpu() -> bool:

@@ -79,7 +79,7 @@ def select_each(
 
 def check_selector(method: Any) -> None:
     """Raise unless ``method`` is the name of a selector or a function."""
-    if not callable(method) and method not in SELECTORS:
+    if not callable(method) and not (isinstance(method, str) and method in SELECTORS):
         raise ValueError(
             f"Unknown exemplar selector {method!r}; choose from {', '.join(SELECTORS)} or pass a function."
         )

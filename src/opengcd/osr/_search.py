@@ -80,6 +80,8 @@ def search_alpha(
             scores[r] = np.where(aks + aus > 0, 2 * aks * aus / np.maximum(aks + aus, 1e-300), 0)
     progress("searching alpha", repeats, repeats)
     mean = scores.mean(0)
+    if open_world and mean.max() == 0 and np.bincount(codes).max() > 1:
+        warnings.warn("No alpha of the grid tells known from unknown classes; nothing will be rejected.", stacklevel=2)
     if open_world:
         return AlphaSearch(float(alphas[mean.argmax()]), alphas, mean, "HNA")
     return AlphaSearch(float(alphas[mean >= KNOWN_KEPT * mean[0]][-1]), alphas, mean, "AKS")
