@@ -77,3 +77,15 @@ def test_mean_of_old_classes_is_weighted(demo):
     _, rows = table_rows(phases)
     a = phases[2].result.accuracy
     assert rows[2][2] == f"{100 * np.average(a[:2], weights=[4, 2]):.1f}"
+
+
+def test_the_demo_refuses_before_it_runs(tmp_path, monkeypatch):
+    runner = CliRunner()
+    result = runner.invoke(app, ["demo", "--out", str(tmp_path / "none" / "demo.html")])
+    assert result.exit_code == 2
+    assert "there is no folder" in result.output
+    assert runner.invoke(app, ["demo", "--classifier", "nope"]).exit_code == 2
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    result = runner.invoke(app, ["demo", "--out", str(tmp_path / "demo.html")])
+    assert result.exit_code == 1
+    assert "opengcd[report]" in result.output

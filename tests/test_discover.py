@@ -205,14 +205,15 @@ def test_estimate_is_never_below_the_known_classes():
         assert "less than the 12 known classes" in found.reason
 
 
-def test_hidden_parts_cover_every_class_once():
+def test_hidden_classes():
+    rng = np.random.default_rng(0)
+    # The paper's split: anchors to hidden 2:1, and at least one hidden.
+    assert [len(_hidden_classes(known, 1, rng)[0]) for known in (2, 3, 4, 6, 12, 40)] == [1, 1, 1, 2, 4, 13]
     for known in range(2, 14):
-        parts = _hidden_classes(known, np.random.default_rng(0))
+        parts = _hidden_classes(known, 3, rng)
         assert sorted(np.concatenate(parts).tolist()) == list(range(known))
-        assert len(parts) <= 3
-    # Anchors to hidden 2:1.
-    assert len(_hidden_classes(12, np.random.default_rng(0))[0]) == 4
-    assert len(_hidden_classes(4, np.random.default_rng(0))[0]) == 1
+        sizes = [len(part) for part in parts]
+        assert max(sizes) - min(sizes) <= 1
 
 
 def test_bad_arguments_are_refused(world):
@@ -231,3 +232,10 @@ def test_fresh_labels_avoid_the_classes():
     assert fresh_labels(np.array([3, 7]), 2).tolist() == [8, 9]
     assert fresh_labels(np.array([-5, -3]), 2).tolist() == [0, 1]
     assert fresh_labels(np.array(["group 1", "b"]), 2).tolist() == ["group 2", "group 3"]
+
+
+def test_predict_agrees_with_labels_far_from_the_origin():
+    X, _ = make_blobs(300, n_features=16, centers=6, cluster_std=2.0, random_state=0)
+    X = (X + 3000).astype(np.float32)
+    model = SemiSupervisedKMeans(6, random_state=0).fit([], [], X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)

@@ -212,7 +212,7 @@ def test_a_selector_of_ones_own():
 def test_bad_selection_is_refused():
     with pytest.raises(ValueError, match="Unknown exemplar selector 'best'"):
         select_exemplars(LINE, 2, "best")
-    with pytest.raises(ValueError, match="k must be at least 1"):
+    with pytest.raises(ValueError, match="k must be an integer from 1"):
         select_exemplars(LINE, 0)
     with pytest.raises(ValueError, match="NaN or infinite"):
         select_exemplars([[np.inf]], 1)
@@ -268,3 +268,18 @@ def test_update_returns_where_the_exemplars_come_from():
 def test_memory_too_small_for_the_classes():
     with pytest.raises(ValueError, match="A memory of 2 rows cannot hold 3 classes"):
         ExemplarMemory(2).update(np.eye(3), [0, 1, 2])
+
+
+def test_labels_of_another_type_are_refused():
+    memory = ExemplarMemory()
+    memory.update(np.eye(2), [0, 1])
+    with pytest.raises(ValueError, match="known classes are like"):
+        memory.update(np.eye(2), ["a", "b"])
+
+
+def test_filling_takes_no_duplicate_while_there_is_a_choice():
+    # High-dimensional unit vectors: no lambda leaves five, so the choice is rounded; no row may appear twice.
+    X = np.random.default_rng(0).normal(size=(60, 256))
+    X = np.concatenate([X, X]) / np.linalg.norm(X, axis=1).mean()
+    rows = select_exemplars(X, 5, "ds3")
+    assert len(set((rows % 60).tolist())) == 5

@@ -72,6 +72,8 @@ def test_rejecting_all_novel_as_one_group():
 def test_string_labels():
     hna = metrics.hna(["cat", "dog", "owl"], ["cat", "unknown", "unknown"], ["cat", "dog"], "unknown")
     assert hna == pytest.approx(2 * 0.5 / 1.5)
+    assert metrics.hna(["a", "b"], ["a", "unknown"], ["a"]) == 1
+    assert metrics.hna_precision(["a", "b"], ["a", "unknown"], ["a"]) == 1
     with pytest.raises(ValueError, match="cannot be compared"):
         metrics.hna(["cat"], ["cat"], [1, 2])
 

@@ -177,3 +177,8 @@ def test_an_alpha_that_rejects_nothing_is_announced():
     with pytest.warns(UserWarning, match="nothing will be rejected"):
         found = search_alpha(X, y, Lookup(), random_state=0)
     assert found.scores.max() == 0
+
+
+def test_two_classes_of_one_row_reject_nothing():
+    with pytest.warns(UserWarning, match="nothing will be rejected"):
+        assert search_alpha([[0.0], [1.0]], [0, 1], random_state=0).alpha == min(DECADES)

@@ -794,7 +794,7 @@ def test_an_unfitted_recogniser(method, tmp_path):
         ({"memory_size": 0}, "memory_size must be an integer from 1, not 0"),
         ({"memory_size": -5}, "memory_size must be an integer from 1"),
         ({"memory_size": "20"}, "memory"),
-        ({"preset": "nope"}, "Unknown preset 'nope'; choose from paper, authors"),
+        ({"preset": "nope"}, "Unknown preset 'nope'; choose from paper, robust, authors"),
         ({"preset": None}, "Unknown preset"),
         ({"preset": ["paper"]}, "Unknown preset"),
         ({"selector": "nope"}, "Unknown exemplar selector 'nope'; choose from ds3"),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from opengcd.validation import (
-    UNKNOWN_INT,
+    UNKNOWN,
     UNKNOWN_STR,
     check_features,
     check_integer,
@@ -220,7 +220,7 @@ def test_no_labels_for_no_rows():
 
 
 def test_unknown_label_by_type():
-    assert unknown_label(np.array([1])) == UNKNOWN_INT == -1
+    assert unknown_label(np.array([1])) == UNKNOWN == -1
     assert unknown_label(np.array(["a"])) == UNKNOWN_STR == "unknown"
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["UNKNOWN", "ModelFileError", "OpenWorldRecognizer", "discover", "memory", "metrics", "osr"]
 
 _HOME = {"OpenWorldRecognizer": "opengcd.recognizer", "ModelFileError": "opengcd.storage"}
-_SUBPACKAGES = ("classify", "discover", "memory", "metrics", "osr")
+_SUBPACKAGES = ("bench", "classify", "discover", "memory", "metrics", "osr", "presets", "review")
 
 
 def __getattr__(name: str) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -36,9 +37,14 @@ def _options(
 def demo(
     out: Annotated[Path, typer.Option(help="Where to write the HTML page.")] = Path("demo.html"),
     seed: Annotated[int, typer.Option(min=0, help="Class order, split and all other chance.")] = 0,
-    classifier: Annotated[str, typer.Option(help="svm, mlp or xgb.")] = "svm",
+    classifier: Annotated[Literal["svm", "mlp", "xgb"], typer.Option(help="Which classifier to use.")] = "svm",
 ) -> None:
     """Run the whole loop on handwritten digits: four phases, a simulated reviewer, one HTML page."""
+    _require("matplotlib", "report")
+    if classifier == "xgb":
+        _require("xgboost", "xgb")
+    if not out.resolve().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {out.parent}", param_hint="--out")
     from opengcd import terminal
     from opengcd.demo import digits, run_demo, table_rows, write_page
 
@@ -48,6 +54,12 @@ def demo(
     terminal.print_table("OpenGCD on handwritten digits", *table_rows(phases))
     write_page(out, data, phases, f"opengcd demo --seed {seed} --classifier {classifier}")
     typer.echo(f"Pictures of the discovered groups: {out}")
+
+
+def _require(package: str, extra: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        typer.echo(f'This command needs {package}: pip install "opengcd[{extra}]"', err=True)
+        raise typer.Exit(1)
 
 
 def main() -> None:

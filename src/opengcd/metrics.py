@@ -72,7 +72,7 @@ def parts(y_true: Any, y_pred: Any, known: Iterable[Any], unknown: Any = -1) -> 
     grouped = novel & ~_is_known(y_pred, known)
     return Parts(
         aks=_mean((y_true == y_pred)[is_known]),
-        aus=_mean(y_pred[novel] == unknown),
+        aus=_mean(y_pred[novel] == _unknown(y_pred, unknown)),
         ans=_matched(y_true[grouped], y_pred[grouped]) / int(novel.sum()) if novel.any() else float("nan"),
     )
 
@@ -106,7 +106,7 @@ def hna_precision(y_true: Any, y_pred: Any, known: Iterable[Any], unknown: Any =
     """
     y_true, y_pred = _pair(y_true, y_pred)
     is_known = _is_known(y_true, known)
-    rejected = y_pred == unknown
+    rejected = y_pred == _unknown(y_pred, unknown)
     right_of_accepted = (y_true == y_pred)[~rejected].sum() / max(1, (~rejected).sum())
     unknown_of_rejected = (~is_known)[rejected].sum() / max(1, rejected.sum())
     return harmonic_mean(float(right_of_accepted), float(unknown_of_rejected))
@@ -193,6 +193,11 @@ def _is_known(labels: np.ndarray, known: Iterable[Any]) -> np.ndarray:
             f"Labels of type {labels.dtype} cannot be compared with known classes of type {classes.dtype}."
         )
     return np.isin(labels, classes)
+
+
+def _unknown(labels: np.ndarray, unknown: Any) -> Any:
+    """The label of rejected items: beside strings the default is "unknown", as the recogniser has it."""
+    return "unknown" if labels.dtype.kind in "UO" and unknown == -1 else unknown
 
 
 def _mean(values: np.ndarray) -> float:

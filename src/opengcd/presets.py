@@ -31,7 +31,10 @@ PRESETS: dict[str, Preset] = {
     for preset in (
         # The paper's text.
         Preset("paper"),
-        # What the paper's published code does where it differs from the text (docs/method.md lists the differences).
+        # The same with a search for the number of classes that does not get stuck.
+        Preset("robust", search="robust"),
+        # The published code's search, k-means effort and lengths of training. It also chooses exemplars otherwise and
+        # has no search for alpha: add selector="authors" and a constant alpha to follow it there too.
         Preset(
             "authors",
             search="authors",

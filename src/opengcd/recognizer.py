@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from opengcd import persistence
-from opengcd.classify import CLASSIFIERS, Inference, fit_classifier, infer
+from opengcd.classify import CLASSIFIERS, Inference, check_classifier, fit_classifier, infer
 from opengcd.discover import ClassNumberEstimate, Discovery, arrange, estimate_class_number, ss_kmeans
 from opengcd.kernels import resolve_device
 from opengcd.memory import ExemplarMemory, Selector, check_selector
@@ -46,7 +46,8 @@ class OpenWorldRecognizer(BaseEstimator):
     alpha : float or "search"
         Weight of uncertainty in the open-set rule; see :func:`opengcd.osr.search_alpha`.
     preset : str or Preset
-        ``"paper"`` (its text) or ``"authors"`` (its code).
+        ``"paper"``; ``"robust"``, with a search for the number of classes that does not get stuck; ``"authors"``, with
+        the search, effort and training lengths of the paper's code (see :mod:`opengcd.presets`).
     max_classes : int
         Largest number of classes, known and novel, that ``discover`` tries.
     device : str
@@ -125,16 +126,22 @@ class OpenWorldRecognizer(BaseEstimator):
         """
         check_is_fitted(self)
         X = check_features(X, width=self.n_features_in_)
-        y = check_labels(y, len(X))
-        if y.dtype.kind != self.classes_.dtype.kind:
-            raise ValueError(f"y has labels like {y[0]!r}, but the known classes are like {self.classes_[0]!r}.")
+        y = check_labels(y, len(X), like=self.classes_)
         refuse_unknown_label(y)
         classes = np.concatenate([self.classes_, np.setdiff1d(y, self.classes_)])
-        self._enter_phase(self.phase_ + 1, self._seed, classes, copy.copy(self.memory_), X, y, progress)
+        memory = copy.copy(self.memory_)
+        memory.selector, memory.device = self.selector, self.device
+        if self.memory_size is not None:
+            memory.size = self.memory_size
+        self._enter_phase(self.phase_ + 1, self._seed, classes, memory, X, y, progress)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the label of each row: a known class, or ``unknown_label_`` (Sec. 3.4)."""
+        """Return the label of each row: a known class, or ``unknown_label_`` (Sec. 3.4).
+
+        A row is rejected by its probabilities. An accepted row gets the classifier's own label, which for the SVM is
+        the winner of the votes and, where classes are close, not always the class with the largest probability.
+        """
         codes, p = self._infer(X)
         labels = self.classes_[codes]
         if labels.dtype.kind == "U":
@@ -265,6 +272,7 @@ class OpenWorldRecognizer(BaseEstimator):
         resolve_preset(self.preset)
         resolve_device(self.device)
         check_selector(self.selector)
+        check_classifier(self.classifier)
         if self.alpha != "search":
             check_alpha(self.alpha)
         if self.memory_size is not None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-UNKNOWN_INT = -1
+from opengcd import UNKNOWN
+
 UNKNOWN_STR = "unknown"
 
 
@@ -56,8 +57,15 @@ def check_features(
     return X
 
 
-def check_labels(y: Any, rows: int, *, name: str = "y") -> np.ndarray:
-    """Return ``y`` as a one-dimensional integer or string array of length ``rows``."""
+def check_labels(y: Any, rows: int, *, name: str = "y", like: np.ndarray | None = None) -> np.ndarray:
+    """Return ``y`` as a one-dimensional integer or string array of length ``rows``, and of the type of ``like``."""
+    y = _as_label_array(y, rows, name)
+    if like is not None and len(y) and len(like) and y.dtype.kind != like.dtype.kind:
+        raise ValueError(f"{name} has labels like {y[0]!r}, but the known classes are like {like[0]!r}.")
+    return y
+
+
+def _as_label_array(y: Any, rows: int, name: str) -> np.ndarray:
     if not isinstance(y, np.ndarray):
         # numpy would turn [1, "a"] into strings without a word; look before it does.
         y = np.array(list(y), dtype=object) if isinstance(y, Iterable) else np.asarray(y)
@@ -97,7 +105,7 @@ def check_integer(value: Any, name: str, least: int | None = 1) -> int:
 
 def unknown_label(labels: np.ndarray) -> int | str:
     """Return the label that means "unknown" beside labels of this type."""
-    return UNKNOWN_INT if labels.dtype.kind == "i" else UNKNOWN_STR
+    return UNKNOWN if labels.dtype.kind == "i" else UNKNOWN_STR
 
 
 def refuse_unknown_label(y: np.ndarray, *, name: str = "y") -> None:

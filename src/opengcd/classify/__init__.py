@@ -13,25 +13,41 @@ from opengcd.classify._svm import SVM
 from opengcd.classify._xgb import XGB
 from opengcd.randomness import Seed, as_int
 
-__all__ = ["CLASSIFIERS", "MLP", "SVM", "XGB", "ArrayClassifier", "Inference", "fit_classifier", "infer"]
+__all__ = [
+    "CLASSIFIERS",
+    "MLP",
+    "SVM",
+    "XGB",
+    "ArrayClassifier",
+    "Inference",
+    "check_classifier",
+    "fit_classifier",
+    "infer",
+]
 
 CLASSIFIERS: dict[str, type[ArrayClassifier]] = {"mlp": MLP, "svm": SVM, "xgb": XGB}
 
 
-def _make(classifier: Any, random_state: Seed, device: str = "auto") -> Any:
-    """Return an unfitted classifier for a name or an estimator, seeded where it has no seed of its own."""
+def check_classifier(classifier: Any) -> None:
+    """Raise unless this is the name of a classifier or an estimator that can serve as one."""
     if isinstance(classifier, str):
         if classifier not in CLASSIFIERS:
             raise ValueError(
                 f"Unknown classifier {classifier!r}; choose from {', '.join(CLASSIFIERS)} "
                 "or pass a scikit-learn classifier with predict_proba."
             )
-        return CLASSIFIERS[classifier](random_state=as_int(random_state), device=device)
-    if not all(callable(getattr(classifier, verb, None)) for verb in ("fit", "predict_proba", "get_params")):
+    elif not all(callable(getattr(classifier, verb, None)) for verb in ("fit", "predict_proba", "get_params")):
         raise ValueError(
             f"{classifier!r} cannot serve as classifier: it needs fit, predict_proba and get_params "
             "(for SVC, use classifier='svm')."
         )
+
+
+def _make(classifier: Any, random_state: Seed, device: str) -> Any:
+    """Return an unfitted classifier for a name or an estimator, seeded where it has no seed of its own."""
+    check_classifier(classifier)
+    if isinstance(classifier, str):
+        return CLASSIFIERS[classifier](random_state=as_int(random_state), device=device)
     fresh = clone(classifier)
     seeds = {name: as_int(random_state) for name, value in fresh.get_params().items()
              if value is None and name.split("__")[-1] == "random_state"}  # fmt: skip

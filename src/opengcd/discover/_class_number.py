@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from torch import Tensor
 
 from opengcd import kernels
 from opengcd.discover._kmeans import ss_kmeans
 from opengcd.metrics import clustering_accuracy
 from opengcd.progress import Progress, silent
 from opengcd.randomness import Seed, derive, generator, seed_sequence
-from opengcd.validation import check_features, check_labels
+from opengcd.validation import check_features, check_integer, check_labels
 
 SILHOUETTE_ROWS = 5000
 """Above this many rows the silhouette is taken on a random sample of as many; its standard error is below 0.01."""
@@ -104,7 +103,7 @@ def estimate_class_number(
         raise ValueError(f"Unknown objective {objective!r}; choose from {', '.join(OBJECTIVES)}.")
     if search not in ("paper", "robust", "authors"):
         raise ValueError(f"Unknown search {search!r}; choose 'paper', 'robust' or 'authors'.")
-    if max_classes < known:
+    if check_integer(max_classes, "max_classes") < known:
         raise ValueError(f"max_classes={max_classes} is less than the {known} known classes.")
     if len(U) < 2:
         return ClassNumberEstimate(known, [], True, "", known)
@@ -153,12 +152,12 @@ class _Score:
         **kmeans: Any,
     ) -> None:
         rng = generator(derive(seed, 0))
-        self.splits = [_Split(L, codes, U, hidden) for hidden in _hidden_classes(int(codes.max()) + 1, rng)[:splits]]
+        hidden = _hidden_classes(int(codes.max()) + 1, splits, rng)
+        self.splits = [_Split(L, codes, U, part) for part in hidden]
         sample = np.sort(rng.permutation(len(U))[:SILHOUETTE_ROWS])
         self.sampled, self.sample = U[sample], sample
         self.validate, self.cohere = OBJECTIVES[objective]
-        # The distances of the sample do not depend on k: form them once, then each k costs one product.
-        self.distances = kernels.distances(kernels.to_tensor(self.sampled, kmeans["device"]))
+        self.judge = self.cohere(self.sampled, kmeans["device"])
         self.seed, self.progress, self.kmeans = seed, progress, kmeans
         self.curve: list[CurvePoint] = []
 
@@ -179,7 +178,7 @@ class _Score:
         groups = np.unique(stream[self.sample], return_inverse=True)[1]
         cohesion = -1.0
         if 2 <= groups.max() + 1 <= len(groups) - 1:
-            cohesion = self.cohere(self.sampled, groups, self.distances)
+            cohesion = self.judge(groups)
         return self.validate(split.truth, hidden), cohesion
 
 
@@ -198,11 +197,12 @@ class _Split:
         self.rows = np.concatenate([L[~is_anchor], U])
 
 
-def _hidden_classes(known: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Divide the classes at random in (up to) three parts, each of which is hidden once: anchors to hidden 2:1."""
-    size = max(1, known - -(-2 * known // 3))
+def _hidden_classes(known: int, splits: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Choose the classes to hide in each split: a random third of them, or every class once in three splits."""
     order = rng.permutation(known)
-    return [part for part in np.array_split(order, [size, 2 * size]) if len(part)][:3]
+    if splits == 1:
+        return [order[: max(1, known - -(-2 * known // 3))]]
+    return [part for part in np.array_split(order, splits) if len(part)]
 
 
 def _brent(score: _Score, low: int, high: int) -> None:
@@ -244,19 +244,21 @@ def _distrust(score: _Score, best: CurvePoint, known: int, high: int) -> str:
     return ""
 
 
-def _silhouette(X: np.ndarray, groups: np.ndarray, D: Tensor | None) -> float:
-    assert D is not None
-    return float(kernels.silhouette_from_distances(D, kernels.to_tensor(groups, D.device)).mean())
+def _silhouette(X: np.ndarray, device: str) -> Judge:
+    # The distances of the sample do not depend on k: form them once, then each k costs one product.
+    D = kernels.distances(kernels.to_tensor(X, device))
+    return lambda groups: float(kernels.silhouette_from_distances(D, kernels.to_tensor(groups, D.device)).mean())
 
 
-def _davies_bouldin(X: np.ndarray, groups: np.ndarray, D: Tensor | None) -> float:
+def _davies_bouldin(X: np.ndarray, device: str) -> Judge:
     from sklearn.metrics import davies_bouldin_score
 
-    return float(davies_bouldin_score(X, groups))
+    return lambda groups: float(davies_bouldin_score(X, groups))
 
 
-def _separation(X: np.ndarray, groups: np.ndarray, D: Tensor | None) -> float:
-    return -_davies_bouldin(X, groups, D)
+def _separation(X: np.ndarray, device: str) -> Judge:
+    judge = _davies_bouldin(X, device)
+    return lambda groups: -judge(groups)
 
 
 def _fowlkes_mallows(truth: np.ndarray, clusters: np.ndarray) -> float:
@@ -265,9 +267,9 @@ def _fowlkes_mallows(truth: np.ndarray, clusters: np.ndarray) -> float:
     return float(fowlkes_mallows_score(truth, clusters))
 
 
-Validation = Callable[[np.ndarray, np.ndarray], float]
-Cohesion = Callable[[np.ndarray, np.ndarray, Tensor | None], float]
-OBJECTIVES: dict[str, tuple[Validation, Cohesion]] = {
+Judge = Callable[[np.ndarray], float]
+"""How well rows cohere in the groups they were put in."""
+OBJECTIVES: dict[str, tuple[Callable[[np.ndarray, np.ndarray], float], Callable[[np.ndarray, str], Judge]]] = {
     "acc+sc": (clustering_accuracy, _silhouette),
     "fmi+db": (_fowlkes_mallows, _davies_bouldin),
     "fmi-db": (_fowlkes_mallows, _separation),

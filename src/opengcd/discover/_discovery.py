@@ -34,7 +34,7 @@ class Discovery:
     labels: np.ndarray
     """(n,) The known class that a row returns to, or the provisional label of its group."""
     k: int
-    """Number of classes, known ones included."""
+    """Number of classes, known ones included; a cluster that ended empty is counted here and has no group."""
     curve: list[CurvePoint]
     """Every k that was scored, in the order of the search; empty if k was given."""
     groups: list[Group]

@@ -86,6 +86,8 @@ class SemiSupervisedKMeans(BaseEstimator):
     def fit(self, X_labelled: Any, y_labelled: Any, X_unlabelled: Any) -> SemiSupervisedKMeans:
         """Cluster ``X_unlabelled`` with the help of the labelled rows (there may be none)."""
         U = check_features(X_unlabelled, name="X_unlabelled")
+        if not len(X_labelled):
+            X_labelled = np.empty((0, U.shape[1]), dtype=U.dtype)
         L = check_features(X_labelled, name="X_labelled", width=U.shape[1], min_rows=0)
         y = check_labels(y_labelled, len(L), name="y_labelled")
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -107,8 +109,9 @@ class SemiSupervisedKMeans(BaseEstimator):
         """Return the nearest cluster of each row, numbered as in ``labels_``."""
         check_is_fitted(self)
         X = check_features(X, width=self.cluster_centers_.shape[1])
-        centers = kernels.to_tensor(self.cluster_centers_.astype(X.dtype), self.device)
-        return kernels.squared_distances(kernels.to_tensor(X, self.device), centers).argmin(1).cpu().numpy()
+        origin = self.cluster_centers_.mean(0)  # rounding grows with the distance from the origin
+        rows, centers = (kernels.to_tensor(A - origin, self.device) for A in (X, self.cluster_centers_))
+        return kernels.squared_distances(rows.to(centers.dtype), centers).argmin(1).cpu().numpy()
 
 
 def ss_kmeans(

@@ -53,7 +53,7 @@ class ExemplarMemory:
         Returns the numbers of the rows kept, counted over the old exemplars and then ``X``.
         """
         X = check_features(X, width=self.X.shape[1] if len(self) else None)
-        y = check_labels(y, len(X))
+        y = check_labels(y, len(X), like=self.y)
         if len(self):
             X, y = np.concatenate([self.X, X]), np.concatenate([self.y, y])
         size = len(X) if self.size is None else self.size

@@ -36,6 +36,8 @@ REPRESENTATIVE = 0.1
 BATCH_BYTES = 256 * 2**20
 DOUBLE_ROWS = 512
 """Above this many rows the step is bound by memory traffic, which float32 halves; its rounding is far below ``tol``."""
+SAME_LAMBDA = 1.001
+"""Bisection ends when its bounds differ by no more than this factor."""
 FAR = 2.0
 """Dissimilarity between a filling point and any other, where the largest real one is 1."""
 
@@ -71,23 +73,25 @@ def lambda_max(D: np.ndarray) -> float:
 
 
 def select_ds3(
-    Xs: Sequence[np.ndarray], ks: Sequence[int], device: str = "auto", *, tol: float = 1e-4, rounds: int = 8
+    Xs: Sequence[np.ndarray], ks: Sequence[int], device: str = "auto", *, tol: float = 1e-4, rounds: int = 16
 ) -> list[np.ndarray]:
     """Choose exactly ``k`` representatives of each class (``k`` below its number of rows), most important first.
 
-    Every class bisects its own lambda. Where ties leave no lambda with exactly k representatives, the nearest count
-    is trimmed by ascending row norm, or filled by the largest decrease of the cost.
+    Every class bisects its own lambda. Shared representatives come and go together, so that often no lambda leaves
+    exactly k; then the nearest count is trimmed by ascending row norm, or filled by the largest decrease of the cost.
     """
-    chosen: list[np.ndarray] = [np.empty(0, dtype=np.int64)] * len(Xs)
-    for members in _batches([len(X) for X in Xs]):
-        searches = [_LambdaSearch(Xs[c], ks[c], device) for c in members]
+    everyone = [_LambdaSearch(X, k, device) for X, k in zip(Xs, ks, strict=True)]
+    # A class with no more than k different rows keeps them all, and the greedy order puts duplicates last.
+    chosen = [search.picks[: search.k] for search in everyone]
+    for members in _batches({c: len(Xs[c]) for c, search in enumerate(everyone) if search.distinct > search.k}):
+        searches = [everyone[c] for c in members]
         batch, scales = _pad([Xs[c] for c in members], device)
         batch.set_lambda(np.array([s.lam for s in searches]) / scales)
         batch.start([s.picks[: s.k] for s in searches])
         running = np.arange(len(searches))
         for _ in range(rounds):
             with kernels.threads_for(batch.D.numel()):
-                batch.solve(tol, max_iter=2000)
+                batch.solve(tol, max_iter=3000)
             weights = batch.weights()
             searching = np.array([searches[r].step(weights[i]) for i, r in enumerate(running)])
             if not searching.any():
@@ -138,19 +142,22 @@ class _LambdaSearch:
         self.k = k
         # Identical rows share their weight at will; count them as one, the first.
         _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
-        self.first = first[group.reshape(-1)]
+        self.first, self.distinct = first[group.reshape(-1)], len(first)
         self.picks, gains = greedy(X, k + 1, device)
         self.lam = max(float(gains[k - 1] + gains[k]) / 2, 1e-9)
         self.low, self.high = 0.0, np.inf
-        self.stride = 1.05
+        self.stride = 1.2
         self.best: np.ndarray = np.zeros(0)
+        self.rank: tuple[float, bool] = (np.inf, True)
 
     def step(self, weights: np.ndarray) -> bool:
         """Take in the row weights found at ``lam``; return whether another lambda should be tried."""
         weights = np.bincount(self.first, weights=weights[: len(self.first)], minlength=len(self.first))
         excess = _count(weights) - self.k
-        if not len(self.best) or abs(excess) < abs(_count(self.best) - self.k):
-            self.best = weights
+        # Of two counts as near, the larger one is taken: it is better to trim than to fill.
+        rank = (abs(excess), excess < 0)
+        if rank < self.rank:
+            self.best, self.rank = weights, rank
         if excess > 0:
             self.low = self.lam
         else:
@@ -160,14 +167,15 @@ class _LambdaSearch:
         else:
             self.lam = self.lam * self.stride if excess > 0 else self.lam / self.stride
             self.stride **= 1.5
-        return excess != 0
+        return excess != 0 and self.high > SAME_LAMBDA * self.low
 
     def chosen(self) -> np.ndarray:
         """Round the best weights to exactly k rows: by weight, then by row; fill by gain."""
         ranked = np.lexsort((np.arange(len(self.best)), -self.best))
         ranked = ranked[: min(self.k, _count(self.best))]
         if len(ranked) < self.k:
-            others = self.picks[~np.isin(self.picks, ranked)]
+            others = self.picks[~np.isin(self.first[self.picks], ranked)]
+            others = np.concatenate([others, np.setdiff1d(self.picks, np.concatenate([others, ranked]))])
             ranked = np.concatenate([ranked, others])[: self.k]
         return ranked
 
@@ -176,10 +184,10 @@ def _count(weights: np.ndarray) -> int:
     return int((weights >= REPRESENTATIVE * weights.max()).sum())
 
 
-def _batches(sizes: list[int]) -> Iterator[list[int]]:
+def _batches(sizes: dict[int, int]) -> Iterator[list[int]]:
     """Group classes of like size so that the three n × n arrays of a group fit in ``BATCH_BYTES``."""
     group: list[int] = []
-    for c in sorted(range(len(sizes)), key=lambda c: sizes[c]):
+    for c in sorted(sizes, key=lambda c: sizes[c]):
         if group and (len(group) + 1) * sizes[c] ** 2 * 24 > BATCH_BYTES:
             yield group
             group = []

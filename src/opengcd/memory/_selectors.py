@@ -11,7 +11,7 @@ from opengcd import kernels
 from opengcd.memory._ds3 import authors_row_sums, select_ds3
 from opengcd.memory._greedy import greedy
 from opengcd.randomness import Seed, generator
-from opengcd.validation import check_features
+from opengcd.validation import check_features, check_integer
 
 ADMM_ROWS = 128
 """Up to this many rows ``ds3`` solves the convex program; above, its integral form by lazy greedy."""
@@ -30,7 +30,7 @@ def select_exemplars(
     k : int
     method : str or callable
         - ``ds3``: the paper's choice, dissimilarity-based sparse subset selection. The convex program for up to 128
-          rows; above, its integral form (``greedy``), which costs less and loses nothing measurable.
+          rows; above, where it would take seconds a class, its integral form (``greedy``).
         - ``greedy``: facility location by lazy greedy; prefixes are nested.
         - ``herding``: each row brings the mean of the chosen nearest to the class mean (Welling 2009).
         - ``kcenter``: each row is the one farthest from those chosen (Gonzalez 1985), from the row nearest the mean.
@@ -48,8 +48,7 @@ def select_exemplars(
 
     """
     X = check_features(X)
-    if k < 1:
-        raise ValueError(f"k must be at least 1, not {k}.")
+    check_integer(k, "k")
     return select_each([X], [k], method, [generator(random_state)], device)[0]
 
 

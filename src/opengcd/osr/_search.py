@@ -12,7 +12,7 @@ from opengcd.classify import fit_classifier, infer
 from opengcd.osr._rule import critical_alpha
 from opengcd.progress import Progress, silent
 from opengcd.randomness import Seed, derive, generator, seed_sequence
-from opengcd.validation import check_features, check_labels
+from opengcd.validation import check_features, check_integer, check_labels
 
 DECADES = tuple(10.0**e for e in range(-10, 11))
 """The paper's grid."""
@@ -51,7 +51,7 @@ def search_alpha(
     the held-out rows that are right without rejection.
 
     The halves have fewer classes and rows than the model that will use alpha, and confidence depends on both, so the
-    alpha found is biased; ``docs/method.md`` says how much.
+    alpha found is biased.
     """
     X = check_features(X)
     classes, codes = np.unique(check_labels(y, len(X)), return_inverse=True)
@@ -63,7 +63,7 @@ def search_alpha(
     seed, open_world = seed_sequence(random_state), len(classes) > 2
     if np.bincount(codes).max() < 2:
         warnings.warn("No class has two rows, so alpha cannot be searched for; nothing will be rejected.", stacklevel=2)
-    scores = np.zeros((repeats, len(alphas)))
+    scores, unrejected = np.zeros((check_integer(repeats, "repeats"), len(alphas))), np.zeros(repeats)
     for r in range(repeats):
         progress("searching alpha", r, repeats)
         rng = generator(derive(seed, r))
@@ -74,7 +74,9 @@ def search_alpha(
         model = fit_classifier(classifier, X[fitting], number[codes[fitting]], derive(seed, r, 0), device)
         unknown = np.flatnonzero(~np.isin(codes, known))
         labels, accepted = _accepted(model, X[held_out], alphas)
-        aks = scores[r] = _share(accepted & (labels == number[codes[held_out]])[:, None])
+        right = (labels == number[codes[held_out]])[:, None]
+        unrejected[r] = _share(right)[0]
+        aks = scores[r] = _share(accepted & right)
         if open_world:
             aus = 1 - _share(_accepted(model, X[unknown], alphas)[1])
             scores[r] = np.where(aks + aus > 0, 2 * aks * aus / np.maximum(aks + aus, 1e-300), 0)
@@ -84,7 +86,8 @@ def search_alpha(
         warnings.warn("No alpha of the grid tells known from unknown classes; nothing will be rejected.", stacklevel=2)
     if open_world:
         return AlphaSearch(float(alphas[mean.argmax()]), alphas, mean, "HNA")
-    return AlphaSearch(float(alphas[mean >= KNOWN_KEPT * mean[0]][-1]), alphas, mean, "AKS")
+    kept = (mean >= KNOWN_KEPT * unrejected.mean()) & (mean > 0)
+    return AlphaSearch(float(alphas[kept.nonzero()[0].max(initial=0)]), alphas, mean, "AKS")
 
 
 def _halves(codes: np.ndarray, known: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
