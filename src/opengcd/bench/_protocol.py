@@ -87,9 +87,9 @@ class PhaseResult:
     gcd_parts: metrics.Parts | None = None
     actions: int | None = None
     learnt_share: float | None = None
-    """Share of the next training set that was discovered and so can be learnt."""
+    """Share of the next training set that is learnt."""
     missing_classes: int | None = None
-    """New classes of which not one sample was discovered."""
+    """New classes of which not one sample is learnt."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,7 @@ def run_protocol(
     data: Dataset,
     groups: Sequence[np.ndarray],
     *,
+    learn: str = "discovered",
     random_state: Seed = None,
     progress: Progress = silent,
 ) -> Iterator[tuple[PhaseResult, PhaseDetail | None]]:
@@ -126,7 +127,14 @@ def run_protocol(
     simulated reviewer names the groups. Of what the groups hold, only rows of the next *training* set are learnt, so
     no test row is ever trained on. Classes that were never discovered stay errors: all methods are judged on the same
     rows.
+
+    ``learn="all"`` gives the method the whole next training set instead, so that discovery and learning can be judged
+    apart; a method that has ``learns_from = "all"`` always gets it. One that has ``reviews_one_by_one`` costs an action
+    for each rejected item.
     """
+    if learn not in ("discovered", "all"):
+        raise ValueError(f"learn must be 'discovered' or 'all', not {learn!r}.")
+    learn = getattr(method, "learns_from", learn)
     learnt: tuple[np.ndarray, np.ndarray] | None = None
     for t in range(1, len(groups) + 1):
         known = np.concatenate(groups[:t])
@@ -147,7 +155,10 @@ def run_protocol(
         trainable = detail.rejected[detail.review.rows]
         trainable = trainable[stream.from_training[trainable] & np.isin(stream.y[trainable], groups[t])]
         learnt = stream.X[trainable], stream.y[trainable]
-        result.learnt_share = len(trainable) / int(np.isin(data.y_train, groups[t]).sum())
+        everything = np.isin(data.y_train, groups[t])
+        if learn == "all":
+            learnt = data.x_train[everything], data.y_train[everything]
+        result.learnt_share = len(learnt[1]) / int(everything.sum())
         result.missing_classes = len(np.setdiff1d(groups[t], learnt[1]))
         yield result, detail
 
@@ -179,7 +190,7 @@ def _open_phase(
     result.hca = metrics.harmonic_mean(result.gcd_parts.aks, result.gcd_parts.ans)
     result.acc = metrics.clustering_accuracy(stream.y, y_pred)
     review = simulate_review([group.rows for group in found.groups], stream.y[rejected], known.tolist())
-    result.actions = review.actions
+    result.actions = len(rejected) if getattr(method, "reviews_one_by_one", False) else review.actions
     return PhaseDetail(stream, rejected, found, review)
 
 
