@@ -26,21 +26,22 @@ def greedy(X: np.ndarray, k: int, device: str = "auto") -> tuple[np.ndarray, np.
     n = len(bound)
     cost = farthest.expand(n).clone()
     picks, gains = [], []
-    for _ in range(min(k, n)):
-        while True:
-            candidates = bound.topk(min(CANDIDATES, n)).indices
-            D = rows(candidates)
-            fresh = (cost - D).clamp_(min=0).sum(1)
-            fresh[bound[candidates] < 0] = -1  # already picked
-            bound[candidates] = fresh
-            best = int(fresh.argmax())
-            if fresh[best] >= bound.max():
-                break
-        pick = int(candidates[best])
-        picks.append(pick)
-        gains.append(float(fresh[best]))
-        cost = torch.minimum(cost, D[best])
-        bound[pick] = -1
+    with kernels.threads_for(CANDIDATES * n):
+        for _ in range(min(k, n)):
+            while True:
+                candidates = bound.topk(min(CANDIDATES, n)).indices
+                D = rows(candidates)
+                fresh = (cost - D).clamp_(min=0).sum(1)
+                fresh[bound[candidates] < 0] = -1  # already picked
+                bound[candidates] = fresh
+                best = int(fresh.argmax())
+                if fresh[best] >= bound.max():
+                    break
+            pick = int(candidates[best])
+            picks.append(pick)
+            gains.append(float(fresh[best]))
+            cost = torch.minimum(cost, D[best])
+            bound[pick] = -1
     return np.array(picks), np.array(gains)
 
 
