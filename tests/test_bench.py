@@ -1,18 +1,30 @@
+import json
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
+from typer.testing import CliRunner
 
 from opengcd.bench import (
     PLANS,
+    Cell,
     Dataset,
     FeatureFileError,
+    ResultsError,
     class_groups,
     load_dataset,
+    make_cells,
     make_method,
+    markdown,
     method_names,
+    parse_seeds,
     plan_for,
+    read_results,
+    run_cells,
     run_protocol,
+    summary,
 )
+from opengcd.cli import app
 
 
 @pytest.fixture
@@ -138,3 +150,105 @@ def test_learning_all_is_not_limited_by_discovery(blobs):
     assert all(r.learnt_share == 1 and r.missing_classes == 0 for r in results[:2])
     with pytest.raises(ValueError, match="learn must be"):
         run("opengcd-svm", blobs, learn="some")
+
+
+# Cells and tables.
+
+
+@pytest.fixture
+def features(tmp_path, blobs):
+    data = blobs[0]
+    folder = tmp_path / "features"
+    folder.mkdir()
+    np.savez(
+        folder / "blobs.npz",
+        x_train=data.x_train,
+        y_train=data.y_train,
+        x_test=data.x_test,
+        y_test=data.y_test,
+        class_names=np.array(data.class_names),
+    )
+    return folder
+
+
+def timeless(results):
+    for result in results:
+        for phase in result["phases"]:
+            phase["seconds"] = {}
+    return results
+
+
+def test_cells_are_written_resumed_and_repeatable(tmp_path, features):
+    cells = make_cells(["blobs"], ["csr-svm", "il-e-svm"], [0, 1], "discovered")
+    first, second = tmp_path / "a", tmp_path / "b"
+    steps = run_cells(cells, features, first)
+    assert next(steps) == cells[0]
+    steps.close()  # interrupted: one cell is done, the rest is not begun
+    assert len(read_results(first)) == 1
+    assert list(run_cells(cells, features, first)) == cells[1:]
+    assert list(run_cells(cells, features, first)) == []
+    assert list(run_cells(cells, features, second)) == cells
+    assert timeless(read_results(first)) == timeless(read_results(second))
+    assert not list(first.glob(".*"))
+
+
+def test_methods_meet_the_same_classes(tmp_path, features):
+    out = tmp_path / "out"
+    list(run_cells(make_cells(["blobs"], ["csr-svm", "il-e-svm"], [3], "discovered"), features, out))
+    a, b = read_results(out)
+    assert a["phases"][0]["accuracy"] == b["phases"][0]["accuracy"]
+
+
+def test_results_of_another_version_are_left_alone(tmp_path, features):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "results.json").write_text(json.dumps({"format": "opengcd-results", "format_version": 99}))
+    with pytest.raises(ResultsError, match="another version; nothing was changed"):
+        list(run_cells([Cell("blobs", "csr-svm", 0)], features, out))
+    assert [file.name for file in out.iterdir()] == ["results.json"]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.txt").write_text("mine")
+    with pytest.raises(ResultsError, match="no folder of results"):
+        list(run_cells([Cell("blobs", "csr-svm", 0)], features, tmp_path / "other"))
+
+
+def test_the_summary_by_hand():
+    def cell(seed, hna, k):
+        phase = dict.fromkeys(("auroc", "k_true", "hca", "learnt_share", "actions", "rejected"))
+        phase |= {"phase": 1, "accuracy_all": 0.5, "hna": hna, "k": k}
+        return {"cell": {"dataset": "d", "method": "m", "learn": "all", "seed": seed}, "phases": [phase]}
+
+    header, rows = summary([cell(0, 0.2, 6), cell(1, 0.4, 8)])
+    row = dict(zip(header, rows[0], strict=True))
+    # Standard deviation of 20 and 40: 14.1; of 6 and 8: 1.4.
+    assert (row["Acc"], row["HNA"], row["k"], row["HCA"]) == ("50.0 ± 0.0", "30.0 ± 14.1", "7.0 ± 1.4", "")
+    assert row["seeds"] == "2"
+    assert markdown(["a"], [["1"]]) == "| a |\n| --- |\n| 1 |"
+
+
+def test_seeds():
+    assert parse_seeds("0-2, 7") == [0, 1, 2, 7]
+    for text in ("", "a", "1-", "-1"):
+        with pytest.raises(ValueError, match="names no seeds"):
+            parse_seeds(text)
+
+
+def test_the_command_line(tmp_path, features):
+    runner, out = CliRunner(), str(tmp_path / "out")
+    command = ["bench", "run", "--features", str(features), "--out", out, "--datasets", "blobs", "--methods"]
+    done = runner.invoke(app, [*command, "csr-svm"])
+    assert done.exit_code == 0, done.output
+    assert "blobs csr-svm seed 0: done" in done.output
+    assert "| blobs | discovered | 1 | csr-svm | 1 |" in runner.invoke(app, ["bench", "table", out]).output
+    listed = runner.invoke(app, ["bench", "list", "--features", str(features)]).output
+    assert "opengcd-xgb" in listed
+    assert "dataset blobs" in listed
+    for arguments, message in [
+        ([*command, "nope"], "Unknown method 'nope'"),
+        ([*command, "csr-svm", "--datasets", "nope"], "There is no dataset 'nope'"),
+        ([*command, "csr-svm", "--seeds", "x"], "names no seeds"),
+        (["bench", "table", str(features)], "no folder of results"),
+    ]:
+        failed = runner.invoke(app, arguments)
+        assert failed.exit_code == 1
+        assert message in failed.output

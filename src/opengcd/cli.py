@@ -56,6 +56,64 @@ def demo(
     typer.echo(f"Pictures of the discovered groups: {out}")
 
 
+bench = typer.Typer(help="Run the paper's protocol on feature files and tabulate the results.", no_args_is_help=True)
+app.add_typer(bench, name="bench")
+
+
+@bench.command("list")
+def bench_list(
+    features: Annotated[Path | None, typer.Option(help="Also list the feature files in this folder.")] = None,
+) -> None:
+    """List the methods, and the datasets of a folder."""
+    from opengcd.bench import available, method_names
+
+    for name, text in method_names().items():
+        typer.echo(f"{name:14}{text}")
+    for name in available(features) if features is not None else []:
+        typer.echo(f"dataset {name}")
+
+
+@bench.command("run")
+def bench_run(
+    datasets: Annotated[str, typer.Option(help="Names of feature files, separated by commas.")],
+    methods: Annotated[str, typer.Option(help="Names of methods or module:Class, separated by commas.")],
+    features: Annotated[Path, typer.Option(help="Folder of feature files (npz).")],
+    out: Annotated[Path, typer.Option(help="Folder of results; what is there already is not run again.")],
+    seeds: Annotated[str, typer.Option(help="0-4 or 0,2,5.")] = "0",
+    learn: Annotated[
+        Literal["discovered", "all"], typer.Option(help="Learn what was discovered, or all of the next training set.")
+    ] = "discovered",
+) -> None:
+    """Run every method on every dataset with every seed; a second run does what is missing."""
+    from opengcd import terminal
+    from opengcd.bench import load_dataset, make_cells, parse_seeds, run_cells
+
+    try:
+        cells = make_cells(datasets.split(","), methods.split(","), parse_seeds(seeds), learn)
+        for name in datasets.split(","):
+            load_dataset(features, name)
+        with terminal.progress_bar() as progress:
+            for cell in run_cells(cells, features, out, progress):
+                typer.echo(f"{cell.dataset} {cell.method} seed {cell.seed}: done")
+    except ValueError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+@bench.command("table")
+def bench_table(
+    results: Annotated[Path, typer.Argument(help="Folder of results.")],
+) -> None:
+    """Print mean ± standard deviation over seeds, in Markdown."""
+    from opengcd.bench import markdown, read_results, summary
+
+    try:
+        typer.echo(markdown(*summary(read_results(results))))
+    except ValueError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
 def _require(package: str, extra: str) -> None:
     if importlib.util.find_spec(package) is None:
         typer.echo(f'This command needs {package}: pip install "opengcd[{extra}]"', err=True)

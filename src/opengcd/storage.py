@@ -48,9 +48,9 @@ def write_model(
     for name, (suffix, raw) in contents.items():
         digest = hashlib.sha256(raw).hexdigest()
         parts[name] = {"file": f"{name}-{digest[:16]}{suffix}", "sha256": digest}
-        _replace(folder / parts[name]["file"], raw)
+        replace_file(folder / parts[name]["file"], raw)
     document = {"format": FORMAT, "format_version": FORMAT_VERSION, **header, "parts": parts}
-    _replace(folder / HEADER, json.dumps(document, indent=1, default=_plain).encode())
+    replace_file(folder / HEADER, json.dumps(document, indent=1, default=_plain).encode())
     current = {part["file"] for part in parts.values()}
     for old in folder.iterdir():
         if TEMPORARY.fullmatch(old.name) or (PART.fullmatch(old.name) and old.name not in current):
@@ -125,7 +125,8 @@ def _read_part(folder: Path, part: Any) -> bytes:
     return raw
 
 
-def _replace(file: Path, raw: bytes) -> None:
+def replace_file(file: Path, raw: bytes) -> None:
+    """Write a file so that a reader sees the old one or the new one, whole, even after a crash."""
     temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb") as stream:
