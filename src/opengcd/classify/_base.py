@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ class Inference(NamedTuple):
     probabilities: np.ndarray
 
 
-class ArrayClassifier(BaseEstimator):
+class ArrayClassifier(BaseEstimator, ABC):
     """A classifier whose fitted state is a handful of arrays, so that it is saved without pickle.
 
     Classes are numbered from 0 without gaps. Features are standardised with the mean and deviation of the fitting
@@ -32,9 +33,9 @@ class ArrayClassifier(BaseEstimator):
         """Return the (n, C) class probabilities in float64."""
         return self.infer(X).probabilities
 
+    @abstractmethod
     def infer(self, X: np.ndarray) -> Inference:
         """Return class numbers and probabilities together, computed once."""
-        raise NotImplementedError
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the fitted state."""
