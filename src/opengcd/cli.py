@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -88,16 +90,13 @@ def bench_run(
     from opengcd import terminal
     from opengcd.bench import load_dataset, make_cells, parse_seeds, run_cells
 
-    try:
+    with _errors_in_a_line():
         cells = make_cells(datasets.split(","), methods.split(","), parse_seeds(seeds), learn)
         for name in datasets.split(","):
             load_dataset(features, name)
         with terminal.progress_bar() as progress:
             for cell in run_cells(cells, features, out, progress):
                 typer.echo(f"{cell.dataset} {cell.method} seed {cell.seed}: done")
-    except ValueError as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(1) from None
 
 
 @bench.command("table")
@@ -107,8 +106,15 @@ def bench_table(
     """Print mean ± standard deviation over seeds, in Markdown."""
     from opengcd.bench import markdown, read_results, summary
 
-    try:
+    with _errors_in_a_line():
         typer.echo(markdown(*summary(read_results(results))))
+
+
+@contextmanager
+def _errors_in_a_line() -> Iterator[None]:
+    """Show what is wrong with the input without a traceback, and exit with 1."""
+    try:
+        yield
     except ValueError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(1) from None

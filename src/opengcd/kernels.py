@@ -17,8 +17,6 @@ from torch import Tensor
 
 BLOCK_BYTES = {"cpu": 4 * 2**20, "cuda": 256 * 2**20}
 """Upper size of one block of distances: it should stay in the cache of a CPU, and fill a GPU."""
-
-
 SMALL = 2**19
 """Operations on at most this many numbers run on one thread."""
 
@@ -71,8 +69,7 @@ def run_each(step: Callable[[Any], None], tiles: Iterable[Any], device: torch.de
         for tile in work:
             step(tile)
         return
-    for done in _workers(torch.get_num_threads()).map(step, work):
-        assert done is None
+    list(_workers(torch.get_num_threads()).map(step, work))  # taking the results raises what a step raised
 
 
 @cache

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from opengcd import UNKNOWN
+from opengcd.validation import UNKNOWN_STR, check_features
+
 __all__ = [
     "Parts",
     "accuracy",
@@ -151,7 +154,6 @@ def silhouette(X: Any, labels: Any, *, device: str = "auto") -> float:
     another cluster. Exact; distances are formed in blocks, so memory stays bounded whatever the number of rows.
     """
     from opengcd import kernels
-    from opengcd.validation import check_features
 
     X = check_features(X, min_rows=2)
     labels = _as_labels(labels, "labels")
@@ -197,7 +199,7 @@ def _is_known(labels: np.ndarray, known: Iterable[Any]) -> np.ndarray:
 
 def _unknown(labels: np.ndarray, unknown: Any) -> Any:
     """The label of rejected items: beside strings the default is "unknown", as the recogniser has it."""
-    return "unknown" if labels.dtype.kind in "UO" and unknown == -1 else unknown
+    return UNKNOWN_STR if labels.dtype.kind in "UO" and unknown == UNKNOWN else unknown
 
 
 def _mean(values: np.ndarray) -> float:

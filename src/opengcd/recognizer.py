@@ -245,7 +245,6 @@ class OpenWorldRecognizer(BaseEstimator):
         """Do all that can fail first, then change the recogniser."""
         self._check_settings(len(classes))
         preset = resolve_preset(self.preset)
-        given = None if self.alpha == "search" else check_alpha(self.alpha)
         progress("selecting exemplars", 0, 1)
         memory.update(X, y)
         progress("selecting exemplars", 1, 1)
@@ -254,7 +253,7 @@ class OpenWorldRecognizer(BaseEstimator):
         model = self._fit_classifier(memory, codes, seed, phase)
         progress("fitting the classifier", 1, 1)
         search = None
-        if given is None:
+        if self.alpha == "search":
             search = search_alpha(
                 memory.X,
                 codes,
@@ -265,8 +264,8 @@ class OpenWorldRecognizer(BaseEstimator):
                 device=self.device,
                 progress=progress,
             )
-            given = search.alpha
-        self._become(phase, seed, classes, memory, model, given, search)
+        alpha = float(self.alpha) if search is None else search.alpha
+        self._become(phase, seed, classes, memory, model, alpha, search)
 
     def _check_settings(self, classes: int) -> None:
         resolve_preset(self.preset)

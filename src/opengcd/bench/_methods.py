@@ -15,26 +15,26 @@ from opengcd.progress import Progress, silent
 from opengcd.recognizer import OpenWorldRecognizer
 
 
-class ClosedSet(OpenWorldRecognizer):
-    """CSR: neither learns new classes, nor rejects, nor discovers."""
+class Unrejecting(OpenWorldRecognizer):
+    """What the two ablations without rejection share."""
 
     def predict(self, X: Any) -> np.ndarray:
         """Name everything."""
         return self.predict_closed(X)
+
+
+class ClosedSet(Unrejecting):
+    """CSR: neither learns new classes, nor rejects, nor discovers."""
 
     def learn(self, X: Any, y: Any, *, progress: Progress = silent) -> Self:
         """Stay as it is."""
         return self
 
 
-class IncrementalOnly(OpenWorldRecognizer):
+class IncrementalOnly(Unrejecting):
     """IL-E: learns new classes from all of their labelled data, but neither rejects nor discovers."""
 
     learns_from = "all"
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Name everything."""
-        return self.predict_closed(X)
 
 
 class Undiscovered(OpenWorldRecognizer):

@@ -155,9 +155,9 @@ class _Score:
         hidden = _hidden_classes(int(codes.max()) + 1, splits, rng)
         self.splits = [_Split(L, codes, U, part) for part in hidden]
         sample = np.sort(rng.permutation(len(U))[:SILHOUETTE_ROWS])
-        self.sampled, self.sample = U[sample], sample
-        self.validate, self.cohere = OBJECTIVES[objective]
-        self.judge = self.cohere(self.sampled, kmeans["device"])
+        self.sample = sample
+        self.validate, cohere = OBJECTIVES[objective]
+        self.judge = cohere(U[sample], kmeans["device"])
         self.seed, self.progress, self.kmeans = seed, progress, kmeans
         self.curve: list[CurvePoint] = []
 

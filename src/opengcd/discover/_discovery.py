@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Discovery:
     """(n,) Whether a row is in a novel group."""
     trusted: bool
     """Whether the search for k could be trusted."""
-    reason: str = field(default="")
+    reason: str = ""
     """Why it could not."""
 
 
@@ -79,9 +79,5 @@ def fresh_labels(classes: np.ndarray, n: int) -> np.ndarray:
         if start + n > np.iinfo(np.int64).max:
             return np.setdiff1d(np.arange(n + len(classes)), classes)[:n]
         return np.arange(start, start + n)
-    return np.array(_free([f"group {i}" for i in range(1, n + len(classes) + 1)], classes)[:n], dtype=str)
-
-
-def _free(names: list[str], classes: np.ndarray) -> list[str]:
-    taken = set(classes.tolist())
-    return [name for name in names if name not in taken]
+    names = np.array([f"group {i}" for i in range(1, n + len(classes) + 1)])
+    return names[~np.isin(names, classes)][:n]

@@ -8,7 +8,7 @@ For dissimilarities :math:`D` between the rows of one class, DS3 solves
 Row :math:`i` of :math:`Z` is non-zero where item :math:`i` represents others. ADMM splits the program into a
 row-wise proximal step and a column-wise projection on the simplex. Both reduce to one scalar equation a line,
 :math:`\sum_j \max(v_j - \theta, 0) = r`, which Newton's method solves without sorting; started from the last
-iteration's :math:`\theta` it needs one or two passes.
+iteration's :math:`\theta` most lines are done after two passes, and the others go on alone.
 
 Classes are solved together as a batch of matrices: a smaller class is filled up with isolated points that represent
 themselves for nothing.
