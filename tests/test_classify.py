@@ -92,12 +92,17 @@ def test_svm_decides_as_scikit_learn_does_on_digits(n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_svm_is_the_same_with_and_without_a_stored_kernel_matrix(n_classes, exact, monkeypatch):
+@pytest.mark.parametrize("of_a_pair", [True, False])
+def test_svm_is_the_same_with_and_without_a_stored_kernel_matrix(n_classes, of_a_pair, exact, monkeypatch):
     X, y, X_new, _ = blobs(n_classes)
-    stored = SVM(random_state=0, device="cpu").fit(X, y).predict_proba(X_new)
-    monkeypatch.setattr(svm, "GRAM_ROWS", 0)
-    anew = SVM(random_state=0, device="cpu").fit(X, y).predict_proba(X_new)
-    np.testing.assert_allclose(anew, stored, rtol=0, atol=1e-6)
+    keep = np.concatenate([np.flatnonzero(y != 1), np.flatnonzero(y == 1)[:1]])  # a class that a fold leaves out
+    for rows in (np.arange(len(y)), keep):
+        monkeypatch.setattr(svm, "GRAM_ROWS", len(y))
+        stored = SVM(random_state=0, device="cpu").fit(X[rows], y[rows])
+        monkeypatch.setattr(svm, "GRAM_ROWS", len(rows) - 1 if of_a_pair else 0)
+        anew = SVM(random_state=0, device="cpu").fit(X[rows], y[rows])
+        np.testing.assert_allclose(anew.predict_proba(X_new), stored.predict_proba(X_new), rtol=0, atol=1e-6)
+        np.testing.assert_array_equal(anew.n_support_, stored.n_support_)
 
 
 def test_svm_ignores_shift_and_scale_of_the_features(exact):
@@ -111,17 +116,22 @@ def test_svm_ignores_shift_and_scale_of_the_features(exact):
 # ---------------------------------------------------------------- SVM: the sigmoid of a pair
 
 
+def both_ways(scores):
+    """The values of the rows of two classes, each against the other."""
+    return np.repeat(scores[:, None], 2, axis=1)
+
+
 def test_sigmoid_of_two_separate_values_by_hand():
     # 8 scores of +1 and 8 of -1: p(+1) = (8 + 1) / (8 + 2) = 9/10, so the slope is -ln 9 and the offset 0.
     y = np.repeat([0, 1], 8)
-    A, B = svm._fit_sigmoids(np.where(y == 0, 1.0, -1.0)[:, None], y, np.array([0]), np.array([1]))
+    A, B = svm._fit_sigmoids(both_ways(np.where(y == 0, 1.0, -1.0)), y)
     assert A[0] == pytest.approx(-np.log(9), abs=1e-4)
     assert B[0] == pytest.approx(0, abs=1e-4)
 
 
 def test_sigmoid_of_useless_scores_by_hand():
     # Scores of 0 tell nothing: p is the mean target of 3 rows with 4/5 and one with 1/3, that is 41/60.
-    A, B = svm._fit_sigmoids(np.zeros((4, 1)), np.array([0, 0, 0, 1]), np.array([0]), np.array([1]))
+    A, B = svm._fit_sigmoids(np.zeros((4, 2)), np.array([0, 0, 0, 1]))
     p = svm._sigmoid(np.zeros((1, 1)), A, B)[0, 0]
     assert A[0] == 0
     assert p == pytest.approx(41 / 60, abs=1e-6)
@@ -139,7 +149,7 @@ def test_sigmoid_minimises_the_loss(positives, negatives, overlap):
         return (t * np.logaddexp(0, f) + (1 - t) * np.logaddexp(0, -f)).sum()
 
     best = minimize(loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 5000})
-    A, B = svm._fit_sigmoids(s[:, None], y, np.array([0]), np.array([1]))
+    A, B = svm._fit_sigmoids(both_ways(s), y)
     assert loss([A[0], B[0]]) <= best.fun + 1e-8
     np.testing.assert_allclose([A[0], B[0]], best.x, rtol=1e-3, atol=1e-3)
 
@@ -148,11 +158,13 @@ def test_sigmoids_of_many_pairs_are_those_of_each_pair_alone():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2, 3], [30, 4, 11, 1])
     first, second = np.triu_indices(4, 1)
-    scores = rng.normal(size=(len(y), 6)) + (y[:, None] == first) - (y[:, None] == second)
-    together = np.array(svm._fit_sigmoids(scores, y, first, second))
+    others = np.arange(4)
+    scores = rng.normal(size=(len(y), 4)) + np.sign(others - y[:, None])
+    together = np.array(svm._fit_sigmoids(scores, y))
     for p, (i, j) in enumerate(zip(first, second, strict=True)):
         rows = (y == i) | (y == j)
-        alone = svm._fit_sigmoids(scores[rows, p : p + 1], (y[rows] == j).astype(int), np.array([0]), np.array([1]))
+        of_pair = scores[rows, np.where(y[rows] == i, j, i)]
+        alone = svm._fit_sigmoids(both_ways(of_pair), (y[rows] == j).astype(int))
         np.testing.assert_allclose(together[:, p], np.ravel(alone), atol=1e-4)
 
 

@@ -102,7 +102,7 @@ def test_as_many_groups_as_rows_and_all_rows_identical():
 def test_an_emptied_cluster_takes_the_farthest_row():
     run = _Restarts(np.zeros((0, 1)), np.zeros(0, int), np.array([[0.0], [1.0], [9.0]]), 2, 0, "cpu")
     run.centers = run.U[None, [0, 0]].clone()  # both centres on the first row: the second gets nothing
-    run.iterate(10, 1e-4)
+    run.iterate(10, 1e-4, 10)
     assert run.best().labels.tolist() == [0, 0, 1]
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from opengcd import OpenWorldRecognizer
-from opengcd.bench import Dataset, class_groups, run_protocol
+from opengcd.bench import Dataset, _protocol, class_groups, run_protocol
 from opengcd.discover import Discovery, Group
 
 
@@ -74,6 +74,89 @@ def test_a_class_never_discovered_is_reported_and_breaks_nothing():
     assert len(results) == 3
 
 
+def test_the_authors_protocol_annotates_everything_and_splits_the_pool():
+    # Class 5 is never rejected, yet the code's annotators see it. The pool has 24 rows: 20 are learnt, 4 tested.
+    data, groups = line_world(), [np.arange(4), np.array([4, 5]), np.array([6, 7])]
+    oracle = Oracle(blind=5)
+    results = [result for result, _ in run_protocol(oracle, data, groups, protocol="authors", random_state=0)]
+    assert (results[0].learnt_share, results[0].missing_classes) == (1, 0)
+    assert [len(y) for _, y in oracle.taught] == [24, 20, 20]
+    # Official test rows are among what is learnt: the leak of the published code.
+    assert (oracle.taught[1][0][:, 1] >= 100).any()
+    # Stream of phase 2: 24 official test rows, 4 rows kept back from the pool, 24 rows of the next pool.
+    assert results[1].rejected == 24
+    assert results[1].accuracy == [1.0, 1.0]
+    with pytest.raises(ValueError, match="its own rule"):
+        next(run_protocol(Oracle(), data, groups, protocol="authors", learn="all"))
+    with pytest.raises(ValueError, match="Unknown protocol"):
+        next(run_protocol(Oracle(), data, groups, protocol="mine"))
+
+
+def test_the_authors_protocol_annotates_only_rejects_of_a_method_without_discovery():
+    class OneByOne(Oracle):
+        reviews_one_by_one = True
+
+    data, groups = line_world(), [np.arange(4), np.array([4, 5]), np.array([6, 7])]
+    method = OneByOne(blind=5)
+    first = next(iter(run_protocol(method, data, groups, protocol="authors", random_state=0)))[0]
+    # 12 of the 24 rows of the pool were rejected: 10 are learnt of the 20 that could be.
+    assert (first.learnt_share, first.missing_classes, first.actions) == (0.5, 1, 12)
+
+
+@pytest.mark.parametrize("protocol", ["paper", "authors"])
+@pytest.mark.parametrize(("learns_from", "share"), [("all", 1), ("nothing", 0)])
+def test_methods_that_learn_all_or_nothing_get_the_official_sets(protocol, learns_from, share):
+    data, groups = line_world(), [np.arange(4), np.array([4, 5]), np.array([6, 7])]
+    method = Oracle(blind=5)
+    method.learns_from = learns_from
+    results = [result for result, _ in run_protocol(method, data, groups, protocol=protocol, random_state=0)]
+    assert [r.learnt_share for r in results[:2]] == [share, share]
+    assert all((X[:, 1] < 100).all() for X, _ in method.taught)
+    assert len(method.taught) == 1 + 2 * share
+
+
+def test_what_each_stage_costs_is_noted():
+    data, groups = line_world(), [np.arange(4), np.array([4, 5])]
+    first, last = (result for result, _ in run_protocol(Oracle(), data, groups, random_state=0))
+    assert list(first.seconds) == list(first.peak_mb) == ["fit", "recognise", "discover"]
+    assert list(last.seconds) == ["fit"]
+    assert all(peak is None or peak > 1 for peak in first.peak_mb.values())
+
+
+def test_a_peak_of_memory_belongs_to_its_stage():
+    if not _protocol._begin_new_peak():
+        pytest.skip("this system keeps no peak of memory that can be reset")
+
+    class Hungry(Oracle):
+        def fit(self, X, y, *, progress=None):
+            super().fit(X, y)
+            np.ones(30_000_000)  # 240 MB, given back at once
+
+    data, groups = line_world(), [np.arange(4), np.array([4, 5])]
+    first = next(iter(run_protocol(Hungry(), data, groups, random_state=0)))[0]
+    assert first.peak_mb["fit"] - first.peak_mb["recognise"] > 150
+
+
+def test_hna_by_alpha_by_hand():
+    y, closed = np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 0, 1])
+    uncertainty = np.array([0.1, 0.1, 0.4, 0.3, 0.6])
+    # alpha 1 rejects u > 1/2, 3 rejects u > 1/4, 1e9 all: AKS 2/3, 1/3, 0 and AUS 1/2, 1, 1.
+    found = _protocol.hna_by_alpha(y, closed, uncertainty, np.array([0, 1]), np.array([1, 3, 1e9]))
+    assert found == pytest.approx([4 / 7, 1 / 2, 0])
+
+
+def test_hna_at_the_alpha_in_use_is_the_hna_of_the_phase():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(7), 30)
+    train, test = (rng.normal(size=(7, 5))[y] * 3 + rng.normal(size=(210, 5)) for _ in range(2))
+    data = Dataset("blobs", train, y, test, y, [str(c) for c in range(7)])
+    method = OpenWorldRecognizer("mlp", max_classes=20, random_state=0)
+    result = next(iter(run_protocol(method, data, class_groups(7, (5, 2), 0), random_state=0)))[0]
+    at = {point.alpha: point for point in result.alpha_curve}[result.alpha]
+    assert at.stream == pytest.approx(result.hna, abs=1e-12)
+    assert at.searched == max(point.searched for point in result.alpha_curve)
+
+
 def test_groups_are_never_taken_for_classes():
     # The oracle numbers its groups like the true classes; HCA must not profit where labels happen to agree.
     class Swapped(Oracle):
@@ -92,6 +175,8 @@ def test_class_groups():
     assert [len(g) for g in groups] == [4, 2, 2, 2]
     assert sorted(np.concatenate(groups).tolist()) == list(range(10))
     assert any((a != b).any() for a, b in zip(groups, class_groups(10, (4, 2, 2, 2), 1), strict=True))
+    in_order = class_groups(6, (3, 2), order=np.arange(6)[::-1])
+    assert [group.tolist() for group in in_order] == [[5, 4, 3], [2, 1]]
     with pytest.raises(ValueError, match="need 12 classes"):
         class_groups(10, (4, 8), 0)
 
@@ -110,7 +195,7 @@ def test_the_recogniser_follows_the_protocol_reproducibly():
 
     first, second = run(), run()
     for a, b in zip(first, second, strict=True):
-        a.seconds = b.seconds = {}
+        a.seconds = b.seconds = a.peak_mb = b.peak_mb = {}
     assert first == second
     assert first[0].accuracy_all > 0.97
     assert first[0].hna > 0.7

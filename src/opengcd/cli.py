@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,21 +84,37 @@ def bench_run(
     features: Annotated[Path, typer.Option(help="Folder of feature files (npz).")],
     out: Annotated[Path, typer.Option(help="Folder of results; what is there already is not run again.")],
     seeds: Annotated[str, typer.Option(help="0-4 or 0,2,5.")] = "0",
+    protocol: Annotated[
+        Literal["paper", "authors"], typer.Option(help="The paper's text, free of leaks, or what its code did.")
+    ] = "paper",
     learn: Annotated[
         Literal["discovered", "all"], typer.Option(help="Learn what was discovered, or all of the next training set.")
     ] = "discovered",
+    memory: Annotated[str, typer.Option(help="Numbers of exemplars, separated by commas (default: the paper's).")] = "",
+    jobs: Annotated[int, typer.Option(min=1, help="Cells to run at a time, each in a process of its own.")] = 1,
+    threads: Annotated[
+        int, typer.Option(min=1, help="Threads of each process; the last digits depend on it, but not on --jobs.")
+    ] = 1,
 ) -> None:
     """Run every method on every dataset with every seed; a second run does what is missing."""
     from opengcd import terminal
-    from opengcd.bench import load_dataset, make_cells, parse_seeds, run_cells
+    from opengcd.bench import load_dataset, make_cells, parse_numbers, run_cells
 
+    sys.path.insert(0, os.getcwd())  # so that module:Class finds a module of the user's own
+    failed = 0
     with _errors_in_a_line():
-        cells = make_cells(datasets.split(","), methods.split(","), parse_seeds(seeds), learn)
-        for name in datasets.split(","):
+        memories = parse_numbers(memory, "memory") if memory else [None]
+        names = datasets.split(",")
+        cells = make_cells(names, methods.split(","), parse_numbers(seeds, "seeds"), protocol, learn, memories)
+        for name in names:
             load_dataset(features, name)
         with terminal.progress_bar() as progress:
-            for cell in run_cells(cells, features, out, progress):
-                typer.echo(f"{cell.dataset} {cell.method} seed {cell.seed}: done")
+            for cell, error in run_cells(cells, features, out, jobs=jobs, threads=threads, progress=progress):
+                typer.echo(f"{cell}: {error or 'done'}", err=bool(error))
+                failed += bool(error)
+    if failed:
+        typer.echo(f"{failed} of {len(cells)} cells failed; the same command tries them again.", err=True)
+        raise typer.Exit(1)
 
 
 @bench.command("table")

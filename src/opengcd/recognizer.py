@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import os
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from opengcd import persistence
-from opengcd.classify import CLASSIFIERS, Inference, check_classifier, fit_classifier, infer
+from opengcd.classify import CLASSIFIERS, Inference, check_classifier, fit_classifier, infer, name_rows
 from opengcd.discover import ClassNumberEstimate, Discovery, arrange, estimate_class_number, ss_kmeans
 from opengcd.kernels import resolve_device
 from opengcd.memory import ExemplarMemory, Selector, check_selector
@@ -30,6 +30,19 @@ from opengcd.validation import (
 
 MEMORY, CLASSIFIER, ALPHA, NUMBER, GROUPS = range(5)
 """The steps of a phase; each has a seed of its own, so that none disturbs another."""
+
+
+class Recognition(NamedTuple):
+    """What the recogniser says of n rows."""
+
+    labels: np.ndarray
+    """(n,) A known class, or ``unknown_label_``."""
+    closed: np.ndarray
+    """(n,) The known class that each row would get if none were rejected."""
+    unknown_score: np.ndarray
+    """(n,) u of Eq. 1: every alpha rejects just the rows above some value."""
+    probabilities: np.ndarray
+    """(n, C + 1) Eq. 3: column 0 is "unknown", then ``classes_``."""
 
 
 class OpenWorldRecognizer(BaseEstimator):
@@ -136,32 +149,36 @@ class OpenWorldRecognizer(BaseEstimator):
         self._enter_phase(self.phase_ + 1, self._seed, classes, memory, X, y, progress)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the label of each row: a known class, or ``unknown_label_`` (Sec. 3.4).
+    def recognize(self, X: Any) -> Recognition:
+        """Return all that can be said of each row, from one pass of the classifier (Sec. 3.4).
 
         A row is rejected by its probabilities. An accepted row gets the classifier's own label, which for the SVM is
         the winner of the votes and, where classes are close, not always the class with the largest probability.
         """
         codes, p = self._infer(X)
-        labels = self.classes_[codes]
-        if labels.dtype.kind == "U":
-            labels = labels.astype(np.result_type(labels, np.asarray(self.unknown_label_)))
-        labels[UncertaintyRule(self.alpha_).rejects(p)] = self.unknown_label_
-        return labels
+        rule = UncertaintyRule(self.alpha_)
+        closed = self.classes_[codes]
+        labels = closed.astype(np.result_type(closed, np.asarray(self.unknown_label_)))
+        labels[rule.rejects(p)] = self.unknown_label_
+        return Recognition(labels, closed, 1 / (1 + critical_alpha(p)), rule.probabilities(p))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label of each row: a known class, or ``unknown_label_``."""
+        return self.recognize(X).labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of Eq. 3: column 0 is "unknown", then ``classes_``."""
-        p = self._infer(X).probabilities
-        return UncertaintyRule(self.alpha_).probabilities(p)
+        return self.recognize(X).probabilities
 
     def unknown_score(self, X: Any) -> np.ndarray:
         """Return how unknown each row looks, u of Eq. 1: every alpha rejects just the rows above some value."""
-        return 1 / (1 + critical_alpha(self._infer(X)[1]))
+        return self.recognize(X).unknown_score
 
     def predict_closed(self, X: Any) -> np.ndarray:
         """Return the known class of each row, rejecting nothing."""
-        codes = self._infer(X).labels
-        return self.classes_[codes]
+        check_is_fitted(self)
+        X = check_features(X, width=self.n_features_in_, min_rows=0, single=True)
+        return self.classes_[name_rows(self._model, X) if len(X) else np.empty(0, dtype=np.int64)]
 
     def discover(self, X: Any, k: int | None = None, *, progress: Progress = silent) -> Discovery:
         """Group rejected rows; those that look like a known class return to it (Sec. 3.5).

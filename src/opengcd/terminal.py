@@ -7,17 +7,21 @@ from contextlib import contextmanager
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from opengcd.progress import Progress as Report
+
+DAY = 24 * 3600.0
+"""Time left is estimated from all steps of the last day: a step can take many minutes."""
 
 
 @contextmanager
 def progress_bar() -> Iterator[Report]:
     """Show a bar for each stage that reports, on standard error; a finished stage makes room for the next."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(),
+               TimeRemainingColumn(compact=True))  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=DAY) as bars:
         tasks: dict[str, TaskID] = {}
 
         def report(stage: str, done: int, total: int, /) -> None:

@@ -41,18 +41,16 @@ def available(folder: str | Path) -> list[str]:
 def load_dataset(folder: str | Path, name: str) -> Dataset:
     """Read ``name.npz`` with x_train, y_train, x_test, y_test and class_names; rows are scaled to unit length.
 
-    The paper's code scales features when it loads them, though its text does not say so.
+    The paper's code scales features when it loads them, though its text does not say so. An array ``class_order`` may
+    say in which order protocol ``authors`` meets the classes; without it they come in the order of their numbers.
     """
-    file = Path(folder) / f"{name}.npz"
-    if not file.is_file():
-        have = ", ".join(available(folder)) or "none"
-        raise FeatureFileError(f"There is no dataset {name!r} in {folder} (no file {file.name}; found: {have}).")
+    file = feature_file(folder, name)
     try:
         with np.load(file, allow_pickle=False) as archive:
             missing = [key for key in KEYS if key not in archive]
             if missing:
                 raise FeatureFileError(f"{file} lacks {', '.join(missing)}; a feature file needs {', '.join(KEYS)}.")
-            arrays = {key: archive[key] for key in KEYS}
+            arrays = {key: archive[key] for key in (*KEYS, *({"class_order"} & set(archive)))}
     except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
         if isinstance(error, FeatureFileError):
             raise
@@ -64,9 +62,21 @@ def load_dataset(folder: str | Path, name: str) -> Dataset:
         y_train, y_test = (
             _labels(arrays[f"y_{part}"], len(x), part, names) for part, x in (("train", x_train), ("test", x_test))
         )
+        order = arrays.get("class_order")
+        if order is not None and (order.dtype.kind not in "iu" or sorted(order.tolist()) != list(range(len(names)))):
+            raise ValueError(f"class_order must hold each of the numbers 0 to {len(names) - 1} once.")
     except ValueError as error:
         raise FeatureFileError(f"{file}: {error}") from None
-    return Dataset(name, _unit(x_train), y_train, _unit(x_test), y_test, names)
+    return Dataset(name, _unit(x_train), y_train, _unit(x_test), y_test, names, order)
+
+
+def feature_file(folder: str | Path, name: str) -> Path:
+    """Return the path of a dataset's feature file; raise if there is none."""
+    file = Path(folder) / f"{name}.npz"
+    if not file.is_file():
+        have = ", ".join(available(folder)) or "none"
+        raise FeatureFileError(f"There is no dataset {name!r} in {folder} (no file {file.name}; found: {have}).")
+    return file
 
 
 def plan_for(data: Dataset) -> Plan:

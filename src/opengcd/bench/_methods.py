@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from opengcd.bench._protocol import OpenWorldMethod
 from opengcd.classify import CLASSIFIERS
 from opengcd.discover import ClassNumberEstimate, Clustering, Discovery, arrange
+from opengcd.presets import PRESETS
 from opengcd.progress import Progress, silent
 from opengcd.recognizer import OpenWorldRecognizer
 
 
-class Unrejecting(OpenWorldRecognizer):
-    """What the two ablations without rejection share."""
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Name everything."""
-        return self.predict_closed(X)
-
-
-class ClosedSet(Unrejecting):
-    """CSR: neither learns new classes, nor rejects, nor discovers."""
-
-    def learn(self, X: Any, y: Any, *, progress: Progress = silent) -> Self:
-        """Stay as it is."""
-        return self
-
-
-class IncrementalOnly(Unrejecting):
+class IncrementalOnly(OpenWorldRecognizer):
     """IL-E: learns new classes from all of their labelled data, but neither rejects nor discovers."""
 
     learns_from = "all"
+
+
+class ClosedSet(OpenWorldRecognizer):
+    """CSR: neither learns new classes, nor rejects, nor discovers."""
+
+    learns_from = "nothing"
 
 
 class Undiscovered(OpenWorldRecognizer):
@@ -51,29 +43,59 @@ class Undiscovered(OpenWorldRecognizer):
         return arrange(X, self.classes_, heap, ClassNumberEstimate(known + 1, [], True, "", known + 1))
 
 
-FAMILIES: dict[str, tuple[type[OpenWorldRecognizer], str]] = {
-    "opengcd": (OpenWorldRecognizer, "the full method"),
-    "csr": (ClosedSet, "closed-set recognition: no learning, rejection or discovery"),
-    "il-e": (IncrementalOnly, "incremental learning from exemplars: no rejection or discovery"),
-    "owr-ue": (Undiscovered, "open-world recognition without discovery: rejected items are labelled one by one"),
+class Family(NamedTuple):
+    """A method that exists for every classifier."""
+
+    kind: type[OpenWorldRecognizer]
+    text: str
+    settings: dict[str, Any]
+
+
+NEVER_REJECT = {"alpha": 0.0}
+FAMILIES = {
+    "opengcd": Family(OpenWorldRecognizer, "the full method", {}),
+    "csr": Family(ClosedSet, "closed-set recognition: no learning, rejection or discovery", NEVER_REJECT),
+    "il-e": Family(IncrementalOnly, "incremental learning from exemplars: no rejection or discovery", NEVER_REJECT),
+    "owr-ue": Family(Undiscovered, "open-world recognition without discovery: rejects are labelled one by one", {}),
+}
+
+
+class AuthorsSettings(NamedTuple):
+    """What the paper's code fixes for a dataset where its text has a search or one value for all."""
+
+    alpha: float
+    max_classes: int
+    n_init: int
+
+
+AUTHORS = {
+    "cifar10": AuthorsSettings(1e4, 10, 6),
+    "cifar100": AuthorsSettings(1e5, 110, 14),
+    "cub": AuthorsSettings(1.0, 350, 4),
 }
 
 
 def method_names() -> dict[str, str]:
     """Return every built-in method with a line that says what it is."""
-    return {f"{family}-{c}": f"{text}; classifier {c}" for family, (_, text) in FAMILIES.items() for c in CLASSIFIERS}
+    return {f"{name}-{c}": f"{family.text}; classifier {c}" for name, family in FAMILIES.items() for c in CLASSIFIERS}
 
 
-def make_method(name: str, **settings: Any) -> OpenWorldMethod:
-    """Return a fresh method for a built-in name or ``module:Class``; ``settings`` go to its constructor."""
+def make_method(name: str, *, dataset: str = "", protocol: str = "paper", **settings: Any) -> OpenWorldMethod:
+    """Return a fresh method for a built-in name or ``module:Class``; ``settings`` go to its constructor.
+
+    In protocol ``authors``, our own methods also follow the code in what it does otherwise than the text.
+    """
+    if protocol == "authors" and _split(name)[0] in FAMILIES:
+        settings = _as_the_authors(dataset) | settings
     return method_factory(name)(**settings)
 
 
 def method_factory(name: str) -> Callable[..., Any]:
     """Return what makes a method of that name, or raise an error that lists the names."""
-    family, _, classifier = name.rpartition("-")
+    family, classifier = _split(name)
     if family in FAMILIES and classifier in CLASSIFIERS:
-        return lambda **settings: FAMILIES[family][0](classifier, **settings)
+        kind, _, fixed = FAMILIES[family]
+        return lambda **settings: kind(classifier, **(settings | fixed))
     module, colon, attribute = name.partition(":")
     if not colon:
         raise ValueError(f"Unknown method {name!r}; choose from {', '.join(method_names())}, or give module:Class.")
@@ -85,3 +107,17 @@ def method_factory(name: str) -> Callable[..., Any]:
     if lacking:
         raise ValueError(f"The method {name!r} lacks {', '.join(lacking)}.")
     return found
+
+
+def _split(name: str) -> tuple[str, str]:
+    family, _, classifier = name.rpartition("-")
+    return family, classifier
+
+
+def _as_the_authors(dataset: str) -> dict[str, Any]:
+    settings: dict[str, Any] = {"preset": "authors", "selector": "authors"}
+    if dataset in AUTHORS:
+        alpha, max_classes, n_init = AUTHORS[dataset]
+        preset = dataclasses.replace(PRESETS["authors"], n_init=n_init)
+        settings |= {"preset": preset, "alpha": alpha, "max_classes": max_classes}
+    return settings

@@ -1,4 +1,4 @@
-"""The paper's protocol: what a method sees in each phase, and how it is judged (Sec. 4.1)."""
+"""The two protocols: what a method sees in each phase, and how it is judged (Sec. 4.1)."""
 
 from __future__ import annotations
 
@@ -6,19 +6,33 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from opengcd import metrics
-from opengcd.discover import Discovery
+from opengcd.discover import CurvePoint, Discovery
 from opengcd.progress import Progress, silent
 from opengcd.randomness import Seed, derive, generator
+from opengcd.recognizer import Recognition
 from opengcd.review import Review, simulate_review
+
+PROTOCOLS = {
+    "paper": "official test sets; only discovered rows of the next training set are learnt; random class order",
+    "authors": "what the paper's code did: fixed class order, every novel item annotated, then split 83 / 17",
+}
+KEPT_FOR_TRAINING = 0.83
+"""Share of the annotated items that protocol ``authors`` learns; the rest becomes a test set."""
 
 
 class OpenWorldMethod(Protocol):
-    """What the protocol asks of a method; ours and every baseline offer it."""
+    """What the protocols ask of a method; ours and every baseline offer it.
+
+    A method that also has ``recognize``, returning a :class:`opengcd.recognizer.Recognition`, is asked once for what
+    the three calls ``predict``, ``predict_closed`` and ``unknown_score`` would say.
+    """
 
     unknown_label_: Any
 
@@ -43,7 +57,7 @@ class OpenWorldMethod(Protocol):
 
 @dataclass(frozen=True)
 class Dataset:
-    """Labelled features with an official split."""
+    """Labelled features with an official split, and perhaps a class order of its own."""
 
     name: str
     x_train: np.ndarray
@@ -51,6 +65,25 @@ class Dataset:
     x_test: np.ndarray
     y_test: np.ndarray
     class_names: Sequence[str]
+    class_order: np.ndarray | None = None
+
+    @cached_property
+    def X(self) -> np.ndarray:
+        """The training rows, then the test rows."""
+        return np.concatenate([self.x_train, self.x_test])
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        """Their classes."""
+        return np.concatenate([self.y_train, self.y_test])
+
+    def train_rows(self, classes: np.ndarray) -> np.ndarray:
+        """Rows of the official training set Tr of some classes."""
+        return np.flatnonzero(np.isin(self.y_train, classes))
+
+    def test_rows(self, classes: np.ndarray) -> np.ndarray:
+        """Rows of the official test set Ts of some classes."""
+        return np.flatnonzero(np.isin(self.y_test, classes)) + len(self.y_train)
 
 
 @dataclass(frozen=True)
@@ -60,7 +93,14 @@ class Stream:
     X: np.ndarray
     y: np.ndarray
     row: np.ndarray
-    from_training: np.ndarray
+
+
+class AlphaPoint(NamedTuple):
+    """HNA at one alpha of the grid: in the search on labelled data, and in truth on the stream."""
+
+    alpha: float
+    searched: float
+    stream: float
 
 
 @dataclass
@@ -73,21 +113,32 @@ class PhaseResult:
     """On each Ts_i up to this phase, without rejection."""
     accuracy_all: float
     """On their union."""
+    forgetting: float = 0.0
     seconds: dict[str, float] = field(default_factory=dict)
+    """Of each stage: fit, recognise, discover."""
+    peak_mb: dict[str, float | None] = field(default_factory=dict)
+    """Largest resident memory of the process in each stage; None where the system does not tell."""
+    alpha: float | None = None
+    alpha_curve: list[AlphaPoint] = field(default_factory=list)
     hna: float | None = None
     hna_precision: float | None = None
+    """What the paper's code printed as HNA; see :func:`opengcd.metrics.hna_precision`."""
     auroc: float | None = None
     rejected: int | None = None
     osr_parts: metrics.Parts | None = None
     k: int | None = None
     k_true: int | None = None
+    k_error: float | None = None
+    """(k - k_true) / k_true."""
     k_trusted: bool | None = None
+    k_curve: list[CurvePoint] = field(default_factory=list)
     hca: float | None = None
     acc: float | None = None
     gcd_parts: metrics.Parts | None = None
     actions: int | None = None
+    actions_by_kind: dict[str, int] = field(default_factory=dict)
     learnt_share: float | None = None
-    """Share of the next training set that is learnt."""
+    """Share of what could be learnt that is learnt."""
     missing_classes: int | None = None
     """New classes of which not one sample is learnt."""
 
@@ -103,11 +154,14 @@ class PhaseDetail:
     review: Review
 
 
-def class_groups(n_classes: int, sizes: Sequence[int], random_state: Seed) -> list[np.ndarray]:
-    """Deal the classes at random to the phases."""
+def class_groups(
+    n_classes: int, sizes: Sequence[int], random_state: Seed = None, order: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Deal the classes to the phases, at random or in a given order."""
     if sum(sizes) > n_classes:
         raise ValueError(f"The phases need {sum(sizes)} classes, but the dataset has {n_classes}.")
-    order = generator(random_state).permutation(n_classes)
+    if order is None:
+        order = generator(random_state).permutation(n_classes)
     return np.split(order[: sum(sizes)], np.cumsum(sizes)[:-1])
 
 
@@ -116,50 +170,71 @@ def run_protocol(
     data: Dataset,
     groups: Sequence[np.ndarray],
     *,
+    protocol: str = "paper",
     learn: str = "discovered",
     random_state: Seed = None,
     progress: Progress = silent,
 ) -> Iterator[tuple[PhaseResult, PhaseDetail | None]]:
     """Lead a method through the phases, one class group after another.
 
-    In phase t the known classes are those of the first t groups. Accuracy is measured on their official test sets
-    without rejection. The stream is these test sets and both sets of the next group. Rejected rows are grouped and a
-    simulated reviewer names the groups. Of what the groups hold, only rows of the next *training* set are learnt, so
-    no test row is ever trained on. Classes that were never discovered stay errors: all methods are judged on the same
-    rows.
+    In phase t the known classes are those of the first t groups. Accuracy is measured on their test sets without
+    rejection. The stream is these test sets and both official sets of the next group. Rejected rows are grouped and a
+    simulated reviewer names the groups.
 
-    ``learn="all"`` gives the method the whole next training set instead, so that discovery and learning can be judged
-    apart; a method that has ``learns_from = "all"`` always gets it. One that has ``reviews_one_by_one`` costs an action
-    for each rejected item.
+    Protocol ``paper``: of what the groups hold, only rows of the next *training* set are learnt, and the next test set
+    is the official one, so no test row is ever trained on. Classes that were never discovered stay errors: all methods
+    are judged on the same rows. ``learn="all"`` gives the method the whole next training set instead, so that discovery
+    and learning can be judged apart.
+
+    Protocol ``authors``: every novel row of the stream is annotated, whether it was rejected or not. 83 % of the
+    annotated rows, drawn at random, are learnt, and the others are the next test set.
+
+    A method that has ``learns_from = "all"`` or ``"nothing"`` gets the official training set, or nothing, in both
+    protocols. One that has ``reviews_one_by_one`` costs an action for each rejected row, and in ``authors`` only its
+    rejected rows are annotated, as in the code.
     """
+    if protocol not in PROTOCOLS:
+        raise ValueError(f"Unknown protocol {protocol!r}; choose from {', '.join(PROTOCOLS)}.")
     if learn not in ("discovered", "all"):
         raise ValueError(f"learn must be 'discovered' or 'all', not {learn!r}.")
+    if protocol == "authors" and learn == "all":
+        raise ValueError("Protocol 'authors' has its own rule for what is learnt; leave learn='discovered'.")
     learn = getattr(method, "learns_from", learn)
-    learnt: tuple[np.ndarray, np.ndarray] | None = None
+    tests = [data.test_rows(groups[0])]
+    learnt = data.train_rows(groups[0])
+    history: list[list[float]] = []
     for t in range(1, len(groups) + 1):
         known = np.concatenate(groups[:t])
-        clock: dict[str, float] = {}
+        result = PhaseResult(t, len(known), [], 0.0)
         progress("phases", t - 1, len(groups))
-        with _timed(clock, "fit"):
+        with _measured(result, "fit"):
             if t == 1:
-                rows = np.isin(data.y_train, known)
-                method.fit(data.x_train[rows], data.y_train[rows], progress=progress)
-            elif learnt is not None and len(learnt[0]):
-                method.learn(*learnt, progress=progress)
-        result = PhaseResult(t, len(known), *_closed_accuracy(method, data, groups[:t]), seconds=clock)
+                method.fit(data.X[learnt], data.y[learnt], progress=progress)
+            elif len(learnt):
+                method.learn(data.X[learnt], data.y[learnt], progress=progress)
+        result.accuracy, result.accuracy_all = _closed_accuracy(method, data, tests)
+        history.append(result.accuracy)
+        result.forgetting = metrics.forgetting(history)
         if t == len(groups):
             yield result, None
             return
-        stream = _stream(data, known, groups[t], derive(random_state, t))
-        detail = _open_phase(method, stream, known, groups[t], result, progress)
-        trainable = detail.rejected[detail.review.rows]
-        trainable = trainable[stream.from_training[trainable] & np.isin(stream.y[trainable], groups[t])]
-        learnt = stream.X[trainable], stream.y[trainable]
-        everything = np.isin(data.y_train, groups[t])
-        if learn == "all":
-            learnt = data.x_train[everything], data.y_train[everything]
-        result.learnt_share = len(learnt[1]) / int(everything.sum())
-        result.missing_classes = len(np.setdiff1d(groups[t], learnt[1]))
+        novel = groups[t]
+        stream = _stream(data, np.concatenate([*tests, data.train_rows(novel), data.test_rows(novel)]),
+                         derive(random_state, t))  # fmt: skip
+        detail = _open_phase(method, stream, known, novel, result, progress)
+        learnable, test = data.train_rows(novel), data.test_rows(novel)
+        learnt = learnable if learn == "all" else learnable[:0]
+        if learn == "discovered" and protocol == "paper":
+            learnt = np.intersect1d(learnable, stream.row[detail.rejected[detail.review.rows]])
+        elif learn == "discovered":
+            pool = np.flatnonzero(np.isin(stream.y, novel))
+            annotated = np.intersect1d(pool, detail.rejected) if _one_by_one(method) else pool
+            shuffled = stream.row[generator(derive(random_state, t, 0)).permutation(annotated)]
+            learnt, test = np.split(shuffled, [round(KEPT_FOR_TRAINING * len(shuffled))])
+            learnable = pool[: round(KEPT_FOR_TRAINING * len(pool))]
+        tests.append(test)
+        result.learnt_share = len(learnt) / len(learnable)
+        result.missing_classes = len(np.setdiff1d(novel, data.y[learnt]))
         yield result, detail
 
 
@@ -173,25 +248,60 @@ def _open_phase(
 ) -> PhaseDetail:
     """Recognise, discover and review one stream; write what is measured to ``result``."""
     unknown = method.unknown_label_
-    with _timed(result.seconds, "recognise"):
-        y_pred = method.predict(stream.X)
+    with _measured(result, "recognise"):
+        y_pred, closed, score = _recognise(method, stream.X)
     rejected = np.flatnonzero(y_pred == unknown)
     result.rejected = len(rejected)
     result.osr_parts = metrics.parts(stream.y, y_pred, known, unknown)
     result.hna = metrics.harmonic_mean(result.osr_parts.aks, result.osr_parts.aus)
     result.hna_precision = metrics.hna_precision(stream.y, y_pred, known, unknown)
-    result.auroc = metrics.auroc(stream.y, method.unknown_score(stream.X), known)
-    with _timed(result.seconds, "discover"):
+    result.auroc = metrics.auroc(stream.y, score, known)
+    result.alpha = getattr(method, "alpha_", None)
+    search = getattr(method, "alpha_search_", None)
+    if search is not None:
+        on_stream = hna_by_alpha(stream.y, closed, score, known, search.grid)
+        points = zip(search.grid.tolist(), search.scores.tolist(), on_stream, strict=True)
+        result.alpha_curve = [AlphaPoint(*point) for point in points]
+    with _measured(result, "discover"):
         found = method.discover(stream.X[rejected], progress=progress)
     y_pred = y_pred.copy()
     y_pred[rejected] = _apart(found, known, novel)
     result.k, result.k_true, result.k_trusted = found.k, len(known) + len(novel), found.trusted
+    result.k_error, result.k_curve = found.k / result.k_true - 1, found.curve
     result.gcd_parts = metrics.parts(stream.y, y_pred, known, unknown)
     result.hca = metrics.harmonic_mean(result.gcd_parts.aks, result.gcd_parts.ans)
     result.acc = metrics.clustering_accuracy(stream.y, y_pred)
     review = simulate_review([group.rows for group in found.groups], stream.y[rejected], known.tolist())
-    result.actions = len(rejected) if getattr(method, "reviews_one_by_one", False) else review.actions
+    result.actions, result.actions_by_kind = review.actions, review.by_kind
+    if _one_by_one(method):
+        result.actions, result.actions_by_kind = len(rejected), {"label": len(rejected)}
     return PhaseDetail(stream, rejected, found, review)
+
+
+def hna_by_alpha(
+    y: np.ndarray, closed: np.ndarray, uncertainty: np.ndarray, known: np.ndarray, alphas: np.ndarray
+) -> list[float]:
+    r"""HNA at each alpha: a row is rejected if :math:`u > 1 / (1 + \alpha)`, see Eqs. 1 and 2."""
+    right, is_unknown = closed == y, ~np.isin(y, known)
+    values = []
+    for alpha in alphas:
+        rejected = uncertainty > 1 / (1 + alpha)
+        aks, aus = (right & ~rejected)[~is_unknown].mean(), rejected[is_unknown].mean()
+        values.append(float(metrics.harmonic_mean(aks, aus)))
+    return values
+
+
+def _recognise(method: OpenWorldMethod, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Labels with rejection, labels without, and the unknown score."""
+    recognize = getattr(method, "recognize", None)
+    if recognize is None:
+        return method.predict(X), method.predict_closed(X), method.unknown_score(X)
+    found: Recognition = recognize(X)
+    return found.labels, found.closed, found.unknown_score
+
+
+def _one_by_one(method: OpenWorldMethod) -> bool:
+    return bool(getattr(method, "reviews_one_by_one", False))
 
 
 def _apart(found: Discovery, known: np.ndarray, novel: np.ndarray) -> np.ndarray:
@@ -201,25 +311,37 @@ def _apart(found: Discovery, known: np.ndarray, novel: np.ndarray) -> np.ndarray
     return labels
 
 
-def _closed_accuracy(method: OpenWorldMethod, data: Dataset, groups: Sequence[np.ndarray]) -> tuple[list[float], float]:
-    each = [np.flatnonzero(np.isin(data.y_test, group)) for group in groups]
-    rows = np.concatenate(each)
-    right = method.predict_closed(data.x_test[rows]) == data.y_test[rows]
-    return [float(part.mean()) for part in np.split(right, np.cumsum([len(r) for r in each])[:-1])], float(right.mean())
+def _closed_accuracy(method: OpenWorldMethod, data: Dataset, tests: Sequence[np.ndarray]) -> tuple[list[float], float]:
+    rows = np.concatenate(tests)
+    right = method.predict_closed(data.X[rows]) == data.y[rows]
+    each = np.split(right, np.cumsum([len(test) for test in tests])[:-1])
+    return [float(part.mean()) if len(part) else float("nan") for part in each], float(right.mean())
 
 
-def _stream(data: Dataset, known: np.ndarray, novel: np.ndarray, random_state: Seed) -> Stream:
-    test = np.flatnonzero(np.isin(data.y_test, np.concatenate([known, novel])))
-    train = np.flatnonzero(np.isin(data.y_train, novel))
-    X = np.concatenate([data.x_train[train], data.x_test[test]])
-    y = np.concatenate([data.y_train[train], data.y_test[test]])
-    row = np.concatenate([train, test + len(data.y_train)])
-    order = generator(random_state).permutation(len(y))
-    return Stream(X[order], y[order], row[order], (row < len(data.y_train))[order])
+def _stream(data: Dataset, rows: np.ndarray, random_state: Seed) -> Stream:
+    rows = generator(random_state).permutation(rows)
+    return Stream(data.X[rows], data.y[rows], rows)
 
 
 @contextmanager
-def _timed(clock: dict[str, float], stage: str) -> Iterator[None]:
+def _measured(result: PhaseResult, stage: str) -> Iterator[None]:
+    """Note how long a stage takes, and its peak of resident memory."""
+    fresh = _begin_new_peak()
     start = time.perf_counter()
     yield
-    clock[stage] = time.perf_counter() - start
+    result.seconds[stage] = time.perf_counter() - start
+    result.peak_mb[stage] = _peak_mb() if fresh else None
+
+
+def _begin_new_peak() -> bool:
+    """Let the system forget the peak of memory so far; only Linux can."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
+
+
+def _peak_mb() -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024

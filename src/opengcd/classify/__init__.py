@@ -23,6 +23,7 @@ __all__ = [
     "check_classifier",
     "fit_classifier",
     "infer",
+    "name_rows",
 ]
 
 CLASSIFIERS: dict[str, type[ArrayClassifier]] = {"mlp": MLP, "svm": SVM, "xgb": XGB}
@@ -65,3 +66,8 @@ def infer(model: Any, X: np.ndarray) -> Inference:
         return model.infer(X)
     p = np.asarray(model.predict_proba(X), dtype=np.float64)
     return Inference(p.argmax(1), p)
+
+
+def name_rows(model: Any, X: np.ndarray) -> np.ndarray:
+    """Return class numbers alone, the same as :func:`infer` does."""
+    return model.predict(X) if isinstance(model, ArrayClassifier) else infer(model, X).labels

@@ -9,7 +9,7 @@ coupling of Wu, Lin & Weng (2004), solved exactly.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from opengcd.classify._base import ArrayClassifier, Inference
 from opengcd.randomness import Seed, generator
 
 GRAM_ROWS = 12_000
-"""Up to this many rows the kernel matrix (8 n² bytes) is formed once by matrix product and shared by all fits."""
+"""Up to this many rows a kernel matrix (8 n² bytes) is formed by matrix product and shared by the fits."""
 CLIP = 1e-7
 """Pairwise probabilities stay this far from 0 and 1, as in libsvm."""
 
@@ -57,45 +57,109 @@ class SVM(ArrayClassifier):
         n_classes = int(y.max()) + 1
         variance = Z.var()
         self.gamma_ = np.array(1.0 / (Z.shape[1] * variance) if variance > 0 else 1.0)
-        gram = self._kernel(Z, Z) if len(Z) <= GRAM_ROWS else None
-        first, second = _pairs(n_classes)
         fold = _folds(y, self.folds, generator(self.random_state))
-        held_out = np.zeros((len(Z), len(first)))
+        fit_machines = self._fit_together if len(Z) <= GRAM_ROWS else self._fit_apart
+        with warnings.catch_warnings():
+            # One or two rows a class are few, but no sign of a regression problem.
+            warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
+            held_out, rows = fit_machines(Z, y, fold, n_classes)
+        self.support_vectors_ = Z[rows]
+        self.n_support_ = np.bincount(y[rows], minlength=n_classes)
+        self.slope_, self.offset_ = _fit_sigmoids(held_out, y)
+        return self
+
+    def _fit_together(
+        self, Z: np.ndarray, y: np.ndarray, fold: np.ndarray, n_classes: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Let libsvm fit all pairs on one kernel matrix.
+
+        Returns the held-out decision value of each row against each other class, positive for the first class of the
+        pair, (n, C); and the rows that became support vectors, by class.
+        """
+        gram = self._kernel(Z, Z)
+        first, second = _pairs(n_classes)
+        pair = np.zeros((n_classes, n_classes), dtype=np.int64)
+        pair[first, second] = pair[second, first] = np.arange(len(first))
+        held_out = np.zeros((len(Z), n_classes))
         for f in np.unique(fold):
             train, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
             present = np.bincount(y[train], minlength=n_classes) > 0
             # A pair with one side missing from the fold decides for the other, as in libsvm.
-            held_out[test] = present[first].astype(float) - present[second]
+            scores = np.tile(present[first].astype(float) - present[second], (len(test), 1))
             if present.sum() >= 2:
-                machine = _fit_pairs(Z, y, train, self.C, float(self.gamma_), gram)
-                seen = Z[test] if gram is None else gram[np.ix_(test, train)]
-                both = np.flatnonzero(present[first] & present[second])
-                held_out[np.ix_(test, both)] = _decide(machine, seen)
-        machine = _fit_pairs(Z, y, np.arange(len(Z)), self.C, float(self.gamma_), gram)
+                machine = _fit_precomputed(gram[np.ix_(train, train)], y[train], self.C)
+                scores[:, present[first] & present[second]] = _decide(machine, gram[np.ix_(test, train)])
+            held_out[test] = np.take_along_axis(scores, pair[y[test]], 1)
+        machine = _fit_precomputed(gram, y, self.C)
         # scikit-learn turns the sign of a two-class machine; here the first class of a pair is always positive.
         sign = -1.0 if n_classes == 2 else 1.0
-        self.support_vectors_ = Z[machine.support_]
-        self.n_support_ = machine.n_support_.astype(np.int64)
         self.dual_coef_ = sign * machine.dual_coef_
         self.intercept_ = sign * machine.intercept_
-        self.slope_, self.offset_ = _fit_sigmoids(held_out, y, first, second)
-        return self
+        return held_out, machine.support_
+
+    def _fit_apart(
+        self, Z: np.ndarray, y: np.ndarray, fold: np.ndarray, n_classes: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Fit each pair on a kernel matrix of its own, several at a time: the same machines, without an n × n matrix.
+
+        Returns what :meth:`_fit_together` does.
+        """
+        of_class = [np.flatnonzero(y == c) for c in range(n_classes)]
+        pairs = list(zip(*_pairs(n_classes), strict=True))
+        held_out = np.zeros((len(Z), n_classes))
+        dual = np.zeros((n_classes - 1, len(Z)))
+        intercept = np.zeros(len(pairs))
+
+        def fit_pair(p: int) -> None:
+            i, j = pairs[p]
+            rows = np.concatenate([of_class[i], of_class[j]])
+            sides = np.repeat([0, 1], [len(of_class[i]), len(of_class[j])])
+            other = np.where(sides == 0, j, i)
+            gram = self._kernel(Z[rows], Z[rows]) if len(rows) <= GRAM_ROWS else None
+            for f in np.unique(fold[rows]):
+                train, test = np.flatnonzero(fold[rows] != f), np.flatnonzero(fold[rows] == f)
+                present = np.bincount(sides[train], minlength=2) > 0
+                if not present.all():
+                    scores = np.full((len(test), 1), float(present[0]) - present[1])
+                elif gram is None:
+                    scores = _decide(self._fit_features(Z[rows[train]], sides[train]), Z[rows[test]])
+                else:
+                    machine = _fit_precomputed(gram[np.ix_(train, train)], sides[train], self.C)
+                    scores = _decide(machine, gram[np.ix_(test, train)])
+                held_out[rows[test], other[test]] = scores[:, 0]
+            machine = self._fit_features(Z[rows], sides) if gram is None else _fit_precomputed(gram, sides, self.C)
+            found = machine.support_
+            dual[np.where(sides[found] == 0, j - 1, i), rows[found]] = -machine.dual_coef_[0]
+            intercept[p] = -machine.intercept_[0]
+
+        kernels.run_each(fit_pair, range(len(pairs)), torch.device("cpu"))
+        support = np.flatnonzero(dual.any(0))
+        support = support[np.argsort(y[support], kind="stable")]
+        self.dual_coef_, self.intercept_ = dual[:, support], intercept
+        return held_out, support
+
+    def _fit_features(self, Z: np.ndarray, y: np.ndarray) -> SVC:
+        """Fit a machine whose kernel matrix would be too large to form."""
+        return SVC(C=self.C, gamma=float(self.gamma_), cache_size=1000).fit(Z, y)
 
     def infer(self, X: np.ndarray) -> Inference:
         """Votes and coupled probabilities of each row, in float64."""
         n_classes = len(self.n_support_)
-        first, second = _pairs(n_classes)
-        labels, probabilities = [], []
-        step = max(1, 2**24 // max(len(self.support_vectors_), (n_classes + 1) ** 2))
-        for start in range(0, len(X), step):
-            scores = self._scores(self._standardised(X[start : start + step]))
-            wins = scores > 0
-            votes = np.zeros((len(scores), n_classes), dtype=np.int64)
-            for c in range(n_classes):
-                votes[:, c] = wins[:, first == c].sum(1) + (~wins[:, second == c]).sum(1)
-            labels.append(votes.argmax(1))
-            probabilities.append(_couple(_sigmoid(scores, self.slope_, self.offset_), n_classes))
+        parts = [
+            (_votes(scores, n_classes), _couple(_sigmoid(scores, self.slope_, self.offset_), n_classes))
+            for scores in self._blocks_of_scores(X)
+        ]
+        labels, probabilities = zip(*parts, strict=True)
         return Inference(np.concatenate(labels), np.concatenate(probabilities))
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Votes alone: with many classes, coupling takes most of the time."""
+        return np.concatenate([_votes(scores, len(self.n_support_)) for scores in self._blocks_of_scores(X)])
+
+    def _blocks_of_scores(self, X: np.ndarray) -> Iterator[np.ndarray]:
+        step = max(1, 2**24 // max(len(self.support_vectors_), (len(self.n_support_) + 1) ** 2))
+        for start in range(0, len(X), step):
+            yield self._scores(self._standardised(X[start : start + step]))
 
     def _scores(self, Z: np.ndarray) -> np.ndarray:
         """Decision value of every pair of classes, (n, C(C-1)/2); positive for the first class of the pair."""
@@ -118,6 +182,16 @@ def _pairs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     return np.triu_indices(n_classes, 1)
 
 
+def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
+    """The class that wins most of its pairs; on a tie the first."""
+    first, second = _pairs(n_classes)
+    wins = scores > 0
+    votes = np.zeros((len(scores), n_classes), dtype=np.int64)
+    for c in range(n_classes):
+        votes[:, c] = wins[:, first == c].sum(1) + (~wins[:, second == c]).sum(1)
+    return votes.argmax(1)
+
+
 def _folds(y: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarray:
     """Deal the rows of each class to the folds at random."""
     fold = np.empty(len(y), dtype=np.int64)
@@ -127,16 +201,8 @@ def _folds(y: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarray:
     return fold
 
 
-def _fit_pairs(Z: np.ndarray, y: np.ndarray, rows: np.ndarray, C: float, gamma: float, gram: np.ndarray | None) -> SVC:
-    settings: dict[str, Any] = {"gamma": gamma, "cache_size": 1000} if gram is None else {"kernel": "precomputed"}
-    if gram is None:
-        inputs = Z[rows]
-    else:
-        inputs = gram if len(rows) == len(gram) else gram[np.ix_(rows, rows)]
-    with warnings.catch_warnings():
-        # One or two rows a class are few, but no sign of a regression problem.
-        warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
-        return SVC(C=C, decision_function_shape="ovo", **settings).fit(inputs, y[rows])
+def _fit_precomputed(gram: np.ndarray, y: np.ndarray, C: float) -> SVC:
+    return SVC(C=C, kernel="precomputed", decision_function_shape="ovo").fit(gram, y)
 
 
 def _decide(machine: SVC, rows: np.ndarray) -> np.ndarray:
@@ -151,17 +217,17 @@ def _sigmoid(scores: np.ndarray, slope: np.ndarray, offset: np.ndarray) -> np.nd
     return np.clip(p, CLIP, 1 - CLIP)
 
 
-def _fit_sigmoids(
-    scores: np.ndarray, y: np.ndarray, first: np.ndarray, second: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _fit_sigmoids(scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     r"""Fit slope A and offset B of every pair by Newton's method with halving (Lin, Lin & Weng 2007).
 
     Minimises :math:`-\sum t \log p + (1-t) \log(1-p)` with :math:`p = 1/(1+e^{As+B})` and Platt's targets
-    :math:`t_+ = (N_+ + 1)/(N_+ + 2)`, :math:`t_- = 1/(N_- + 2)`. All pairs advance together.
+    :math:`t_+ = (N_+ + 1)/(N_+ + 2)`, :math:`t_- = 1/(N_- + 2)`. All pairs advance together. ``scores`` holds the
+    decision value of each row against each other class.
     """
-    rows = [np.flatnonzero(y == c) for c in range(int(y.max()) + 1)]
-    size = np.array([len(r) for r in rows])
-    s = np.concatenate([scores[np.r_[rows[i], rows[j]], p] for p, (i, j) in enumerate(zip(first, second, strict=True))])
+    of_class = [scores[y == c] for c in range(int(y.max()) + 1)]
+    size = np.array([len(rows) for rows in of_class])
+    first, second = _pairs(len(size))
+    s = np.concatenate([v for i, j in zip(first, second, strict=True) for v in (of_class[i][:, j], of_class[j][:, i])])
     ends = np.cumsum(size[first] + size[second])
     starts = ends - size[first] - size[second]
     pair = np.repeat(np.arange(len(first)), ends - starts)

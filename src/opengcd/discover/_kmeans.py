@@ -14,6 +14,9 @@ from opengcd import kernels
 from opengcd.randomness import Seed, spawn
 from opengcd.validation import check_features, check_labels
 
+TRIAL_STEPS = 5
+"""Steps after which restarts without prospects are given up, where that is asked for."""
+
 
 class Clustering(NamedTuple):
     """The best restart: labels of the unlabelled rows, centres, inertia, and the steps it took."""
@@ -123,23 +126,28 @@ def ss_kmeans(
     n_init: int = 10,
     max_iter: int = 200,
     tol: float = 1e-4,
+    survivors: int | None = None,
     random_state: Seed = None,
     device: str = "auto",
 ) -> Clustering:
-    """:class:`SemiSupervisedKMeans` as a function; ``codes`` number the known classes of ``L`` from 0."""
+    """:class:`SemiSupervisedKMeans` as a function; ``codes`` number the known classes of ``L`` from 0.
+
+    With ``survivors``, only that many restarts, those of least inertia after five steps, are carried to the end. The
+    rest are mostly losers: see ``python -m benchmarks.restarts``.
+    """
     known = int(codes.max()) + 1 if len(codes) else 0
     novel = k - known
     if novel < 0:
         raise ValueError(f"n_clusters={k} is less than the {known} known classes.")
     if novel > len(U):
         raise ValueError(f"n_clusters={k} asks for {novel} novel groups among {len(U)} unlabelled rows; lower it.")
-    if k < 1 or n_init < 1 or max_iter < 1:
-        raise ValueError("n_clusters, n_init and max_iter must be at least 1.")
+    if k < 1 or n_init < 1 or max_iter < 1 or (survivors is not None and survivors < 1):
+        raise ValueError("n_clusters, n_init, max_iter and survivors must be at least 1.")
     run = _Restarts(L, codes, U, k, known, kernels.resolve_device(device))
     chances = np.stack([rng.random(novel) for rng in spawn(random_state, n_init)])
     with kernels.threads_for(max(n_init * k, U.shape[1]) * len(U)):
         run.seed(chances)
-        run.iterate(max_iter, tol)
+        run.iterate(max_iter, tol, survivors or n_init)
         return run.best()
 
 
@@ -180,7 +188,7 @@ class _Restarts:
             gap = kernels.squared_distances(U[chosen[:, 0]], U).scatter_(1, chosen, 0)
             nearest = torch.minimum(nearest, gap) if j or self.known else gap
 
-    def iterate(self, max_iter: int, tol: float) -> None:
+    def iterate(self, max_iter: int, tol: float, survivors: int) -> None:
         """Lloyd steps until each restart converges; those that have converged drop out of the products."""
         R, n = len(self.centers), len(self.U)
         device = self.U.device
@@ -189,7 +197,7 @@ class _Restarts:
         self.counts = self.fixed_counts.repeat(R, 1)
         self.steps = torch.zeros(R, dtype=torch.long, device=device)
         active = torch.arange(R, device=device)
-        for _ in range(max_iter):
+        for step in range(1, max_iter + 1):
             labels, gaps = self._assign(self.centers[active])
             for r, new, gap in zip(active.tolist(), labels, gaps, strict=True):
                 self._move_rows(r, new)
@@ -201,26 +209,31 @@ class _Restarts:
             self.centers[active] = centers
             self.steps[active] += 1
             active = active[shift >= tol]
+            if step == TRIAL_STEPS:
+                active = active[torch.isin(active, self._spread().argsort(stable=True)[:survivors])]
             if not len(active):
                 break
         for r, new in enumerate(self._assign(self.centers)[0]):
             self._move_rows(r, new)
 
     def best(self) -> Clustering:
-        """Return the restart of least inertia, from the sums: Σ‖x‖² + Σ_c (n_c‖μ_c‖² − 2 μ_c·S_c)."""
-        centers = self.centers.double()
-        spread = (self.counts * centers.square().sum(2) - 2 * (centers * self.sums).sum(2)).sum(1)
-        r = int(spread.argmin())
+        """Return the restart of least inertia."""
+        r = int(self._spread().argmin())
         inertia = sum(
             float((rows - self.centers[r][codes]).double().square().sum())
             for rows, codes in ((self.U, self.labels[r]), (self.L, self.codes))
         )
         return Clustering(
             labels=self.labels[r].cpu().numpy(),
-            centers=(centers[r].cpu().numpy() + self.origin).astype(self.U.cpu().numpy().dtype),
+            centers=(self.centers[r].double().cpu().numpy() + self.origin).astype(self.U.cpu().numpy().dtype),
             inertia=inertia,
             n_iter=int(self.steps[r]),
         )
+
+    def _spread(self) -> Tensor:
+        """Inertia of every restart but for the constant Σ‖x‖², from the sums: Σ_c (n_c‖μ_c‖² − 2 μ_c·S_c)."""
+        centers = self.centers.double()
+        return (self.counts * centers.square().sum(2) - 2 * (centers * self.sums).sum(2)).sum(1)
 
     def _assign(self, centers: Tensor) -> tuple[Tensor, Tensor]:
         """Nearest centre of every unlabelled row, and its squared distance, in each restart: (R, n) both."""
