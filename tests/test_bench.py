@@ -1,4 +1,7 @@
+import dataclasses
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,18 +14,17 @@ from opengcd.bench import (
     Dataset,
     FeatureFileError,
     ResultsError,
+    _cells,
     class_groups,
     load_dataset,
     make_cells,
     make_method,
-    markdown,
     method_names,
     parse_numbers,
     plan_for,
     read_results,
     run_cells,
     run_protocol,
-    summary,
 )
 from opengcd.cli import app
 
@@ -192,6 +194,7 @@ def features(tmp_path, blobs):
 
 def timeless(results):
     for result in results:
+        result["seconds"] = 0
         for phase in result["phases"]:
             phase["seconds"] = phase["peak_mb"] = {}
     return results
@@ -219,6 +222,64 @@ def test_methods_meet_the_same_classes(tmp_path, features):
     assert a["phases"][0]["accuracy"] == b["phases"][0]["accuracy"]
 
 
+class Failing:
+    """A method of a user's own, with a fault."""
+
+    def __init__(self, **settings):
+        pass
+
+    def fit(self, X, y, *, progress=None):
+        raise ZeroDivisionError("a fault in the method")
+
+    learn = predict = predict_closed = unknown_score = discover = fit
+
+
+def test_a_cell_that_fails_leaves_no_file_and_stops_no_other(tmp_path, features, monkeypatch):
+    out, here = tmp_path / "out", str(Path(__file__).parent)
+    monkeypatch.syspath_prepend(here)
+    cells = make_cells(["blobs"], ["test_bench:Failing", "csr-svm"], [0])
+    outcomes = dict(run_cells(cells, features, out))
+    assert outcomes == {cells[0]: "ZeroDivisionError: a fault in the method", cells[1]: ""}
+    assert [result["cell"]["method"] for result in read_results(out)] == ["csr-svm"]
+    runner = CliRunner()
+    command = ["bench", "run", "--features", str(features), "--out", str(out), "--datasets", "blobs", "--methods"]
+    failed = runner.invoke(app, [*command, "test_bench:Failing,csr-svm"])
+    assert failed.exit_code == 1
+    assert "1 of 2 cells failed" in failed.output
+
+
+def test_results_of_other_features_are_left_alone(tmp_path, features):
+    out = tmp_path / "out"
+    cell = Cell("blobs", "csr-svm", 0)
+    out.mkdir()
+    (out / "results.json").write_text(json.dumps({"format": "opengcd-results", "format_version": 2}))
+    (out / cell.file).write_text(json.dumps({"cell": dataclasses.asdict(cell), "features": "0" * 16, "phases": []}))
+    with pytest.raises(ResultsError, match="made from other features; nothing was changed"):
+        list(run_cells([cell], features, out))
+    (out / cell.file).write_text("{}")
+    with pytest.raises(ResultsError, match="no result of a cell"):
+        list(run_cells([cell], features, out))
+
+
+def test_cells_have_files_of_their_own():
+    cells = [
+        *make_cells(["d"], ["opengcd-svm"], [0, 1], memories=[None, 10]),
+        *make_cells(["d"], ["opengcd-svm"], [0], learn="all"),
+        *make_cells(["d", "e"], ["csr-svm"], [0], protocol="authors"),
+    ]
+    assert len({cell.file for cell in cells}) == len({str(cell) for cell in cells}) == len(cells)
+    assert str(cells[-1]) == "e csr-svm authors seed 0"
+
+
+def test_the_environment_of_a_run_is_as_before_afterwards(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    with _cells._environment({"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}):
+        assert os.environ["OMP_NUM_THREADS"] == os.environ["MKL_NUM_THREADS"] == "1"
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert "MKL_NUM_THREADS" not in os.environ
+
+
 def test_results_of_another_version_are_left_alone(tmp_path, features):
     out = tmp_path / "out"
     out.mkdir()
@@ -230,20 +291,6 @@ def test_results_of_another_version_are_left_alone(tmp_path, features):
     (tmp_path / "other" / "mine.txt").write_text("mine")
     with pytest.raises(ResultsError, match="no folder of results"):
         list(run_cells([Cell("blobs", "csr-svm", 0)], features, tmp_path / "other"))
-
-
-def test_the_summary_by_hand():
-    def cell(seed, hna, k):
-        phase = dict.fromkeys(("auroc", "k_true", "hca", "learnt_share", "actions", "rejected"))
-        phase |= {"phase": 1, "accuracy_all": 0.5, "hna": hna, "k": k}
-        return {"cell": {"dataset": "d", "method": "m", "learn": "all", "seed": seed}, "phases": [phase]}
-
-    header, rows = summary([cell(0, 0.2, 6), cell(1, 0.4, 8)])
-    row = dict(zip(header, rows[0], strict=True))
-    # Standard deviation of 20 and 40: 14.1; of 6 and 8: 1.4.
-    assert (row["Acc"], row["HNA"], row["k"], row["HCA"]) == ("50.0 ± 0.0", "30.0 ± 14.1", "7.0 ± 1.4", "")
-    assert row["seeds"] == "2"
-    assert markdown(["a"], [["1"]]) == "| a |\n| --- |\n| 1 |"
 
 
 def test_seeds():
@@ -259,7 +306,15 @@ def test_the_command_line(tmp_path, features):
     done = runner.invoke(app, [*command, "csr-svm"])
     assert done.exit_code == 0, done.output
     assert "blobs csr-svm seed 0: done" in done.output
-    assert "| blobs | discovered | 1 | csr-svm | 1 |" in runner.invoke(app, ["bench", "table", out]).output
+    for style, expected in [
+        ("terminal", "blobs: ablation (1 seed)"),
+        ("markdown", "| phase | method | Ts1 |"),
+        ("latex", r"\begin{tabular}"),
+        ("csv", "paper,discovered,,blobs,1,csr-svm,Ts1,"),
+    ]:
+        assert expected in runner.invoke(app, ["bench", "table", out, "--format", style]).output
+    assert "report.html" in runner.invoke(app, ["bench", "figures", out, "--out", str(tmp_path / "figures")]).output
+    assert (tmp_path / "figures" / "phases-paper-discovered.svg").exists()
     listed = runner.invoke(app, ["bench", "list", "--features", str(features)]).output
     assert "opengcd-xgb" in listed
     assert "dataset blobs" in listed
@@ -267,7 +322,11 @@ def test_the_command_line(tmp_path, features):
         ([*command, "nope"], "Unknown method 'nope'"),
         ([*command, "csr-svm", "--datasets", "nope"], "There is no dataset 'nope'"),
         ([*command, "csr-svm", "--seeds", "x"], "names no seeds"),
+        ([*command, "csr-svm", "--memory", "many"], "names no memory"),
+        ([*command, "csr-svm", "--protocol", "authors", "--learn", "all"], "has its own rule"),
         (["bench", "table", str(features)], "no folder of results"),
+        (["bench", "figures", str(features)], "no folder of results"),
+        (["bench", "table", out, "--into", str(tmp_path / "none.md")], "There is no file"),
     ]:
         failed = runner.invoke(app, arguments)
         assert failed.exit_code == 1

@@ -120,12 +120,63 @@ def bench_run(
 @bench.command("table")
 def bench_table(
     results: Annotated[Path, typer.Argument(help="Folder of results.")],
+    style: Annotated[
+        Literal["terminal", "markdown", "latex", "csv"], typer.Option("--format", help="How to print.")
+    ] = "terminal",
+    into: Annotated[
+        Path | None, typer.Option(help="Put the tables into this Markdown file, between its begin and end marks.")
+    ] = None,
 ) -> None:
-    """Print mean ± standard deviation over seeds, in Markdown."""
-    from opengcd.bench import markdown, read_results, summary
+    """Print mean ± standard deviation over seeds in the paper's layout, with the paper's numbers beside."""
+    from opengcd import bench, terminal
+    from opengcd.storage import replace_file
 
     with _errors_in_a_line():
-        typer.echo(markdown(*summary(read_results(results))))
+        found = bench.read_results(results)
+        if into is not None:
+            if not into.is_file():
+                raise ValueError(f"There is no file {into}.")
+            replace_file(into, bench.fill(into.read_text(encoding="utf-8"), bench.blocks(found)).encode())
+            return
+    if style == "csv":
+        typer.echo(bench.tidy_csv(found), nl=False)
+    for setting in bench.settings_of(found) if style != "csv" else []:
+        if style == "latex":
+            typer.echo(bench.latex(found, setting) + "\n")
+            continue
+        tables = [
+            t for make in (bench.paper_tables, bench.detail_tables, bench.cost_tables) for t in make(found, setting)
+        ]
+        typer.echo(f"\n{setting}\n\n{bench.commands(found, setting)}\n")
+        for table in tables:
+            if style == "markdown":
+                typer.echo(bench.markdown(table) + "\n")
+            else:
+                terminal.print_table(table.title, table.header, table.texts(terminal.BOLD))
+    if style in ("terminal", "markdown"):
+        typer.echo(f"\n{bench.NOTE}")
+
+
+@bench.command("figures")
+def bench_figures(
+    results: Annotated[Path, typer.Argument(help="Folder of results.")],
+    out: Annotated[Path, typer.Option(help="Folder for the pictures and report.html.")] = Path("figures"),
+    style: Annotated[Literal["svg", "png", "pdf"], typer.Option("--format", help="Format of the pictures.")] = "svg",
+) -> None:
+    """Draw the results, and put tables and pictures on one HTML page that needs nothing else."""
+    _require("matplotlib", "report")
+    from opengcd.bench import pictures, read_results, write_report
+
+    with _errors_in_a_line():
+        found = read_results(results)
+        if not found:
+            raise ValueError(f"{results} holds no finished cell yet.")
+    out.mkdir(parents=True, exist_ok=True)
+    drawn = list(pictures(found))
+    for name, _, figure in drawn:
+        figure.savefig(out / f"{name}.{style}", dpi=120)
+    write_report(out / "report.html", found, drawn)
+    typer.echo(f"{len(drawn)} pictures and report.html: {out}")
 
 
 @contextmanager

@@ -9,9 +9,12 @@ from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from opengcd.progress import Progress as Report
 
+BOLD = "\x02"
+"""Marks the begin and the end of bold text in a cell of a table."""
 DAY = 24 * 3600.0
 """Time left is estimated from all steps of the last day: a step can take many minutes."""
 
@@ -34,11 +37,18 @@ def progress_bar() -> Iterator[Report]:
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table on standard output."""
+    """Print a table on standard output; what stands between two ``BOLD`` marks is shown in bold."""
     table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for i, name in enumerate(header):
-        width = max(len(word) for word in [*name.split(), *(row[i] for row in rows)])
+        width = max(len(word) for word in [*name.split(), *(row[i].replace(BOLD, "") for row in rows)])
         table.add_column(name, justify="right", min_width=width, max_width=width)
     for row in rows:
-        table.add_row(*row)
-    Console().print(table)
+        table.add_row(*(_styled(cell) for cell in row))
+    console = Console()
+    # A file or a pipe has no width: leave the lines whole.
+    (console if console.is_terminal else Console(width=10**4)).print(table)
+
+
+def _styled(cell: str) -> Text:
+    parts = cell.split(BOLD)
+    return Text.assemble(*((part, "bold" if i % 2 else "") for i, part in enumerate(parts)))

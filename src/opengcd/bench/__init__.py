@@ -2,6 +2,7 @@
 
 from opengcd.bench._cells import Cell, Outcome, ResultsError, make_cells, parse_numbers, read_results, run_cells
 from opengcd.bench._datasets import PLANS, FeatureFileError, Plan, available, load_dataset, plan_for
+from opengcd.bench._figures import Picture, pictures
 from opengcd.bench._methods import make_method, method_names
 from opengcd.bench._protocol import (
     PROTOCOLS,
@@ -12,9 +13,23 @@ from opengcd.bench._protocol import (
     class_groups,
     run_protocol,
 )
-from opengcd.bench._tables import markdown, summary
+from opengcd.bench._report import write_report
+from opengcd.bench._tables import (
+    NOTE,
+    blocks,
+    commands,
+    cost_tables,
+    detail_tables,
+    fill,
+    latex,
+    markdown,
+    paper_tables,
+    settings_of,
+    tidy_csv,
+)
 
 __all__ = [
+    "NOTE",
     "PLANS",
     "PROTOCOLS",
     "Cell",
@@ -24,19 +39,30 @@ __all__ = [
     "Outcome",
     "PhaseDetail",
     "PhaseResult",
+    "Picture",
     "Plan",
     "ResultsError",
     "available",
+    "blocks",
     "class_groups",
+    "commands",
+    "cost_tables",
+    "detail_tables",
+    "fill",
+    "latex",
     "load_dataset",
     "make_cells",
     "make_method",
     "markdown",
     "method_names",
+    "paper_tables",
     "parse_numbers",
+    "pictures",
     "plan_for",
     "read_results",
     "run_cells",
     "run_protocol",
-    "summary",
+    "settings_of",
+    "tidy_csv",
+    "write_report",
 ]

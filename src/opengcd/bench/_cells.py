@@ -16,6 +16,7 @@ import platform
 import re
 import signal
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -159,6 +160,7 @@ def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> dict[st
 
     The class order depends on the seed alone, or is fixed, so all methods meet the same classes in the same phases.
     """
+    start = time.perf_counter()
     data = load_dataset(features, cell.dataset)
     plan = plan_for(data)
     order = None
@@ -186,6 +188,7 @@ def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> dict[st
         "cell": dataclasses.asdict(cell),
         "features": fingerprint(feature_file(features, cell.dataset)),
         "environment": _describe_environment(),
+        "seconds": time.perf_counter() - start,
         "final_average_accuracy": metrics.final_average_accuracy([result.accuracy for result in results]),
         "phases": [_plain(result) for result in results],
     }

@@ -137,6 +137,8 @@ class PhaseResult:
     gcd_parts: metrics.Parts | None = None
     actions: int | None = None
     actions_by_kind: dict[str, int] = field(default_factory=dict)
+    named: int | None = None
+    """Novel items that the reviewer gave a name."""
     learnt_share: float | None = None
     """Share of what could be learnt that is learnt."""
     missing_classes: int | None = None
@@ -272,7 +274,7 @@ def _open_phase(
     result.hca = metrics.harmonic_mean(result.gcd_parts.aks, result.gcd_parts.ans)
     result.acc = metrics.clustering_accuracy(stream.y, y_pred)
     review = simulate_review([group.rows for group in found.groups], stream.y[rejected], known.tolist())
-    result.actions, result.actions_by_kind = review.actions, review.by_kind
+    result.actions, result.actions_by_kind, result.named = review.actions, review.by_kind, len(review.rows)
     if _one_by_one(method):
         result.actions, result.actions_by_kind = len(rejected), {"label": len(rejected)}
     return PhaseDetail(stream, rejected, found, review)

@@ -5,30 +5,18 @@ from __future__ import annotations
 import base64
 import html
 import io
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from opengcd import page
 from opengcd.bench import Dataset, PhaseDetail
 from opengcd.demo._digits import DemoPhase
 
 SHOWN = 24
 """Digits shown of each group: the most typical ones, then the most doubtful."""
 STYLE = """
-:root { color-scheme: light dark; --ink: #1d2733; --soft: #5b6875; --line: #d8dee6; --paper: #fff; --bad: #c8372d }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6ebf0; --soft: #9aa7b4; --line: #36404b; --paper: #14191f; --bad: #ff7b6e }
-  svg { filter: invert(.88) hue-rotate(180deg) }
-}
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 64rem;
-       margin: 2rem auto; padding: 0 1rem }
-h1, h2 { line-height: 1.2 } h2 { margin-top: 2.5rem } p, figcaption { color: var(--soft); max-width: 46rem }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums }
-th, td { text-align: right; padding: .35rem .7rem; border-bottom: 1px solid var(--line) }
-.curves { display: flex; flex-wrap: wrap; gap: 1rem } .curves svg { max-width: 100%; height: auto }
 .groups { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem }
 figure { margin: 0; border: 1px solid var(--line); border-radius: .5rem; padding: .7rem }
 figure img { width: 100%; image-rendering: pixelated } .wrong { color: var(--bad) }
@@ -39,16 +27,12 @@ def write_page(path: str | Path, data: Dataset, phases: Sequence[DemoPhase], com
     """Write the page; it loads nothing from anywhere."""
     sections = [_table(phases), _curves(phases)]
     sections += [_groups(data, phase.result.phase, phase.detail) for phase in phases if phase.detail is not None]
-    Path(path).write_text(
-        "<!doctype html><html lang='en'><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>OpenGCD on handwritten digits</title><style>{STYLE}</style>"
-        "<h1>OpenGCD on handwritten digits</h1>"
-        "<p>A recogniser learns four digits. The world then shows it others: it rejects what it does not know, groups "
+    intro = (
+        "A recogniser learns four digits. The world then shows it others: it rejects what it does not know, groups "
         "what it rejected, a (simulated) person corrects and names the groups, and it learns the new classes from a "
-        f"fixed memory. Made by <code>{html.escape(command)}</code>.</p>" + "".join(sections) + "</html>",
-        encoding="utf-8",
+        f"fixed memory. Made by <code>{html.escape(command)}</code>."
     )
+    page.write_page(path, "OpenGCD on handwritten digits", intro, sections, STYLE)
 
 
 def table_rows(phases: Sequence[DemoPhase]) -> tuple[list[str], list[list[str]]]:
@@ -79,11 +63,8 @@ def _percent(value: float | None) -> str:
 
 
 def _table(phases: Sequence[DemoPhase]) -> str:
-    header, rows = table_rows(phases)
-    head = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in header)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return (
-        f"<h2>Phase by phase</h2><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f"<h2>Phase by phase</h2>{page.table(*table_rows(phases))}"
         "<p><b>HNA</b> judges recognition with rejection, <b>HCA</b> the grouping after it; both are harmonic means of "
         "the share of known items with the right label and the share of new items that were rejected (HNA) or put in "
         "the right group (HCA), in percent. <b>New found</b> is the share of the new training items that reached a "
@@ -113,18 +94,9 @@ def _curves(phases: Sequence[DemoPhase]) -> str:
     axes.set(xlabel="number of classes k (dotted: true)", ylabel="ACC + silhouette")
     axes.legend(frameon=False)
     return (
-        f"<h2>Curves</h2><div class='curves'>{_svg(scores, 'Accuracy, HNA and HCA by phase')}"
-        f"{_svg(number, 'Score against the number of classes')}</div>"
+        f"<h2>Curves</h2><div class='curves'>{page.svg(scores, 'Accuracy, HNA and HCA by phase')}"
+        f"{page.svg(number, 'Score against the number of classes')}</div>"
     )
-
-
-def _svg(figure: Any, label: str) -> str:
-    stream = io.StringIO()
-    figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
-    svg = stream.getvalue()[stream.getvalue().index("<svg") :]
-    # The W3C link targets are names, but a page that claims to load nothing should not carry them.
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    return svg.replace("<svg", f"<svg role='img' aria-label='{label}'", 1)
 
 
 def _groups(data: Dataset, phase: int, detail: PhaseDetail) -> str:

@@ -1,0 +1,48 @@
+"""All results on one self-contained page."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from opengcd import page
+from opengcd.bench._figures import Picture
+from opengcd.bench._tables import (
+    BOLD,
+    NOTE,
+    Result,
+    Setting,
+    commands,
+    cost_tables,
+    detail_tables,
+    paper_tables,
+    settings_of,
+)
+
+STYLE = """
+body { max-width: 80rem } pre { overflow-x: auto; padding: .7rem; border: 1px solid var(--line); border-radius: .5rem }
+details { margin: 1rem 0 } figure { margin: 1.5rem 0 } figure svg { max-width: 100%; height: auto }
+"""
+
+
+def write_report(path: str | Path, results: Sequence[Result], pictures: Sequence[Picture]) -> None:
+    """Write tables and pictures of all results; the page loads nothing from anywhere."""
+    sections = [section for setting in settings_of(results) for section in _of_setting(results, setting)]
+    sections.append("<h2>Pictures</h2>")
+    for name, text, figure in pictures:
+        caption = f"<figcaption><b>{html.escape(name)}</b>: {html.escape(text)}</figcaption>"
+        sections.append(f"<figure>{page.svg(figure, text)}{caption}</figure>")
+    page.write_page(path, "OpenGCD benchmark", html.escape(NOTE), sections, STYLE)
+
+
+def _of_setting(results: Sequence[Result], setting: Setting) -> Iterator[str]:
+    yield f"<h2>{html.escape(str(setting).capitalize())}</h2><pre>{html.escape(commands(results, setting))}</pre>"
+    for table in paper_tables(results, setting):
+        yield f"<h3>{html.escape(table.title)}</h3>{page.table(table.header, table.texts(), BOLD)}"
+    for title, tables in (("Behind the numbers", detail_tables), ("Time and memory", cost_tables)):
+        inner = "".join(
+            f"<h3>{html.escape(table.title)}</h3>{page.table(table.header, table.texts(), BOLD)}"
+            for table in tables(results, setting)
+        )
+        yield f"<details><summary>{title}</summary>{inner}</details>"

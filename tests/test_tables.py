@@ -1,0 +1,215 @@
+import csv
+import io
+import re
+
+import pytest
+
+from opengcd import metrics
+from opengcd.bench import (
+    _figures,
+    blocks,
+    commands,
+    cost_tables,
+    detail_tables,
+    fill,
+    latex,
+    markdown,
+    paper_tables,
+    pictures,
+    settings_of,
+    tidy_csv,
+    write_report,
+)
+from opengcd.bench._published import published
+
+
+def phase(t, **values):
+    """A phase as a result file holds it, closed unless ``values`` say otherwise."""
+    measured = "hna hna_precision auroc rejected osr_parts gcd_parts k k_true k_error hca acc actions named alpha"
+    empty = dict.fromkeys([*measured.split(), "learnt_share", "missing_classes"])
+    return {
+        "phase": t,
+        "accuracy": [0.5] * t,
+        "accuracy_all": 0.5,
+        "forgetting": 0.1,
+        "seconds": {"fit": 2.0},
+        "peak_mb": {"fit": None},
+        "alpha_curve": [],
+        "k_curve": [],
+        **empty,
+        **values,
+    }
+
+
+def open_phase(t, hna, k, **values):
+    return phase(
+        t,
+        hna=hna,
+        hna_precision=hna / 2,
+        auroc=0.7,
+        rejected=50,
+        osr_parts={"aks": 0.6, "aus": 0.4, "ans": 0.1},
+        gcd_parts={"aks": 0.6, "aus": 0.0, "ans": 0.3},
+        k=k,
+        k_true=60,
+        k_error=k / 60 - 1,
+        hca=0.4,
+        acc=0.5,
+        actions=10,
+        named=20,
+        learnt_share=0.5,
+        missing_classes=1,
+        alpha=10.0,
+        alpha_curve=[[1.0, 0.2, 0.3], [10.0, 0.4, hna]],
+        k_curve=[[100, 0.5, 0.3, 0.2], [k, 0.8, 0.6, 0.2]],
+        **values,
+    )
+
+
+def result(method, seed, phases, **cell):
+    cell = {"dataset": "cifar100", "method": method, "seed": seed, "protocol": "paper", "learn": "discovered",
+            "memory": None} | cell  # fmt: skip
+    return {"cell": cell, "phases": phases}
+
+
+@pytest.fixture
+def results():
+    return [
+        result("opengcd-mlp", 0, [open_phase(1, 0.2, 56), phase(2)]),
+        result("opengcd-mlp", 1, [open_phase(1, 0.4, 58), phase(2)]),
+        result("opengcd-xgb", 0, [open_phase(1, 0.35, 70), phase(2)]),
+        result("csr-xgb", 0, [phase(1, rejected=0), phase(2)]),
+        result("opengcd-xgb", 0, [open_phase(1, 0.5, 60), phase(2)], protocol="authors"),
+        result("opengcd-xgb", 0, [open_phase(1, 0.1, 60), phase(2)], memory=500),
+    ]
+
+
+def cells_of(table, phase, method):
+    row = next(row for row in table.texts() if row[:2] == [str(phase), method])
+    return dict(zip(table.header, row, strict=True))
+
+
+def test_a_table_by_hand(results):
+    methods, ablation = paper_tables(results, settings_of(results)[0])
+    assert methods.title == "cifar100: methods (1/2 seeds)"
+    mlp, xgb = cells_of(methods, 1, "opengcd-mlp"), cells_of(methods, 1, "opengcd-xgb")
+    # Standard deviation of 20 and 40: 14.1; of 56 and 58: 1.4. The paper's numbers: 91.3, 72.6, 67, 54.2.
+    assert mlp["HNA"] == "30.0 ± 14.1"
+    assert mlp["HNA′"] == "15.0 ± 7.1 (72.6)"
+    assert mlp["k"] == "57.0 ± 1.4 (67)"
+    assert mlp["k off"] == "**5.0 ± 2.4**"
+    assert mlp["Acc"] == "**50.0 ± 0.0** (91.3)"
+    assert xgb["HNA"] == "**35.0**"
+    assert xgb["k off"] == "16.7"
+    assert xgb["HCA"] == "**40.0** (54.2)"
+    assert "Ts3" not in methods.header  # no phase has it
+    assert [row[1] for row in ablation.texts()[:2]] == ["csr-xgb", "opengcd-xgb"]
+    assert "k" not in ablation.header
+
+
+def test_what_stands_behind_the_numbers(results):
+    setting = settings_of(results)[0]
+    row = cells_of(detail_tables(results, setting)[0], 1, "opengcd-xgb")
+    assert (row["lg α"], row["AKS"], row["ANS"], row["actions per item"], row["actions per name"]) == (
+        "1.0", "**60.0**", "**30.0**", "0.20", "**0.50**")  # fmt: skip
+    cost = cells_of(cost_tables(results, setting)[0], 2, "opengcd-mlp")
+    assert cost["fit, s"] == "2 ± 0"
+    assert "fit, MB" not in cost  # the system did not tell
+
+
+def test_settings_are_kept_apart_and_named(results):
+    assert [str(setting) for setting in settings_of(results)] == [
+        "protocol paper",
+        "protocol paper, 500 exemplars",
+        "protocol authors",
+    ]
+    assert commands(results, settings_of(results)[0]) == (
+        "opengcd bench run --datasets cifar100 --methods csr-xgb,opengcd-mlp,opengcd-xgb --seeds 0-1 --protocol paper "
+        "--features features --out results"
+    )
+    assert commands(results, settings_of(results)[1]).endswith("--memory 500 --features features --out results")
+
+
+def test_markdown_and_latex(results):
+    table = paper_tables(results, settings_of(results)[0])[0]
+    lines = markdown(table).splitlines()
+    assert lines[0] == "**cifar100: methods (1/2 seeds)**"
+    assert all(line.count("|") == len(table.header) + 1 for line in lines[2:])
+    text = latex(results, settings_of(results)[0])
+    rows = [line for line in text.splitlines() if line.endswith(r"\\") and line[0].isdigit()]
+    assert len(rows) == 6  # three methods in two phases
+    assert len({row.count("&") for row in rows}) == 1
+    assert r"\textbf{35.0}" in text
+    assert r"{\color{gray}\tiny 72.6}" in text
+    assert text.count(r"\begin{") == text.count(r"\end{") == 1
+
+
+def test_csv_has_a_line_for_each_number(results):
+    rows = list(csv.DictReader(io.StringIO(tidy_csv(results))))
+    (row,) = [r for r in rows if r["method"] == "opengcd-mlp" and r["metric"] == "k" and r["phase"] == "1"]
+    assert (row["mean"], row["seeds"], row["paper"], row["protocol"]) == ("57.0", "2", "67.0", "paper")
+    assert float(row["sd"]) == pytest.approx(2**0.5)
+
+
+def test_numbers_that_are_missing_or_nan_are_left_out():
+    nan = [result("opengcd-mlp", s, [phase(1, accuracy=[a], accuracy_all=a)]) for s, a in ((0, 0.5), (1, float("nan")))]
+    (table,) = paper_tables(nan, settings_of(nan)[0])
+    assert cells_of(table, 1, "opengcd-mlp")["Ts1"] == "50.0 (91.3)"
+
+
+def test_published_numbers_whatever_the_spelling():
+    assert published("opengcd-xgb", "cifar100", 1, "hca") == 54.2
+    assert published("b-doc", "cub", 4, "acc_all") == published("bdoc", "CUB", 4, "acc_all") == 23.5
+    assert published("opengcd-mlp", "cub", 2, "est_k") == 175
+    assert published("mine", "cub", 2, "hca") is None
+
+
+def test_documents_are_filled_between_their_marks(results):
+    texts = blocks(results)
+    assert set(texts) >= {"tables: protocol paper", "cost: protocol authors", "details: protocol paper, 500 exemplars"}
+    document = "Mine.\n<!-- begin tables: protocol paper -->\nold\n<!-- end tables: protocol paper -->\nMine too.\n"
+    filled = fill(document, texts)
+    assert filled.startswith("Mine.\n")
+    assert filled.endswith("\nMine too.\n")
+    assert "old" not in filled
+    assert "opengcd bench run" in filled
+    assert fill(filled, texts) == filled
+    with pytest.raises(ValueError, match="asks for 'nope'"):
+        fill("<!-- begin nope -->", texts)
+    with pytest.raises(ValueError, match="without"):
+        fill("<!-- begin tables: protocol paper -->", texts)
+
+
+def test_the_case_of_appendix_b():
+    truth, predicted, known = _figures.appendix_b()
+    # ACC matches groups 4, 5, 1, 2 to classes 1, 2, 4, 5: 4 of 6 each, and all of class 3. HCA allows no such match:
+    # AKS = (2 + 2 + 6) / 18, ANS = (2 + 2) / 12.
+    assert metrics.clustering_accuracy(truth, predicted) == pytest.approx(22 / 30)
+    assert metrics.hca(truth, predicted, known) == pytest.approx(2 / (18 / 10 + 12 / 4))
+
+
+def test_every_picture_is_drawn(results):
+    drawn = {picture.name: picture for picture in pictures(results)}
+    assert set(drawn) >= {
+        "phases-paper-discovered",
+        "alpha-opengcd-xgb-paper-discovered",
+        "k-opengcd-mlp-paper-discovered",
+        "acc-hca-authors-discovered",
+        "memory-opengcd-xgb-paper-discovered",
+    }
+    # The alpha in use is marked where the curve of the stream has it: (10, 35 %).
+    (axes,) = drawn["alpha-opengcd-xgb-paper-discovered"].figure.axes
+    marks = [line.get_xydata().tolist() for line in axes.lines if line.get_marker() == "o"]
+    assert marks == [[[10.0, 35.0]]]
+    # The memory of the plan, 20,000, stands beside the one that was asked for.
+    accuracy = drawn["memory-opengcd-xgb-paper-discovered"].figure.axes[0]
+    assert accuracy.lines[0].get_xdata().tolist() == [500, 20000]
+
+
+def test_the_report_stands_alone(results, tmp_path):
+    write_report(tmp_path / "report.html", results, list(pictures(results)))
+    text = (tmp_path / "report.html").read_text()
+    assert not re.search(r"(src|href)=['\"](?!#|data:)", text)
+    assert "<b>35.0</b>" in text
+    assert text.count("<figure>") == len(list(pictures(results)))
+    assert "opengcd bench run" in text
