@@ -20,7 +20,8 @@ body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 2.5rem } p, figcaption { color: var(--soft); max-width: 46rem }
 .scroll { overflow-x: auto }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
-th, td { text-align: right; padding: .35rem .7rem; border-bottom: 1px solid var(--line); white-space: nowrap }
+th, td { text-align: right; padding: .35rem .7rem; border-bottom: 1px solid var(--line); vertical-align: bottom }
+td { white-space: nowrap }
 .curves { display: flex; flex-wrap: wrap; gap: 1rem } .curves svg { max-width: 100%; height: auto }
 """
 

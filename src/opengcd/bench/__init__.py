@@ -13,6 +13,7 @@ from opengcd.bench._protocol import (
     class_groups,
     run_protocol,
 )
+from opengcd.bench._raw import RAW_DATASETS, RawDataset, RawDatasetError, make_features, read_raw
 from opengcd.bench._report import write_report
 from opengcd.bench._tables import (
     NOTE,
@@ -32,6 +33,7 @@ __all__ = [
     "NOTE",
     "PLANS",
     "PROTOCOLS",
+    "RAW_DATASETS",
     "Cell",
     "Dataset",
     "FeatureFileError",
@@ -41,6 +43,8 @@ __all__ = [
     "PhaseResult",
     "Picture",
     "Plan",
+    "RawDataset",
+    "RawDatasetError",
     "ResultsError",
     "available",
     "blocks",
@@ -52,6 +56,7 @@ __all__ = [
     "latex",
     "load_dataset",
     "make_cells",
+    "make_features",
     "make_method",
     "markdown",
     "method_names",
@@ -59,6 +64,7 @@ __all__ = [
     "parse_numbers",
     "pictures",
     "plan_for",
+    "read_raw",
     "read_results",
     "run_cells",
     "run_protocol",

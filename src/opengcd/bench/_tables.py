@@ -18,7 +18,7 @@ NOTE = (
     "Percent, but for k; mean ± standard deviation over seeds; in parentheses what the paper printed; the best of each "
     "phase in bold. Absolute numbers differ from the paper's because the features come from another backbone, because "
     "the paper's code computed HNA from two precisions instead of two recalls (HNA′ is that quantity, HNA the one the "
-    "paper's text defines), and because it tested on other rows (docs/benchmark.md)."
+    "paper's text defines), and because it tested on other rows (docs/experiments.md)."
 )
 
 Result = dict[str, Any]

@@ -133,7 +133,7 @@ def ss_kmeans(
     """:class:`SemiSupervisedKMeans` as a function; ``codes`` number the known classes of ``L`` from 0.
 
     With ``survivors``, only that many restarts, those of least inertia after five steps, are carried to the end. The
-    rest are mostly losers: see ``python -m benchmarks.restarts``.
+    others seldom win (``make bench`` measures how seldom).
     """
     known = int(codes.max()) + 1 if len(codes) else 0
     novel = k - known
