@@ -1,6 +1,10 @@
 import dataclasses
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -246,6 +250,49 @@ def test_a_cell_that_fails_leaves_no_file_and_stops_no_other(tmp_path, features,
     failed = runner.invoke(app, [*command, "test_bench:Failing,csr-svm"])
     assert failed.exit_code == 1
     assert "1 of 2 cells failed" in failed.output
+
+
+class Slow(Failing):
+    """A method that says when it is at work, and never ends."""
+
+    def fit(self, X, y, *, progress=None):
+        Path(os.environ["SLOW_STARTED"]).write_text(str(os.getpid()))
+        time.sleep(600)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads the state of a process from /proc (Linux)")
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_workers_end_with_a_parent_that_is_killed(tmp_path, features, by):
+    started = tmp_path / "started"
+    command = [sys.executable, "-m", "opengcd", "bench", "run", "--datasets", "blobs", "--methods", "test_bench:Slow"]
+    command += ["--features", str(features), "--out", str(tmp_path / "out")]
+    environment = os.environ | {"SLOW_STARTED": str(started)}
+    parent = subprocess.Popen(command, env=environment, cwd=Path(__file__).parent, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(started.exists)
+    finally:
+        parent.send_signal(by)
+        parent.wait(30)
+    worker = int(started.read_text())
+    wait_until(lambda: not is_running(worker))
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["results.json"]
+
+
+def wait_until(condition, seconds=60):
+    for _ in range(10 * seconds):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("waited in vain")
+
+
+def is_running(process):
+    try:
+        os.kill(process, 0)
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return state != "Z"  # an ended process stays in the list until somebody asks for its result
 
 
 def test_results_of_other_features_are_left_alone(tmp_path, features):

@@ -181,12 +181,15 @@ def bench_figures(
 
 @contextmanager
 def _errors_in_a_line() -> Iterator[None]:
-    """Show what is wrong with the input without a traceback, and exit with 1."""
+    """Show what is wrong with the input, or that the user stopped the command, without a traceback."""
     try:
         yield
     except ValueError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo("Interrupted. What was finished is kept; the same command goes on from there.", err=True)
+        raise typer.Exit(130) from None
 
 
 def _require(package: str, extra: str) -> None:

@@ -274,8 +274,17 @@ def _start_worker(threads: int, reports: Any) -> None:
 
     global _reports
     torch.set_num_threads(threads)
-    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # the parent speaks for all
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and ends its workers
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _reports = reports
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed cannot end its workers, and nobody would wait for what they compute."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _run_and_write(cell: Cell, features: Path, out: Path) -> None:
