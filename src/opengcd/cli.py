@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import typer
 
 from opengcd import __version__
+from opengcd.progress import Progress
 
 app = typer.Typer(
     name="opengcd",
@@ -90,6 +91,12 @@ def bench_run(
     learn: Annotated[
         Literal["discovered", "all"], typer.Option(help="Learn what was discovered, or all of the next training set.")
     ] = "discovered",
+    raw: Annotated[
+        Path | None, typer.Option(help="Folder of raw datasets (CIFAR, CUB): make feature files that are missing.")
+    ] = None,
+    embedder: Annotated[
+        str, typer.Option(help="What turns raw images into features: a Hugging Face name or folder, or pixels.")
+    ] = "facebook/dino-vitb16",
     memory: Annotated[str, typer.Option(help="Numbers of exemplars, separated by commas (default: the paper's).")] = "",
     jobs: Annotated[int, typer.Option(min=1, help="Cells to run at a time, each in a process of its own.")] = 1,
     threads: Annotated[
@@ -98,7 +105,7 @@ def bench_run(
 ) -> None:
     """Run every method on every dataset with every seed; a second run does what is missing."""
     from opengcd import terminal
-    from opengcd.bench import load_dataset, make_cells, parse_numbers, run_cells
+    from opengcd.bench import available, load_dataset, make_cells, parse_numbers, run_cells
 
     sys.path.insert(0, os.getcwd())  # so that module:Class finds a module of the user's own
     failed = 0
@@ -106,15 +113,35 @@ def bench_run(
         memories = parse_numbers(memory, "memory") if memory else [None]
         names = datasets.split(",")
         cells = make_cells(names, methods.split(","), parse_numbers(seeds, "seeds"), protocol, learn, memories)
-        for name in names:
-            load_dataset(features, name)
         with terminal.progress_bar() as progress:
+            if raw is not None:
+                _make_features(
+                    raw, [name for name in names if name not in available(features)], embedder, features, progress
+                )
+            for name in names:
+                load_dataset(features, name)
             for cell, error in run_cells(cells, features, out, jobs=jobs, threads=threads, progress=progress):
                 typer.echo(f"{cell}: {error or 'done'}", err=bool(error))
                 failed += bool(error)
     if failed:
         typer.echo(f"{failed} of {len(cells)} cells failed; the same command tries them again.", err=True)
         raise typer.Exit(1)
+
+
+def _make_features(raw: Path, names: list[str], embedder: str, folder: Path, progress: Progress) -> None:
+    """Embed raw datasets; all are looked at before the first is embedded, which takes long."""
+    if not names:
+        return
+    for package in ("PIL", *([] if embedder == "pixels" else ["transformers"])):
+        _require(package, "embed")
+    from opengcd.bench import make_features, read_raw
+    from opengcd.embed import load_embedder
+
+    for name in names:
+        read_raw(raw, name)
+    embed = load_embedder(embedder)
+    for name in names:
+        typer.echo(f"{make_features(raw, name, embed, folder, progress)}: made with {embedder}")
 
 
 @bench.command("table")

@@ -1,0 +1,202 @@
+"""Vision networks in the Hugging Face format. Weights come as safetensors, and code is never taken from a model."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from opengcd.embed._images import EmbedderError, as_rgb
+from opengcd.kernels import resolve_device
+from opengcd.progress import Progress, silent
+from opengcd.validation import check_integer
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+BATCH = {"cpu": 16, "cuda": 128}
+"""Images that a network sees at a time."""
+PREPARERS = {"cpu": 1, "cuda": 8}
+"""Threads that prepare batches: resizing keeps up with a CPU easily, with a GPU only side by side."""
+CLASS_TOKENS = {"cls_token", "class_token", "class_embedding"}
+LEADING_TOKENS = CLASS_TOKENS | {"distillation_token", "register_tokens"}
+"""Parameters that stand as tokens before those of the patches."""
+UNUSED = ("pooler", "mask_token")
+"""Parameters that the class token and the mean do not depend on; many published files lack them."""
+
+
+class Backbone:
+    """A network and the preparation of images that belongs to it."""
+
+    def __init__(
+        self, name: str, model: Any, processor: Any, device: torch.device, pooling: str, batch_size: int
+    ) -> None:
+        self.name = name
+        self.model = model
+        self.processor = processor
+        self.device = device
+        self.pooling = pooling
+        self.batch_size = batch_size
+
+    def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
+        """Return one row for each image; coming batches are decoded and prepared while the network computes."""
+        parts: list[np.ndarray] = []
+        done = 0
+        progress("embedding images", done, total or 0)
+        with closing(self._batches(images)) as batches:
+            for batch in batches:
+                parts.append(self._vectors(batch))
+                done += len(parts[-1])
+                progress("embedding images", done, total or 0)
+        if not parts:
+            raise EmbedderError("There are no images to embed.")
+        return np.concatenate(parts)
+
+    def _batches(self, images: Iterable[Image]) -> Generator[Any]:
+        """Batches as the network takes them, in order: one thread reads images, others prepare what it has read."""
+        threads = min(PREPARERS[self.device.type], os.cpu_count() or 1)
+        source = iter(images)
+
+        def read() -> list[Image]:
+            # Decoded one by one: an image may be closed as soon as the next one is asked for.
+            return [as_rgb(image) for image in islice(source, self.batch_size)]
+
+        def prepare(batch: Future[list[Image]]) -> Any:
+            ready = batch.result()
+            return self.processor(images=ready, return_tensors="pt") if ready else None
+
+        with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(threads) as preparers:
+
+            def request() -> Future[Any]:
+                return preparers.submit(prepare, reader.submit(read))
+
+            coming = deque(request() for _ in range(threads + 1))
+            while (batch := coming.popleft().result()) is not None:
+                coming.append(request())
+                yield batch
+
+    def _vectors(self, batch: Any) -> np.ndarray:
+        on_gpu = self.device.type == "cuda"
+        half = torch.bfloat16 if on_gpu and torch.cuda.is_bf16_supported() else torch.float16
+        with torch.inference_mode(), torch.autocast("cuda", half, enabled=on_gpu):
+            output = self.model(**batch.to(self.device))
+        return self._pooled(output).float().cpu().numpy()
+
+    def _pooled(self, output: Any) -> Tensor:
+        if self.pooling == "pooled":
+            if getattr(output, "pooler_output", None) is None:
+                raise EmbedderError(f"{self.name} has no pooled output; use pooling='cls' or 'mean'.")
+            return output.pooler_output.flatten(1)
+        tokens: Tensor = output.last_hidden_state
+        if tokens.ndim == 3:
+            return tokens[:, 0] if self.pooling == "cls" else tokens[:, _leading(self.model, LEADING_TOKENS) :].mean(1)
+        if self.pooling == "cls":
+            raise _no_class_token(self.name)
+        return tokens.flatten(2).mean(2)  # a map of channels × height × width
+
+
+def load_backbone(name: str, device: str, pooling: str, batch_size: int | None) -> Backbone:
+    """Load a network from a folder or the Hugging Face hub; see :func:`opengcd.embed.load_embedder`."""
+    target = resolve_device(device)
+    size = BATCH[target.type] if batch_size is None else check_integer(batch_size, "batch_size")
+    transformers = _transformers(name)
+    local = Path(name).is_dir()
+    try:
+        with _quiet(transformers, local):
+            config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
+            if hasattr(config, "mask_ratio"):
+                config.mask_ratio = 0.0  # a masked autoencoder would look at a random quarter of each image
+            processor = _load_processor(transformers, name, config)
+            model, report = transformers.AutoModel.from_pretrained(
+                name,
+                config=config,
+                dtype=torch.float32,
+                trust_remote_code=False,
+                use_safetensors=True,
+                output_loading_info=True,
+            )
+    except Exception as error:  # files from elsewhere can be wrong in any way
+        raise _unusable(name, local, error) from error
+    lacking = [key for key in report["missing_keys"] if pooling == "pooled" or not any(part in key for part in UNUSED)]
+    if lacking:
+        raise EmbedderError(
+            f"The weights of {name} lack {len(lacking)} parameters of its network, {min(lacking)!r} among them; "
+            + ("use pooling='cls' or 'mean'." if "pooler" in min(lacking) else "get the whole model.")
+        )
+    if hasattr(model, "vision_model"):  # CLIP and SigLIP have a tower for text beside it
+        model = model.vision_model
+    elif model.main_input_name != "pixel_values":
+        raise EmbedderError(f"{name} is no vision network: it takes {model.main_input_name}, not images.")
+    if pooling == "cls" and not _leading(model, CLASS_TOKENS):
+        raise _no_class_token(name)
+    return Backbone(name, model.to(target).eval(), processor, target, pooling, size)
+
+
+def _load_processor(transformers: Any, name: str, config: Any) -> Any:
+    """Return the preparation with Pillow, also where torchvision is installed: features must not depend on that."""
+    if config.model_type.startswith("dinov3"):
+        # Its own needs torchvision. That of ViT takes the same steps, but rounds pixels to 8 bits in between.
+        return transformers.ViTImageProcessorPil.from_pretrained(name)
+    # Imported from its module, since before version 5.18 transformers itself hides it where torchvision is missing.
+    from transformers.models.auto.image_processing_auto import AutoImageProcessor
+
+    return AutoImageProcessor.from_pretrained(name, backend="pil", trust_remote_code=False)
+
+
+def _leading(model: Any, names: set[str]) -> int:
+    """Number of tokens of these names."""
+    found = (p for key, p in model.named_parameters() if key.rpartition(".")[2] in names)
+    return sum(parameter.numel() // parameter.shape[-1] for parameter in found)
+
+
+def _no_class_token(name: str) -> EmbedderError:
+    return EmbedderError(f"{name} has no class token; use pooling='pooled' or 'mean'.")
+
+
+def _unusable(name: str, local: bool, error: Exception) -> EmbedderError:
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    if local:
+        return EmbedderError(
+            f"The folder {name} holds no network that can be used: {reason}. It needs config.json, "
+            "preprocessor_config.json and weights in model.safetensors, in the Hugging Face format."
+        )
+    return EmbedderError(
+        f"There is no folder {name}, and no such network could be had from the Hugging Face hub: {reason}. "
+        "Check the name and the network connection, or give a local folder that holds the model."
+    )
+
+
+def _transformers(name: str) -> Any:
+    try:
+        import PIL  # noqa: F401
+        import transformers
+    except ImportError as error:  # missing, or beside a version of another package that it does not bear
+        raise ImportError(
+            f'The embedder {name!r} needs transformers and Pillow ({error}): pip install "opengcd[embed]".'
+        ) from error
+    return transformers
+
+
+@contextmanager
+def _quiet(transformers: Any, local: bool) -> Iterator[None]:
+    """Keep the report on unused weights off the screen, and the bars too unless something may be downloaded."""
+    logging = transformers.utils.logging
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    if local:
+        logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if local and bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,49 @@
+"""What an embedder is, and how one is had by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from opengcd.embed._images import EmbedderError
+from opengcd.embed._pixels import Pixels
+from opengcd.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+POOLINGS = {
+    "cls": "the class token of the last layer",
+    "mean": "the mean over the image's patches in the last layer",
+    "pooled": "what the network itself returns for a whole image (for SigLIP, or a network of convolutions)",
+}
+
+
+class Embedder(Protocol):
+    """Turns images into feature vectors."""
+
+    @property
+    def name(self) -> str:
+        """What :func:`load_embedder` makes it from."""
+
+    def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
+        """Return one row of float32 for each image, in order; ``total`` is their number, for the progress report."""
+
+
+def load_embedder(name: str, *, device: str = "auto", pooling: str = "cls", batch_size: int | None = None) -> Embedder:
+    """Return the embedder of that name; nothing in the files of a network is executed.
+
+    ``name`` is ``"pixels"``, a folder that holds a network in the Hugging Face format, or a network's id on the Hugging
+    Face hub, as ``facebook/dino-vitb16``. The rest concerns networks only: ``device`` is ``"auto"``, ``"cpu"`` or
+    ``"cuda"`` (a GPU computes in 16 bits), ``pooling`` says how an image becomes one vector (see :data:`POOLINGS`), and
+    ``batch_size`` is how many images are computed at a time, by default what suits the device.
+    """
+    if pooling not in POOLINGS:
+        raise EmbedderError(f"Unknown pooling {pooling!r}; choose from {', '.join(POOLINGS)}.")
+    if name == Pixels.name:
+        return Pixels()
+    from opengcd.embed._backbone import load_backbone  # torch takes seconds
+
+    return load_backbone(name, device, pooling, batch_size)

@@ -1,0 +1,300 @@
+import contextlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from opengcd.embed import EmbedderError, Pixels, load_embedder
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+TINY = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "image_size": 32,
+    "patch_size": 8,
+    "initializer_range": 0.5,
+}
+PREPARATION = {
+    "image_processor_type": "ViTImageProcessor",
+    "do_resize": True,
+    "size": {"height": 32, "width": 32},
+    "resample": 2,
+    "do_rescale": True,
+    "rescale_factor": 1 / 255,
+    "do_normalize": True,
+    "image_mean": [0.5, 0.5, 0.5],
+    "image_std": [0.5, 0.5, 0.5],
+}
+
+
+def noise(n, side=32, seed=0):
+    rng = np.random.default_rng(seed)
+    return [Image.fromarray(rng.integers(0, 256, (side, side, 3), dtype=np.uint8)) for _ in range(n)]
+
+
+def ready(images):
+    """What PREPARATION makes of images that need no resizing."""
+    stacked = np.stack([np.asarray(image) for image in images]).transpose(0, 3, 1, 2)
+    return torch.from_numpy(stacked.astype(np.float32) / 255 * 2 - 1)
+
+
+def saved(folder, model, preparation=None):
+    model.save_pretrained(folder)
+    (folder / "preprocessor_config.json").write_text(json.dumps(PREPARATION | (preparation or {})))
+    return model.eval(), str(folder)
+
+
+@pytest.fixture(scope="module")
+def vit(tmp_path_factory):
+    from transformers import ViTConfig, ViTModel
+
+    torch.manual_seed(0)
+    return saved(tmp_path_factory.mktemp("vit"), ViTModel(ViTConfig(**TINY), add_pooling_layer=False))
+
+
+def copied(vit, folder):
+    for file in Path(vit[1]).iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    return folder
+
+
+# Pixels.
+
+
+def test_pixels_by_hand():
+    image = Image.fromarray(np.array([[[0, 51, 102], [255, 0, 0]], [[0, 0, 0], [153, 204, 255]]], dtype=np.uint8))
+    rows = Pixels(side=2)([image])
+    np.testing.assert_allclose(rows, [[0, 0.2, 0.4, 1, 0, 0, 0, 0, 0, 0.6, 0.8, 1]], rtol=1e-6)
+    assert rows.dtype == np.float32
+
+
+def test_pixels_take_images_of_any_size_and_mode():
+    embedder = load_embedder("pixels")
+    palette = Image.new("P", (9, 4))
+    palette.info["transparency"] = b"\x00\x80"
+    modes = [Image.new(mode, (40, 3)) for mode in ("1", "L", "LA", "RGB", "RGBA", "CMYK", "YCbCr", "I", "F")]
+    assert embedder([palette, *modes]).shape == (10, 192)
+    assert embedder.name == "pixels"
+
+
+def test_progress_is_reported():
+    steps = []
+    Pixels(1)(iter(noise(150)), total=150, progress=lambda *step: steps.append(step))
+    assert steps == [("embedding images", done, 150) for done in (0, 100, 150)]
+
+
+def test_no_images():
+    with pytest.raises(EmbedderError, match="no images"):
+        load_embedder("pixels")([])
+
+
+# Networks.
+
+
+def test_the_class_token_is_what_the_network_computes(vit):
+    model, folder = vit
+    images = noise(3)
+    with torch.inference_mode():
+        tokens = model(ready(images)).last_hidden_state
+    embedder = load_embedder(folder, device="cpu")
+    np.testing.assert_allclose(embedder(images), tokens[:, 0], atol=1e-5)
+    assert embedder.name == folder
+    mean = load_embedder(folder, device="cpu", pooling="mean")(images)
+    np.testing.assert_allclose(mean, tokens[:, 1:].mean(1), atol=1e-5)
+
+
+def test_batches_change_neither_vectors_nor_their_order(vit):
+    images = noise(11) + noise(8, side=50, seed=1)
+    one, eight = (load_embedder(vit[1], device="cpu", batch_size=size)(iter(images)) for size in (1, 8))
+    assert one.shape == (19, 16)
+    assert one.dtype == np.float32
+    np.testing.assert_allclose(one, eight, atol=1e-5)
+    backwards = load_embedder(vit[1], device="cpu", batch_size=8)(images[::-1])
+    np.testing.assert_allclose(backwards[::-1], eight, atol=1e-5)
+    assert np.linalg.norm(one[0] - one[1]) > 0.1  # or the order could not be seen
+
+
+def test_images_are_read_as_they_are_needed(vit):
+    read, steps = [], []
+
+    def images():
+        for number, image in enumerate(noise(40)):
+            read.append(number)
+            yield image
+
+    def progress(_, done, total):
+        steps.append((done, total, len(read)))
+
+    load_embedder(vit[1], device="cpu", batch_size=4)(images(), 40, progress)
+    assert [(done, total) for done, total, _ in steps] == [(done, 40) for done in range(0, 41, 4)]
+    assert all(ahead <= done + 4 * 4 for done, _, ahead in steps)
+
+
+def test_errors_of_the_reader_come_through(vit, tmp_path):
+    def broken():
+        yield from noise(5)
+        raise RuntimeError("the disk is gone")
+
+    embedder = load_embedder(vit[1], device="cpu", batch_size=2)
+    with pytest.raises(RuntimeError, match="the disk is gone"):
+        embedder(broken())
+    noise(1, side=200)[0].save(tmp_path / "cut.png")
+    file = tmp_path / "cut.png"
+    file.write_bytes(file.read_bytes()[:2000])
+    with Image.open(file) as image, pytest.raises(EmbedderError, match=r"cut\.png cannot be read"):
+        embedder([*noise(3), image])
+    with pytest.raises(EmbedderError, match="no images"):
+        embedder([])
+
+
+def test_clip_gives_its_vision_tower(tmp_path):
+    from transformers import CLIPConfig, CLIPModel
+
+    text = TINY | {"vocab_size": 20, "bos_token_id": 0, "eos_token_id": 1}
+    config = CLIPConfig(text_config=text, vision_config=TINY, projection_dim=8)
+    model, folder = saved(tmp_path, CLIPModel(config))
+    images = noise(2)
+    with torch.inference_mode():
+        output = model.vision_model(ready(images))
+    np.testing.assert_allclose(load_embedder(folder, device="cpu")(images), output.last_hidden_state[:, 0], atol=1e-5)
+    pooled = load_embedder(folder, device="cpu", pooling="pooled")(images)
+    np.testing.assert_allclose(pooled, output.pooler_output, atol=1e-5)
+
+
+def test_networks_without_a_class_token(tmp_path):
+    from transformers import ConvNextConfig, ConvNextModel, SiglipConfig, SiglipModel
+
+    siglip = SiglipModel(SiglipConfig(text_config=TINY | {"vocab_size": 20}, vision_config=TINY))
+    convnext = ConvNextModel(ConvNextConfig(hidden_sizes=[4, 4, 6, 8], depths=[1, 1, 1, 1], image_size=64))
+    large = {"size": {"height": 64, "width": 64}}
+    for name, model, preparation in (("siglip", siglip, {}), ("convnext", convnext, large)):
+        model, folder = saved(tmp_path / name, model, preparation)
+        with pytest.raises(EmbedderError, match=r"no class token; use pooling='pooled' or 'mean'"):
+            load_embedder(folder, device="cpu")
+        side = 64 if preparation else 32
+        images = noise(2, side)
+        with torch.inference_mode():
+            output = getattr(model, "vision_model", model)(ready(images))
+        pooled, mean = (load_embedder(folder, device="cpu", pooling=p)(images) for p in ("pooled", "mean"))
+        np.testing.assert_allclose(pooled, output.pooler_output, atol=1e-5)
+        states = output.last_hidden_state
+        by_hand = states.mean(1) if states.ndim == 3 else states.mean((2, 3))
+        np.testing.assert_allclose(mean, by_hand, atol=1e-5)
+
+
+def test_registers_are_no_patches_and_dinov3_needs_no_torchvision(tmp_path):
+    from transformers import DINOv3ViTConfig, DINOv3ViTModel
+
+    model = DINOv3ViTModel(DINOv3ViTConfig(**TINY, num_register_tokens=3))
+    model, folder = saved(tmp_path, model, {"image_processor_type": "DINOv3ViTImageProcessorFast"})
+    images = noise(2)
+    with torch.inference_mode():
+        tokens = model(ready(images)).last_hidden_state
+    assert tokens.shape[1] == 1 + 3 + 16
+    mean = load_embedder(folder, device="cpu", pooling="mean")(images)
+    np.testing.assert_allclose(mean, tokens[:, 4:].mean(1), atol=1e-5)
+
+
+def test_a_masked_autoencoder_sees_whole_images(tmp_path):
+    from transformers import ViTMAEConfig, ViTMAEModel
+
+    embedder = load_embedder(saved(tmp_path, ViTMAEModel(ViTMAEConfig(**TINY)))[1], device="cpu")
+    np.testing.assert_allclose(embedder(noise(2)), embedder(noise(2)), atol=1e-4)
+
+
+def test_a_network_for_text_is_refused(tmp_path):
+    from transformers import BertConfig, BertModel
+
+    text = {key: TINY[key] for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")}
+    _, folder = saved(tmp_path, BertModel(BertConfig(**text, vocab_size=20)))
+    with pytest.raises(EmbedderError, match="no vision network: it takes input_ids"):
+        load_embedder(folder, device="cpu")
+
+
+def test_weights_that_a_file_lacks_are_not_drawn_at_random(vit, tmp_path):
+    from transformers import ViTConfig, ViTModel
+
+    with pytest.raises(EmbedderError, match=r"lack 2 parameters .* use pooling='cls' or 'mean'"):
+        load_embedder(vit[1], device="cpu", pooling="pooled")
+    _, folder = saved(tmp_path, ViTModel(ViTConfig(**TINY | {"num_hidden_layers": 1}), add_pooling_layer=False))
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 2}))
+    with pytest.raises(EmbedderError, match="get the whole model"):
+        load_embedder(folder, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("file", "own"),
+    [
+        ("config.json", {"model_type": "own", "auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"}}),
+        ("preprocessor_config.json", {"image_processor_type": "Own", "auto_map": {"AutoImageProcessor": "own.Own"}}),
+    ],
+    ids=["model", "preparation"],
+)
+def test_code_in_a_model_is_never_executed(vit, tmp_path, file, own):
+    marker = tmp_path / "executed"
+    copied(vit, tmp_path)
+    (tmp_path / "own.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
+    content = json.loads((tmp_path / file).read_text())
+    (tmp_path / file).write_text(json.dumps(content | own))
+    with contextlib.suppress(EmbedderError):  # or the network's own preparation is taken
+        load_embedder(str(tmp_path), device="cpu")
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda folder: (folder / "config.json").unlink(), "needs config.json"),
+        (lambda folder: (folder / "config.json").write_text("{"), "holds no network"),
+        (lambda folder: (folder / "preprocessor_config.json").unlink(), "preprocessor_config.json"),
+        (lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"), "model.safetensors"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"no weights"), "holds no network"),
+    ],
+    ids=range(5),
+)
+def test_folders_that_hold_no_model(vit, tmp_path, change, message):
+    change(copied(vit, tmp_path))
+    with pytest.raises(EmbedderError, match=message):
+        load_embedder(str(tmp_path), device="cpu")
+
+
+@pytest.mark.parametrize("name", ["opengcd-tests/no-such-model", "./no/such/folder"])
+def test_names_that_lead_nowhere(monkeypatch, name):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(EmbedderError, match=r"There is no folder .* or give a local folder"):
+        load_embedder(name, device="cpu")
+
+
+def test_wrong_settings(vit, monkeypatch):
+    with pytest.raises(EmbedderError, match="Unknown pooling 'max'; choose from cls, mean, pooled"):
+        load_embedder("pixels", pooling="max")
+    with pytest.raises(ValueError, match="use 'auto', 'cpu' or 'cuda'"):
+        load_embedder(vit[1], device="tpu")
+    with pytest.raises(ValueError, match="batch_size must be an integer from 1"):
+        load_embedder(vit[1], device="cpu", batch_size=0)
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ImportError, match=r"pip install \"opengcd\[embed\]\""):
+        load_embedder(vit[1], device="cpu")
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the reference network and images are not part of the repository")
+def test_a_real_network_gives_the_reference_vectors():
+    with np.load(SHARED / "images" / "birds_features.npz") as reference:
+        rows = np.linspace(0, len(reference["files"]) - 1, 24).astype(int)
+        files, expected = reference["files"][rows], reference["features"][rows]
+
+    def images():
+        for file in files:
+            with Image.open(SHARED / "images" / "birds" / file) as image:
+                yield image
+
+    found = load_embedder(str(SHARED / "models" / "vit-s14"), device="cpu")(images(), len(files))
+    cosines = (found * expected).sum(1) / np.linalg.norm(found, axis=1) / np.linalg.norm(expected, axis=1)
+    assert cosines.min() >= 0.9999
