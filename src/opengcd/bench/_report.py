@@ -21,7 +21,8 @@ from opengcd.bench._tables import (
 )
 
 STYLE = """
-body { max-width: 104rem } table { font-size: .85rem } th, td { padding: .3rem .5rem } pre { overflow-x: auto; padding: .7rem; border: 1px solid var(--line); border-radius: .5rem }
+body { max-width: 104rem } table { font-size: .85rem } th, td { padding: .3rem .5rem }
+pre { overflow-x: auto; padding: .7rem; border: 1px solid var(--line); border-radius: .5rem }
 details { margin: 1rem 0 } figure { margin: 1.5rem 0 } figure svg { max-width: 100%; height: auto }
 """
 
