@@ -92,6 +92,12 @@ def distances(X: Tensor) -> Tensor:
     return squared_distances(X, X).sqrt_().fill_diagonal_(0)
 
 
+def class_means(X: Tensor, codes: Tensor, n_classes: int) -> Tensor:
+    """Mean of the rows of each class, by a matrix product, so that a GPU repeats it to the bit."""
+    members = torch.nn.functional.one_hot(codes, n_classes).to(X.dtype)
+    return members.T @ X / members.sum(0).clamp(min=1)[:, None]
+
+
 def row_blocks(X: Tensor, columns: int) -> Iterator[slice]:
     """Cut the rows of ``X`` so that a block of that many rows × ``columns`` stays within its size."""
     rows = max(1, BLOCK_BYTES[X.device.type] // (max(1, columns) * X.element_size()))

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from opengcd.classify._base import ArrayClassifier, Inference
+from opengcd.classify._logistic import Logistic
 from opengcd.classify._mlp import MLP
 from opengcd.classify._svm import SVM
 from opengcd.classify._xgb import XGB
@@ -20,13 +21,14 @@ __all__ = [
     "XGB",
     "ArrayClassifier",
     "Inference",
+    "Logistic",
     "check_classifier",
     "fit_classifier",
     "infer",
     "name_rows",
 ]
 
-CLASSIFIERS: dict[str, type[ArrayClassifier]] = {"mlp": MLP, "svm": SVM, "xgb": XGB}
+CLASSIFIERS: dict[str, type[ArrayClassifier]] = {"mlp": MLP, "svm": SVM, "xgb": XGB, "logistic": Logistic}
 
 
 def check_classifier(classifier: Any) -> None:

@@ -16,6 +16,13 @@ class Inference(NamedTuple):
     probabilities: np.ndarray
 
 
+def softmax_inference(logits: np.ndarray) -> Inference:
+    """Labels and probabilities from logits in float64, so that a row gets the same answer alone and in a batch."""
+    p = np.exp(logits - logits.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    return Inference(p.argmax(1), p)
+
+
 class ArrayClassifier(BaseEstimator, ABC):
     """A classifier whose fitted state is a handful of arrays, so that it is saved without pickle.
 

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 from opengcd import kernels
-from opengcd.classify._base import ArrayClassifier, Inference
+from opengcd.classify._base import ArrayClassifier, Inference, softmax_inference
 from opengcd.randomness import Seed, as_int
 
 
@@ -83,10 +83,7 @@ class MLP(ArrayClassifier):
         return self
 
     def infer(self, X: np.ndarray) -> Inference:
-        """Forward pass in float64, so that a row gets the same answer alone and in a batch."""
+        """Forward pass in float64."""
         hidden = np.maximum(self._standardised(X) @ self.hidden_weight_.T.astype(np.float64) + self.hidden_bias_, 0)
         logits = hidden @ self.output_weight_.T.astype(np.float64) + self.output_bias_
-        logits -= logits.max(1, keepdims=True)
-        p = np.exp(logits)
-        p /= p.sum(1, keepdims=True)
-        return Inference(p.argmax(1), p)
+        return softmax_inference(logits)

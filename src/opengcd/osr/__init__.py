@@ -1,6 +1,19 @@
-"""The open-set decision: the paper's uncertainty rule, and the search for its one parameter (Sec. 3.4)."""
+"""The open-set decision: the paper's rule with the search for its one parameter (Sec. 3.4), and a score of our own."""
 
+from opengcd.osr._novelty import NoveltyScore
 from opengcd.osr._rule import UncertaintyRule, check_alpha, critical_alpha
 from opengcd.osr._search import DECADES, AlphaSearch, search_alpha
+from opengcd.osr._threshold import Threshold, bounded_threshold, stream_threshold
 
-__all__ = ["DECADES", "AlphaSearch", "UncertaintyRule", "check_alpha", "critical_alpha", "search_alpha"]
+__all__ = [
+    "DECADES",
+    "AlphaSearch",
+    "NoveltyScore",
+    "Threshold",
+    "UncertaintyRule",
+    "bounded_threshold",
+    "check_alpha",
+    "critical_alpha",
+    "search_alpha",
+    "stream_threshold",
+]

@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from opengcd.classify import Logistic, fit_classifier, infer
+from opengcd.osr import NoveltyScore, bounded_threshold, stream_threshold
+from opengcd.whitening import WithinClassWhitening
+
+
+def classes(n=60, d=6, known=4, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n * known) % known
+    return 4 * rng.normal(size=(known, d))[y] + rng.normal(size=(len(y), d)) * np.linspace(0.5, 2, d), y
+
+
+# Logistic regression.
+
+
+def test_logistic_is_scikit_learns_with_the_same_penalty():
+    X, y = classes()
+    penalty = 1e-3
+    ours = Logistic(penalty, max_iter=500, device="cpu").fit(X, y)
+    Z = (X - X.mean(0)) / (X - X.mean(0)).std()
+    # Ours takes the mean of the losses and the whole squared norm, theirs C times the sum and half of it.
+    theirs = LogisticRegression(C=1 / (2 * penalty * len(X)), max_iter=5000, tol=1e-8).fit(Z, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(Z), atol=2e-3)
+
+
+def test_logistic_takes_constant_features():
+    y = np.array([0, 1, 0, 1])
+    p = Logistic(device="cpu").fit(np.ones((4, 3)), y).predict_proba(np.ones((1, 3)))
+    np.testing.assert_allclose(p, 0.5, atol=1e-6)
+
+
+# Whitening.
+
+
+def test_whitened_classes_are_round():
+    X, y = classes()
+    metric = WithinClassWhitening(shrinkage=0.0, device="cpu").fit(X, y)
+    Z = (X - metric.origin_) @ metric.map_
+    rest = Z - np.stack([Z[y == c].mean(0) for c in range(4)])[y]
+    np.testing.assert_allclose(rest.T @ rest / (len(X) - 4), np.eye(6), atol=1e-9)
+
+
+@given(st.floats(0.01, 100), st.integers(0, 5))
+def test_whitening_does_not_see_shift_and_scale(factor, seed):
+    X, y = classes(seed=seed)
+    a = WithinClassWhitening(device="cpu").fit(X, y).transform(X)
+    b = WithinClassWhitening(device="cpu").fit(X * factor + 3, y).transform(X * factor + 3)
+    np.testing.assert_allclose(a, b, atol=1e-4)
+    np.testing.assert_allclose(np.linalg.norm(a, axis=1), 1, rtol=1e-5)
+
+
+def test_whitening_of_points_and_of_fewer_rows_than_features():
+    X = np.eye(3)
+    alone = WithinClassWhitening(device="cpu").fit(X, np.arange(3)).transform(X)
+    np.testing.assert_allclose(alone @ alone.T, [[1, -0.5, -0.5], [-0.5, 1, -0.5], [-0.5, -0.5, 1]], atol=1e-6)
+    rng = np.random.default_rng(0)
+    few = WithinClassWhitening(shrinkage=0.0, device="cpu").fit(rng.normal(size=(6, 20)), np.arange(6) % 2)
+    assert np.isfinite(few.transform(rng.normal(size=(5, 20)))).all()
+
+
+# The score.
+
+
+def test_unknown_rows_score_higher_than_known_ones():
+    X, y = classes()
+    rng = np.random.default_rng(1)
+    strangers = rng.normal(size=(50, 6)) + 4 * np.array([-3, 3, -3, 3, -3, 3])
+    score = NoveltyScore(random_state=0, device="cpu").fit(X, y, "logistic")
+    model = fit_classifier("logistic", X, y, 0, "cpu")
+    unknown = score(strangers, infer(model, strangers).probabilities)
+    assert np.quantile(score.known_scores_, 0.99) < np.median(unknown)
+    assert score.known_scores_.mean() == pytest.approx(0, abs=1e-9)
+    assert score.known_right_.mean() > 0.95
+    again = NoveltyScore(random_state=0, device="cpu").fit(X, y, "logistic")
+    np.testing.assert_array_equal(score.known_scores_, again.known_scores_)
+
+
+def test_a_class_with_one_row_is_fitted_but_not_held_out():
+    X, y = classes()
+    X, y = np.concatenate([X, [[50.0] * 6]]), np.append(y, 4)
+    score = NoveltyScore(random_state=0, device="cpu").fit(X, y, "logistic")
+    assert len(score.known_scores_) == len(X) - 1
+    with pytest.raises(ValueError, match="none can be held out"):
+        NoveltyScore(device="cpu").fit(X[:3], np.arange(3), "logistic")
+
+
+# Thresholds.
+
+
+def test_a_bound_by_hand():
+    scores = np.arange(10.0)
+    assert bounded_threshold(scores, 0.2)[:3] == (7.0, "bound", 0.2)
+    assert bounded_threshold(scores, 0.0).value == 9.0
+    assert bounded_threshold(scores, 1.0).known_rejected == 1
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        bounded_threshold(scores, 5)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=40), st.floats(0, 1))
+def test_a_bound_is_kept(scores, share):
+    found = bounded_threshold(np.array(scores), share)
+    assert (np.array(scores) > found.value).mean() <= share + 1e-9
+
+
+@pytest.mark.parametrize("known_share", [0.2, 0.5, 0.8])
+def test_the_stream_gives_the_known_share_and_almost_the_best_threshold(known_share):
+    rng = np.random.default_rng(0)
+    held_out = rng.normal(size=20_000)
+    right = rng.random(20_000) < np.where(held_out < 1, 0.95, 0.5)
+    n = 20_000
+    known = rng.random(n) < known_share
+    stream = np.where(known, rng.normal(size=n), 3 + rng.normal(size=n))
+    found = stream_threshold(held_out, right, stream)
+    assert found.known_share == pytest.approx(known_share, abs=0.06)
+
+    def hna(t):
+        aks, aus = (held_out[right] <= t).mean() * right.mean(), (stream[~known] > t).mean()
+        return 2 * aks * aus / (aks + aus)
+
+    best = max(hna(t) for t in np.linspace(-1, 4, 200))
+    assert hna(found.value) > best - 0.01
+    assert found.hna == pytest.approx(hna(found.value), abs=0.03)
+
+
+def test_a_stream_of_known_rows_alone():
+    rng = np.random.default_rng(0)
+    found = stream_threshold(rng.normal(size=2000), np.ones(2000, bool), rng.normal(size=2000))
+    assert found.known_share > 0.85
+    with pytest.raises(ValueError, match="no stream"):
+        stream_threshold(np.zeros(3), np.ones(3, bool), np.empty(0))
