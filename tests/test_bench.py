@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -92,6 +93,10 @@ def test_missing_foreign_and_pickled_files(tmp_path, arrays):
     arrays["class_names"] = arrays["class_names"].astype(object)
     with pytest.raises(FeatureFileError, match="cannot be read"):
         load_dataset(saved(tmp_path, arrays), "toy")
+    np.save(tmp_path / "bare.npy", np.zeros(3))
+    (tmp_path / "bare.npy").rename(tmp_path / "bare.npz")
+    with pytest.raises(FeatureFileError, match="cannot be read"):
+        load_dataset(tmp_path, "bare")
 
 
 def test_a_class_order_may_be_given(tmp_path, arrays):
@@ -120,6 +125,7 @@ def test_methods_by_name():
         ("opengcd-nope", "Unknown method"),
         ("nope:Nope", "cannot be imported"),
         ("opengcd.metrics:Parts", "lacks fit"),
+        (".metrics:Parts", "cannot be imported: TypeError"),
     ]:
         with pytest.raises(ValueError, match=message):
             make_method(name)
@@ -205,25 +211,42 @@ def timeless(results):
 
 
 def test_cells_are_written_resumed_and_repeatable(tmp_path, features):
-    cells = make_cells(["blobs"], ["csr-svm", "il-e-svm"], [0, 1])
+    cells = make_cells(["blobs"], ["csr-svm", "opengcd-mlp"], [0, 1])
     first, second = tmp_path / "a", tmp_path / "b"
     steps = run_cells(cells, features, first)
-    assert next(steps) == (cells[0], "")
+    assert next(steps).cell == cells[0]
     steps.close()  # interrupted
     done = len(read_results(first))
     assert 1 <= done <= 2  # the next cell may have been finished meanwhile
-    assert {cell for cell, _ in run_cells(cells, features, first)} == set(cells[done:])
+    assert {outcome.cell for outcome in run_cells(cells, features, first)} == set(cells[done:])
     assert list(run_cells(cells, features, first)) == []
-    assert {cell for cell, _ in run_cells(cells, features, second, jobs=2)} == set(cells)
+    assert {outcome.cell for outcome in run_cells(cells, features, second, jobs=2)} == set(cells)
     assert timeless(read_results(first)) == timeless(read_results(second))
     assert not list(first.glob(".*"))
 
 
-def test_methods_meet_the_same_classes(tmp_path, features):
-    out = tmp_path / "out"
-    list(run_cells(make_cells(["blobs"], ["csr-svm", "il-e-svm"], [3]), features, out))
-    a, b = read_results(out)
-    assert a["phases"][0]["accuracy"] == b["phases"][0]["accuracy"]
+def run_and_listen(cell, features, monkeypatch):
+    """The class groups that a cell's method meets."""
+    met = []
+
+    def spy(method, data, groups, **settings):
+        met.append([group.tolist() for group in groups])
+        return run_protocol(method, data, groups, **settings)
+
+    monkeypatch.setattr(_cells, "run_protocol", spy)
+    _cells.run_cell(cell, features)
+    return met[0]
+
+
+def test_the_class_order_depends_on_the_seed_alone_or_is_fixed(features, monkeypatch):
+    csr, il_e = (run_and_listen(Cell("blobs", name, 3), features, monkeypatch) for name in ("csr-svm", "il-e-svm"))
+    assert csr == il_e
+    assert csr != run_and_listen(Cell("blobs", "csr-svm", 4), features, monkeypatch)
+    authors = Cell("blobs", "csr-svm", 3, "authors")
+    assert run_and_listen(authors, features, monkeypatch) == [[0, 1, 2, 3, 4], [5], [6], [7]]
+    order = np.arange(8)[::-1]
+    np.savez(features / "blobs.npz", class_order=order, **np.load(features / "blobs.npz"))
+    assert run_and_listen(authors, features, monkeypatch) == [[7, 6, 5, 4, 3], [2], [1], [0]]
 
 
 class Failing:
@@ -241,15 +264,30 @@ class Failing:
 def test_a_cell_that_fails_leaves_no_file_and_stops_no_other(tmp_path, features, monkeypatch):
     out, here = tmp_path / "out", str(Path(__file__).parent)
     monkeypatch.syspath_prepend(here)
-    cells = make_cells(["blobs"], ["test_bench:Failing", "csr-svm"], [0])
-    outcomes = dict(run_cells(cells, features, out))
-    assert outcomes == {cells[0]: "ZeroDivisionError: a fault in the method", cells[1]: ""}
+    cells = make_cells(["blobs"], ["test_bench:Failing", "csr-svm", "test_bench:Awkward"], [0])
+    outcomes = {outcome.cell: outcome[1:] for outcome in run_cells(cells, features, out)}
+    assert outcomes[cells[0]][0] == "ZeroDivisionError: a fault in the method"
+    assert "in fit" in outcomes[cells[0]][1]
+    assert outcomes[cells[1]] == ("", "")
+    assert outcomes[cells[2]][0] == "AwkwardError: no pickle brings me back"
     assert [result["cell"]["method"] for result in read_results(out)] == ["csr-svm"]
     runner = CliRunner()
     command = ["bench", "run", "--features", str(features), "--out", str(out), "--datasets", "blobs", "--methods"]
     failed = runner.invoke(app, [*command, "test_bench:Failing,csr-svm"])
     assert failed.exit_code == 1
     assert "1 of 2 cells failed" in failed.output
+
+
+class AwkwardError(Exception):
+    def __init__(self, first, second):
+        super().__init__(f"{first} {second}")
+
+
+class Awkward(Failing):
+    """A method whose fault cannot be unpickled."""
+
+    def fit(self, X, y, *, progress=None):
+        raise AwkwardError("no pickle", "brings me back")
 
 
 class Slow(Failing):
@@ -300,22 +338,55 @@ def test_results_of_other_features_are_left_alone(tmp_path, features):
     cell = Cell("blobs", "csr-svm", 0)
     out.mkdir()
     (out / "results.json").write_text(json.dumps({"format": "opengcd-results", "format_version": 2}))
-    (out / cell.file).write_text(json.dumps({"cell": dataclasses.asdict(cell), "features": "0" * 16, "phases": []}))
-    with pytest.raises(ResultsError, match="made from other features; nothing was changed"):
-        list(run_cells([cell], features, out))
-    (out / cell.file).write_text("{}")
-    with pytest.raises(ResultsError, match="no result of a cell"):
-        list(run_cells([cell], features, out))
+    done = {"cell": dataclasses.asdict(cell), "features": "0" * 16, "environment": {}, "phases": []}
+    (out / cell.file).write_text(json.dumps(done))
+    for asked in (cell, Cell("blobs", "csr-svm", 1)):  # another seed would stand in the same table
+        with pytest.raises(ResultsError, match="made from other features; nothing was changed"):
+            list(run_cells([asked], features, out))
+    for file, content in [(cell.file, "{}"), (cell.file.replace(".json", " (copy).json"), json.dumps(done))]:
+        (out / cell.file).unlink(missing_ok=True)
+        (out / file).write_text(content)
+        with pytest.raises(ResultsError, match="no result of a cell"):
+            read_results(out)
+    assert len(list(out.iterdir())) == 2
 
 
 def test_cells_have_files_of_their_own():
     cells = [
         *make_cells(["d"], ["opengcd-svm"], [0, 1], memories=[None, 10]),
         *make_cells(["d"], ["opengcd-svm"], [0], learn="all"),
-        *make_cells(["d", "e"], ["csr-svm"], [0], protocol="authors"),
+        *make_cells(["vögel", "vägel"], ["csr-svm"], [0]),
+        *make_cells(["d", "e"], ["csr-svm"], [0, 0], protocol="authors"),
     ]
     assert len({cell.file for cell in cells}) == len({str(cell) for cell in cells}) == len(cells)
     assert str(cells[-1]) == "e csr-svm authors seed 0"
+    with pytest.raises(ValueError, match="at least one exemplar"):
+        make_cells(["d"], ["csr-svm"], [0], memories=[0])
+
+
+def test_a_run_that_is_stopped_never_waits_for_the_processes_reports():
+    class Blocked:
+        """A queue that a killed process left half-written."""
+
+        def get(self, timeout):
+            time.sleep(3600)
+
+    listener = _cells._Listener(Blocked(), lambda *_: None)
+    start = time.monotonic()
+    listener.stop()
+    assert time.monotonic() - start < 60
+
+
+def test_bars_of_a_cell_that_ended_are_closed():
+    shown = []
+    reports = queue.Queue()
+    listener = _cells._Listener(reports, lambda *report: shown.append(report))
+    cell = Cell("d", "m", 0)
+    reports.put((cell, "phases", 3, 4))
+    wait_until(lambda: shown)
+    listener.close_bars(cell)
+    listener.stop()
+    assert shown == [("d m seed 0: phases", 3, 4), ("d m seed 0: phases", 1, 1)]
 
 
 def test_the_environment_of_a_run_is_as_before_afterwards(monkeypatch):
@@ -342,7 +413,7 @@ def test_results_of_another_version_are_left_alone(tmp_path, features):
 
 def test_seeds():
     assert parse_numbers("0-2, 7", "seeds") == [0, 1, 2, 7]
-    for text in ("", "a", "1-", "-1"):
+    for text in ("", "a", "1-", "-1", "4-0"):
         with pytest.raises(ValueError, match="names no seeds"):
             parse_numbers(text, "seeds")
 
@@ -371,9 +442,11 @@ def test_the_command_line(tmp_path, features):
         ([*command, "csr-svm", "--seeds", "x"], "names no seeds"),
         ([*command, "csr-svm", "--memory", "many"], "names no memory"),
         ([*command, "csr-svm", "--protocol", "authors", "--learn", "all"], "has its own rule"),
+        ([*command, "csr-svm", "--out", f"{features}/blobs.npz/out"], "blobs.npz"),
+        (["bench", "list", "--features", str(tmp_path / "none")], "There is no folder"),
         (["bench", "table", str(features)], "no folder of results"),
         (["bench", "figures", str(features)], "no folder of results"),
-        (["bench", "table", out, "--into", str(tmp_path / "none.md")], "There is no file"),
+        (["bench", "table", out, "--into", str(tmp_path / "none.md")], "none.md"),
     ]:
         failed = runner.invoke(app, arguments)
         assert failed.exit_code == 1

@@ -99,6 +99,21 @@ def test_as_many_groups_as_rows_and_all_rows_identical():
     assert same.inertia == pytest.approx(0)
 
 
+def test_giving_up_restarts_early_seldom_costs_much():
+    rng = np.random.default_rng(0)
+    U = rng.normal(size=(10, 6))[rng.integers(10, size=400)] * 1.5 + rng.normal(size=(400, 6))
+    empty = np.empty((0, 6)), np.empty(0, dtype=np.int64)
+
+    def inertia(survivors):
+        return ss_kmeans(*empty, U, 10, n_init=8, survivors=survivors, random_state=0, device="cpu").inertia
+
+    every, few, all_but_named = inertia(None), inertia(2), inertia(8)
+    assert all_but_named == every
+    assert every <= few < 1.05 * every
+    with pytest.raises(ValueError, match="survivors must be at least 1"):
+        inertia(0)
+
+
 def test_an_emptied_cluster_takes_the_farthest_row():
     run = _Restarts(np.zeros((0, 1)), np.zeros(0, int), np.array([[0.0], [1.0], [9.0]]), 2, 0, "cpu")
     run.centers = run.U[None, [0, 0]].clone()  # both centres on the first row: the second gets nothing

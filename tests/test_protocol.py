@@ -115,6 +115,44 @@ def test_methods_that_learn_all_or_nothing_get_the_official_sets(protocol, learn
     assert len(method.taught) == 1 + 2 * share
 
 
+def test_a_predict_of_ones_own_is_asked_although_recognize_is_inherited():
+    class Cautious(OpenWorldRecognizer):
+        def predict(self, X):
+            return np.full(len(X), self.unknown_label_)
+
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(5), 20)
+    train, test = (8 * rng.normal(size=(5, 4))[y] + rng.normal(size=(100, 4)) for _ in range(2))
+    data = Dataset("blobs", train, y, test, y, list("abcde"))
+    groups = [np.arange(4), np.array([4])]
+    method = Cautious("mlp", max_classes=8, random_state=0)
+    first = next(iter(run_protocol(method, data, groups, random_state=0)))[0]
+    assert first.rejected == 100 + 20
+
+
+def test_what_a_method_returns_and_says_of_itself_is_checked():
+    class Broad(Oracle):
+        def predict_closed(self, X):
+            return super().predict_closed(X)[:, None]
+
+    class Misspelt(Oracle):
+        learns_from = "everything"
+
+    data, groups = line_world(), [np.arange(4), np.array([4, 5])]
+    with pytest.raises(ValueError, match=r"predict_closed .* not \(24, 1\)"):
+        next(run_protocol(Broad(), data, groups))
+    with pytest.raises(ValueError, match="'all' or 'nothing', not 'everything'"):
+        next(run_protocol(Misspelt(), data, groups))
+
+
+def test_all_stages_report_their_end():
+    reports = {}
+    data, groups = line_world(), [np.arange(4), np.array([4, 5])]
+    for _ in run_protocol(Oracle(), data, groups, progress=lambda stage, *rest: reports.update({stage: rest})):
+        pass
+    assert reports["phases"] == (2, 2)
+
+
 def test_what_each_stage_costs_is_noted():
     data, groups = line_world(), [np.arange(4), np.array([4, 5])]
     first, last = (result for result, _ in run_protocol(Oracle(), data, groups, random_state=0))

@@ -9,18 +9,17 @@ from opengcd.bench import (
     _figures,
     blocks,
     commands,
-    cost_tables,
-    detail_tables,
+    environments,
     fill,
     latex,
     markdown,
-    paper_tables,
     pictures,
     settings_of,
     tidy_csv,
     write_report,
 )
 from opengcd.bench._published import published
+from opengcd.bench._tables import cost_tables, detail_tables, paper_tables, run_tables
 
 
 def phase(t, **values):
@@ -69,7 +68,9 @@ def open_phase(t, hna, k, **values):
 def result(method, seed, phases, **cell):
     cell = {"dataset": "cifar100", "method": method, "seed": seed, "protocol": "paper", "learn": "discovered",
             "memory": None} | cell  # fmt: skip
-    return {"cell": cell, "phases": phases}
+    environment = {"torch": "2.0", "threads": 1}
+    measured = {"seconds": 90.0, "final_average_accuracy": 0.25, "features": "0", "environment": environment}
+    return {"cell": cell, "phases": phases, **measured}
 
 
 @pytest.fixture
@@ -130,6 +131,33 @@ def test_settings_are_kept_apart_and_named(results):
     assert commands(results, settings_of(results)[1]).endswith("--memory 500 --features features --out results")
 
 
+def test_what_results_were_computed_with_is_said(results):
+    setting = settings_of(results)[0]
+    assert environments(results, setting) == "Computed with threads 1, torch 2.0."
+    results[0]["environment"] = {"torch": "2.0", "threads": 4}
+    assert environments(results, setting).splitlines() == [
+        "1 cells (opengcd-mlp) computed with threads 4, torch 2.0.",
+        "3 cells (csr-xgb, opengcd-mlp, opengcd-xgb) computed with threads 1, torch 2.0.",
+    ]
+    assert "--threads 4" in commands(results, setting)
+
+
+def test_whole_runs(results):
+    (table,) = run_tables(results, settings_of(results)[0])
+    assert table.texts()[1] == ["opengcd-mlp", "2", "1.5 ± 0.0", "25.0 ± 0.0", "10.0 ± 0.0"]
+
+
+def test_the_papers_numbers_stand_only_beside_its_own_memory(results):
+    methods = paper_tables(results, settings_of(results)[1])[0]
+    assert cells_of(methods, 1, "opengcd-xgb")["HCA"] == "40.0"
+
+
+def test_a_method_without_discovery_has_no_k_anywhere(results):
+    rows = list(csv.DictReader(io.StringIO(tidy_csv(results))))
+    assert {r["metric"] for r in rows if r["method"] == "csr-xgb"}.isdisjoint({"k", "k off", "k true"})
+    assert {"k", "k off"} <= {r["metric"] for r in rows if r["method"] == "opengcd-xgb"}
+
+
 def test_markdown_and_latex(results):
     table = paper_tables(results, settings_of(results)[0])[0]
     lines = markdown(table).splitlines()
@@ -161,6 +189,7 @@ def test_published_numbers_whatever_the_spelling():
     assert published("opengcd-xgb", "cifar100", 1, "hca") == 54.2
     assert published("b-doc", "cub", 4, "acc_all") == published("bdoc", "CUB", 4, "acc_all") == 23.5
     assert published("opengcd-mlp", "cub", 2, "est_k") == 175
+    assert published("package.module:NNO", "cub", 1, "hca") == published("nno", "cub", 1, "hca") == 11.7
     assert published("mine", "cub", 2, "hca") is None
 
 
@@ -176,8 +205,10 @@ def test_documents_are_filled_between_their_marks(results):
     assert fill(filled, texts) == filled
     with pytest.raises(ValueError, match="asks for 'nope'"):
         fill("<!-- begin nope -->", texts)
-    with pytest.raises(ValueError, match="without"):
-        fill("<!-- begin tables: protocol paper -->", texts)
+    begin, end = "<!-- begin tables: protocol paper -->", "<!-- end tables: protocol paper -->"
+    for lame in (begin, end + begin):
+        with pytest.raises(ValueError, match="without"):
+            fill(lame, texts)
 
 
 def test_the_case_of_appendix_b():
@@ -204,6 +235,18 @@ def test_every_picture_is_drawn(results):
     # The memory of the plan, 20,000, stands beside the one that was asked for.
     accuracy = drawn["memory-opengcd-xgb-paper-discovered"].figure.axes[0]
     assert accuracy.lines[0].get_xdata().tolist() == [500, 20000]
+
+
+def test_a_method_looks_the_same_in_all_datasets(results):
+    results.append(result("opengcd-svm", 0, [open_phase(1, 0.3, 60)], dataset="cub"))
+    figure = next(picture.figure for picture in pictures(results) if picture.name == "phases-paper-discovered")
+    looks = {}
+    for axes in figure.axes:
+        for container in axes.containers:
+            looks.setdefault(container.get_label(), set()).add(container.lines[0].get_color())
+    assert all(len(colours) == 1 for colours in looks.values())
+    assert len({*map(tuple, looks.values())}) == len(looks) == 4
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == sorted(looks)
 
 
 def test_the_report_stands_alone(results, tmp_path):

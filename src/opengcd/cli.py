@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -72,9 +72,12 @@ def bench_list(
     """List the methods, and the datasets of a folder."""
     from opengcd.bench import available, method_names
 
-    for name, text in method_names().items():
-        typer.echo(f"{name:14}{text}")
-    for name in available(features) if features is not None else []:
+    with _errors_in_a_line():
+        datasets = available(features) if features is not None else []
+    names = method_names()
+    for name, text in names.items():
+        typer.echo(f"{name:{max(map(len, names))}}  {text}")
+    for name in datasets:
         typer.echo(f"dataset {name}")
 
 
@@ -111,8 +114,8 @@ def bench_run(
     failed = 0
     with _errors_in_a_line():
         memories = parse_numbers(memory, "memory") if memory else [None]
-        names = datasets.split(",")
-        cells = make_cells(names, methods.split(","), parse_numbers(seeds, "seeds"), protocol, learn, memories)
+        names = _split(datasets)
+        cells = make_cells(names, _split(methods), parse_numbers(seeds, "seeds"), protocol, learn, memories)
         with terminal.progress_bar() as progress:
             if raw is not None:
                 _make_features(
@@ -120,9 +123,10 @@ def bench_run(
                 )
             for name in names:
                 load_dataset(features, name)
-            for cell, error in run_cells(cells, features, out, jobs=jobs, threads=threads, progress=progress):
-                typer.echo(f"{cell}: {error or 'done'}", err=bool(error))
-                failed += bool(error)
+            for outcome in run_cells(cells, features, out, jobs=jobs, threads=threads, progress=progress):
+                typer.echo(f"{outcome.cell}: {outcome.error or 'done'}", err=bool(outcome.error))
+                typer.echo(outcome.trace, err=True, nl=False)
+                failed += bool(outcome.error)
     if failed:
         typer.echo(f"{failed} of {len(cells)} cells failed; the same command tries them again.", err=True)
         raise typer.Exit(1)
@@ -159,28 +163,24 @@ def bench_table(
     from opengcd.storage import replace_file
 
     with _errors_in_a_line():
-        found = bench.read_results(results)
+        found = _finished(results)
         if into is not None:
-            if not into.is_file():
-                raise ValueError(f"There is no file {into}.")
             replace_file(into, bench.fill(into.read_text(encoding="utf-8"), bench.blocks(found)).encode())
             return
     if style == "csv":
         typer.echo(bench.tidy_csv(found), nl=False)
-    for setting in bench.settings_of(found) if style != "csv" else []:
+        return
+    for setting in bench.settings_of(found):
         if style == "latex":
             typer.echo(bench.latex(found, setting) + "\n")
             continue
-        tables = [
-            t for make in (bench.paper_tables, bench.detail_tables, bench.cost_tables) for t in make(found, setting)
-        ]
-        typer.echo(f"\n{setting}\n\n{bench.commands(found, setting)}\n")
-        for table in tables:
+        typer.echo(f"\n{setting}\n\n{bench.commands(found, setting)}\n\n{bench.environments(found, setting)}\n")
+        for table in (table for makers in bench.KINDS.values() for make in makers for table in make(found, setting)):
             if style == "markdown":
                 typer.echo(bench.markdown(table) + "\n")
             else:
                 terminal.print_table(table.title, table.header, table.texts(terminal.BOLD))
-    if style in ("terminal", "markdown"):
+    if style != "latex":
         typer.echo(f"\n{bench.NOTE}")
 
 
@@ -192,13 +192,11 @@ def bench_figures(
 ) -> None:
     """Draw the results, and put tables and pictures on one HTML page that needs nothing else."""
     _require("matplotlib", "report")
-    from opengcd.bench import pictures, read_results, write_report
+    from opengcd.bench import pictures, write_report
 
     with _errors_in_a_line():
-        found = read_results(results)
-        if not found:
-            raise ValueError(f"{results} holds no finished cell yet.")
-    out.mkdir(parents=True, exist_ok=True)
+        found = _finished(results)
+        out.mkdir(parents=True, exist_ok=True)
     drawn = list(pictures(found))
     for name, _, figure in drawn:
         figure.savefig(out / f"{name}.{style}", dpi=120)
@@ -206,12 +204,25 @@ def bench_figures(
     typer.echo(f"{len(drawn)} pictures and report.html: {out}")
 
 
+def _finished(results: Path) -> list[dict[str, Any]]:
+    from opengcd.bench import read_results
+
+    found = read_results(results)
+    if not found:
+        raise ValueError(f"{results} holds no finished cell yet.")
+    return found
+
+
+def _split(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",")]
+
+
 @contextmanager
 def _errors_in_a_line() -> Iterator[None]:
     """Show what is wrong with the input, or that the user stopped the command, without a traceback."""
     try:
         yield
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:

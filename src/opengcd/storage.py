@@ -50,7 +50,7 @@ def write_model(
         parts[name] = {"file": f"{name}-{digest[:16]}{suffix}", "sha256": digest}
         replace_file(folder / parts[name]["file"], raw)
     document = {"format": FORMAT, "format_version": FORMAT_VERSION, **header, "parts": parts}
-    replace_file(folder / HEADER, json.dumps(document, indent=1, default=_plain).encode())
+    replace_file(folder / HEADER, json.dumps(document, indent=1, default=plain).encode())
     current = {part["file"] for part in parts.values()}
     for old in folder.iterdir():
         if TEMPORARY.fullmatch(old.name) or (PART.fullmatch(old.name) and old.name not in current):
@@ -104,7 +104,7 @@ def _ours(folder: Path) -> bool:
     return all(PART.fullmatch(file.name) or TEMPORARY.fullmatch(file.name) for file in folder.iterdir())
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Write numpy's numbers as JSON has them."""
     if isinstance(value, np.generic):
         return value.item()

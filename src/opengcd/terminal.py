@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -15,16 +26,25 @@ from opengcd.progress import Progress as Report
 
 BOLD = "\x02"
 """Marks the begin and the end of bold text in a cell of a table."""
-DAY = 24 * 3600.0
-"""Time left is estimated from all steps of the last day: a step can take many minutes."""
+
+
+class TimeLeft(ProgressColumn):
+    """Time so far, times what is left for each step done: right also where a step takes hours."""
+
+    def render(self, task: Task) -> Text:
+        """Return the time left, or nothing before the first step is done."""
+        if not task.total or not task.completed or task.elapsed is None:
+            return Text("")
+        left = task.elapsed / task.completed * (task.total - task.completed)
+        return Text(f"{timedelta(seconds=round(left))} left")
 
 
 @contextmanager
 def progress_bar() -> Iterator[Report]:
     """Show a bar for each stage that reports, on standard error; a finished stage makes room for the next."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(),
-               TimeRemainingColumn(compact=True))  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=DAY) as bars:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+               TimeElapsedColumn(), TimeLeft())  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, TaskID] = {}
 
         def report(stage: str, done: int, total: int, /) -> None:
@@ -44,9 +64,9 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
         table.add_column(name, justify="right", min_width=width, max_width=width)
     for row in rows:
         table.add_row(*(_styled(cell) for cell in row))
-    console = Console()
-    # A file or a pipe has no width: leave the lines whole.
-    (console if console.is_terminal else Console(width=10**4)).print(table)
+    # As wide as it needs to be: a terminal wraps lines that are too long, rich would cut them.
+    needed = Console(width=10**4).measure(table).maximum
+    Console(width=max(Console().width, needed)).print(table, crop=False)
 
 
 def _styled(cell: str) -> Text:

@@ -16,20 +16,20 @@ from opengcd.bench._protocol import (
 from opengcd.bench._raw import RAW_DATASETS, RawDataset, RawDatasetError, make_features, read_raw
 from opengcd.bench._report import write_report
 from opengcd.bench._tables import (
+    KINDS,
     NOTE,
     blocks,
     commands,
-    cost_tables,
-    detail_tables,
+    environments,
     fill,
     latex,
     markdown,
-    paper_tables,
     settings_of,
     tidy_csv,
 )
 
 __all__ = [
+    "KINDS",
     "NOTE",
     "PLANS",
     "PROTOCOLS",
@@ -50,8 +50,7 @@ __all__ = [
     "blocks",
     "class_groups",
     "commands",
-    "cost_tables",
-    "detail_tables",
+    "environments",
     "fill",
     "latex",
     "load_dataset",
@@ -60,7 +59,6 @@ __all__ = [
     "make_method",
     "markdown",
     "method_names",
-    "paper_tables",
     "parse_numbers",
     "pictures",
     "plan_for",

@@ -13,10 +13,12 @@ import json
 import multiprocessing
 import os
 import platform
+import queue
 import re
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -24,16 +26,17 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 
 from opengcd import metrics
 from opengcd.bench._datasets import feature_file, load_dataset, plan_for
 from opengcd.bench._methods import make_method, method_factory
-from opengcd.bench._protocol import PhaseResult, class_groups, run_protocol
+from opengcd.bench._protocol import PhaseResult, check_protocol, class_groups, run_protocol
 from opengcd.progress import Progress, silent
 from opengcd.randomness import derive
-from opengcd.storage import replace_file
+from opengcd.storage import plain, replace_file
 
 FORMAT = "opengcd-results"
 FORMAT_VERSION = 2
@@ -66,15 +69,17 @@ class Cell:
     @property
     def file(self) -> str:
         """The name of its file."""
-        parts = (self.dataset, self.method, self.protocol, self.learn, self.memory or "full", self.seed)
-        return "--".join(re.sub(r"[^A-Za-z0-9.-]+", "_", str(part)) for part in parts) + ".json"
+        memory = "full" if self.memory is None else self.memory
+        parts = (self.dataset, self.method, self.protocol, self.learn, memory, self.seed)
+        return "--".join(quote(str(part), safe="") for part in parts) + ".json"
 
 
 class Outcome(NamedTuple):
-    """A cell that was run, and why it failed (empty if it did not)."""
+    """A cell that was run; if it failed, why, and where in the code."""
 
     cell: Cell
-    error: str
+    error: str = ""
+    trace: str = ""
 
 
 def make_cells(
@@ -85,11 +90,14 @@ def make_cells(
     learn: str = "discovered",
     memories: Sequence[int | None] = (None,),
 ) -> list[Cell]:
-    """Return every combination, after checking the methods' names."""
+    """Return every combination once, after checking what can be checked."""
     for method in methods:
         method_factory(method)
+    check_protocol(protocol, learn)
+    if any(memory is not None and memory < 1 for memory in memories):
+        raise ValueError("A memory holds at least one exemplar; give numbers from 1.")
     choices = itertools.product(datasets, memories, methods, seeds)
-    return [Cell(d, m, s, protocol, learn, memory) for d, memory, m, s in choices]
+    return list(dict.fromkeys(Cell(d, m, s, protocol, learn, memory) for d, memory, m, s in choices))
 
 
 def parse_numbers(text: str, name: str) -> list[int]:
@@ -103,7 +111,10 @@ def parse_numbers(text: str, name: str) -> list[int]:
         bounds = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
         if bounds is None:
             raise ValueError(f"{text!r} names no {name}; write 0-4 or 0,2,5.")
-        numbers += range(int(bounds[1]), int(bounds[2] or bounds[1]) + 1)
+        first, last = int(bounds[1]), int(bounds[2] or bounds[1])
+        if last < first:
+            raise ValueError(f"{text!r} names no {name}: {first} is larger than {last}.")
+        numbers += range(first, last + 1)
     return numbers
 
 
@@ -125,34 +136,45 @@ def run_cells(
     open_results(out, create=True)
     cells = list(cells)
     prints = {name: fingerprint(feature_file(features, name)) for name in {cell.dataset for cell in cells}}
-    todo = [cell for cell in cells if not _is_done(out / cell.file, prints[cell.dataset])]
+    done = set()
+    for result in read_results(out):
+        cell = Cell(**result["cell"])
+        if result["features"] != prints.get(cell.dataset, result["features"]):
+            raise ResultsError(
+                f"{out / cell.file} was made from other features; nothing was changed. Choose another folder."
+            )
+        done.add(cell)
+    todo = [cell for cell in cells if cell not in done]
     progress("cells", 0, len(todo))
-    if not todo:
-        return
+    if todo:
+        yield from _run_in_processes(todo, features, out, min(jobs, len(todo)), threads, progress)
+
+
+def _run_in_processes(
+    todo: Sequence[Cell], features: Path, out: Path, jobs: int, threads: int, progress: Progress
+) -> Iterator[Outcome]:
     context = multiprocessing.get_context("spawn")
-    reports = context.Queue()
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(min(jobs, len(todo)), context, _start_worker, (threads, reports))
-    listener = threading.Thread(target=_listen, args=(reports, progress), daemon=True)
-    listener.start()
+    listener = _Listener(context.Queue(), progress)
+    pool = ProcessPoolExecutor(jobs, context, _start_worker, (threads, listener.reports))
     try:
         with _environment(dict.fromkeys(THREAD_VARIABLES, str(threads)) | {"OMP_WAIT_POLICY": "PASSIVE"}):
             running = {pool.submit(_run_and_write, cell, features, out): cell for cell in todo}
         for i, future in enumerate(as_completed(running), 1):
-            error = future.exception()
-            if isinstance(error, BrokenProcessPool):
+            if isinstance(future.exception(), BrokenProcessPool):
+                left = [str(cell) for cell in todo if not (out / cell.file).exists()]
                 raise ResultsError(
-                    "A process ended without a word, perhaps for lack of memory. What was finished is kept; "
-                    "run the same command with fewer jobs to go on."
+                    "A process ended without a word, perhaps for lack of memory. What was finished is kept; run the "
+                    f"same command with fewer jobs to go on. Not finished: {'; '.join(left)}."
                 )
+            listener.close_bars(running[future])
             progress("cells", i, len(todo))
-            yield Outcome(running[future], "" if error is None else f"{type(error).__name__}: {error}")
+            yield future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for worker in set(multiprocessing.active_children()) - others:
             worker.terminate()
-        reports.put(None)
-        listener.join()
+        listener.stop()
 
 
 def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> dict[str, Any]:
@@ -171,7 +193,7 @@ def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> dict[st
         cell.method,
         dataset=cell.dataset,
         protocol=cell.protocol,
-        memory_size=cell.memory or plan.memory,
+        memory_size=plan.memory if cell.memory is None else cell.memory,
         random_state=cell.seed,
     )
     phases = run_protocol(
@@ -201,7 +223,7 @@ def fingerprint(file: Path) -> str:
 
 
 def read_results(out: Path) -> list[dict[str, Any]]:
-    """Read every finished cell of a results folder."""
+    """Read every finished cell of a results folder, as :func:`run_cell` returned it."""
     open_results(out)
     return [_read_cell(file) for file in sorted(out.glob("*--*.json"))]
 
@@ -215,7 +237,9 @@ def open_results(out: Path, *, create: bool = False) -> None:
     try:
         document = json.loads(header.read_text())
     except (OSError, ValueError):
-        raise ResultsError(f"{out} is no folder of results; choose a new or an empty one.") from None
+        document = None
+    if not isinstance(document, dict):
+        raise ResultsError(f"{out} is no folder of results; choose a new or an empty one.")
     if document.get("format") != FORMAT or document.get("format_version") != FORMAT_VERSION:
         raise ResultsError(f"{out} holds results of another version; nothing was changed. Choose another folder.")
 
@@ -223,27 +247,21 @@ def open_results(out: Path, *, create: bool = False) -> None:
 def _read_cell(file: Path) -> dict[str, Any]:
     try:
         result: dict[str, Any] = json.loads(file.read_text())
-        Cell(**result["cell"])
+        # A copy under another name would count a seed twice.
+        sound = Cell(**result["cell"]).file == file.name and {"features", "environment", "phases"} <= result.keys()
     except (OSError, ValueError, KeyError, TypeError):
-        raise ResultsError(f"{file} is no result of a cell; move it away to go on.") from None
+        sound = False
+    if not sound:
+        raise ResultsError(f"{file} is no result of a cell; move it away to go on.")
     return result
 
 
-def _is_done(file: Path, features: str) -> bool:
-    """Whether there is a result already; raise if it was made from other features."""
-    if not file.exists():
-        return False
-    if _read_cell(file)["features"] != features:
-        raise ResultsError(f"{file} was made from other features; nothing was changed. Choose another folder.")
-    return True
-
-
 def _plain(result: PhaseResult) -> dict[str, Any]:
-    plain = dataclasses.asdict(result)
+    values = dataclasses.asdict(result)
     for name in ("osr_parts", "gcd_parts"):
         found = getattr(result, name)
-        plain[name] = None if found is None else found._asdict()
-    return {k: v.item() if isinstance(v, np.generic) else v for k, v in plain.items()}
+        values[name] = None if found is None else found._asdict()
+    return values
 
 
 def _describe_environment() -> dict[str, Any]:
@@ -287,14 +305,50 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _run_and_write(cell: Cell, features: Path, out: Path) -> None:
-    result = run_cell(cell, features, lambda stage, done, total: _reports.put((f"{cell}: {stage}", done, total)))
-    replace_file(out / cell.file, json.dumps(result, indent=1).encode())
+def _run_and_write(cell: Cell, features: Path, out: Path) -> Outcome:
+    """Run a cell; what goes wrong is told in words, since not every exception survives the way to the parent."""
+    try:
+        result = run_cell(cell, features, lambda stage, done, total: _reports.put((cell, stage, done, total)))
+        replace_file(out / cell.file, json.dumps(result, indent=1, default=plain).encode())
+    except Exception as error:
+        return Outcome(cell, f"{type(error).__name__}: {error}", traceback.format_exc())
+    return Outcome(cell)
 
 
-def _listen(reports: Any, progress: Progress) -> None:
-    while (report := reports.get()) is not None:
-        progress(*report)
+class _Listener:
+    """Passes on what the processes report.
+
+    A process that is ended while it writes can block the queue for good, so nothing here waits for the queue without
+    a limit.
+    """
+
+    def __init__(self, reports: Any, progress: Progress) -> None:
+        self.reports = reports
+        self._progress = progress
+        self._stages: dict[Cell, set[str]] = {}
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def close_bars(self, cell: Cell) -> None:
+        """Show that nothing of a cell is under way any more."""
+        for stage in self._stages.pop(cell, ()):
+            self._progress(stage, 1, 1)
+
+    def stop(self) -> None:
+        """Stop listening."""
+        self._stopped.set()
+        self._thread.join(timeout=2)
+
+    def _listen(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                cell, stage, done, total = self.reports.get(timeout=0.2)
+            except queue.Empty:
+                continue
+            name = f"{cell}: {stage}"
+            self._stages.setdefault(cell, set()).add(name)
+            self._progress(name, done, total)
 
 
 @contextmanager

@@ -9,13 +9,15 @@ import numpy as np
 
 from opengcd import metrics
 from opengcd.bench._datasets import PLANS
-from opengcd.bench._tables import Phase, Result, Runs, Setting, board, methods_of, settings_of
+from opengcd.bench._tables import Phase, Result, Runs, Setting, board, deviation, methods_of, numbers, settings_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MARKERS = "os^Dvph*X<>P"
+SHOWN = {"Acc": "accuracy_all", "HNA": "hna", "HCA": "hca"}
+"""What is drawn by phase and by size of the memory."""
 
 
 class Picture(NamedTuple):
@@ -80,21 +82,24 @@ def appendix_b() -> tuple[np.ndarray, np.ndarray, list[int]]:
 
 
 def _draw_phases(found: dict[str, Runs]) -> Figure:
-    figure, grid = _grid(len(found), 3)
+    figure, grid = _grid(len(found), len(SHOWN))
+    methods = sorted({method for runs in found.values() for method in methods_of(runs)})
     for row, (dataset, runs) in zip(grid, found.items(), strict=True):
-        for axes, (title, name) in zip(row, (("Acc", "accuracy_all"), ("HNA", "hna"), ("HCA", "hca")), strict=True):
-            for i, method in enumerate(methods_of(runs)):
+        for axes, (title, name) in zip(row, SHOWN.items(), strict=True):
+            for i, method in enumerate(methods):
                 points = [(t, values) for t in sorted(runs) if (values := _values(runs[t].get(method, []), name))]
-                axes.errorbar(
-                    [t for t, _ in points],
-                    [100 * np.mean(values) for _, values in points],
-                    [100 * np.std(values, ddof=1) if len(values) > 1 else 0 for _, values in points],
-                    marker=MARKERS[i % len(MARKERS)],
-                    capsize=2,
-                    label=method,
-                )
+                if points:
+                    axes.errorbar(
+                        [t for t, _ in points],
+                        [100 * np.mean(values) for _, values in points],
+                        [100 * (deviation(values) or 0) for _, values in points],
+                        color=f"C{i % 10}",
+                        marker=MARKERS[i % len(MARKERS)],
+                        capsize=2,
+                        label=method,
+                    )
             axes.set(title=f"{dataset}: {title}", xlabel="phase", ylabel="%", ylim=(-2, 102), xticks=sorted(runs))
-    _legend_below(figure, grid[0][0])
+    _legend_below(figure, grid)
     return figure
 
 
@@ -106,13 +111,14 @@ def _draw_alpha(found: dict[str, Runs], method: str) -> Figure:
             if not of_method:
                 continue
             curves = np.array([phase["alpha_curve"] for phase in of_method]).mean(0)
-            (line,) = axes.plot(curves[:, 0], 100 * curves[:, 2], label=f"phase {t}")
-            axes.plot(curves[:, 0], 100 * curves[:, 1], "--", color=line.get_color(), linewidth=0.8)
+            axes.plot(curves[:, 0], 100 * curves[:, 2], color=f"C{t}", label=f"phase {t}")
+            axes.plot(curves[:, 0], 100 * curves[:, 1], "--", color=f"C{t}", linewidth=0.8)
             for phase in of_method:
-                at = next(point for point in phase["alpha_curve"] if point[0] == phase["alpha"])
-                axes.plot(at[0], 100 * at[2], "o", color=line.get_color(), markersize=5)
+                for alpha, _, hna in phase["alpha_curve"]:
+                    if alpha == phase["alpha"]:
+                        axes.plot(alpha, 100 * hna, "o", color=f"C{t}", markersize=5)
         axes.set(title=f"{dataset}: {method}", xlabel="α", ylabel="HNA, %", xscale="log", ylim=(-2, 102))
-    grid[0][0].legend(frameon=False)
+    _legend_below(figure, grid)
     return figure
 
 
@@ -126,7 +132,7 @@ def _draw_k(found: dict[str, Runs], method: str) -> Figure:
     for row, (dataset, phases) in zip(grid, shown.items(), strict=True):
         for axes, (t, phase) in zip(row, phases.items(), strict=False):
             _draw_search(axes, phase)
-            axes.set(title=f"{dataset}, phase {t}", xlabel="k", ylabel="ACC + silhouette", xscale="log")
+            axes.set(title=f"{dataset}, phase {t}", xlabel="k", ylabel="score", xscale="log")
     return figure
 
 
@@ -165,9 +171,9 @@ def _draw_acc_hca(found: dict[str, Runs]) -> Figure:
 
 def _draw_memory(found: dict[Setting, dict[str, Runs]], method: str) -> Figure:
     datasets = sorted({dataset for setting, by_dataset in found.items() if setting.memory for dataset in by_dataset})
-    figure, grid = _grid(len(datasets), 3)
+    figure, grid = _grid(len(datasets), len(SHOWN))
     for row, dataset in zip(grid, datasets, strict=True):
-        for axes, (title, name) in zip(row, (("Acc", "accuracy_all"), ("HNA", "hna"), ("HCA", "hca")), strict=True):
+        for axes, (title, name) in zip(row, SHOWN.items(), strict=True):
             for t in sorted({t for by_dataset in found.values() for t in by_dataset.get(dataset, {})}):
                 points = sorted(
                     (size, 100 * np.mean(values))
@@ -176,9 +182,10 @@ def _draw_memory(found: dict[Setting, dict[str, Runs]], method: str) -> Figure:
                     and (values := _values(by_dataset.get(dataset, {}).get(t, {}).get(method, []), name))
                 )
                 if points:
-                    axes.plot(*zip(*points, strict=True), marker=MARKERS[t % len(MARKERS)], label=f"phase {t}")
+                    sizes, means = zip(*points, strict=True)
+                    axes.plot(sizes, means, color=f"C{t}", marker=MARKERS[t % len(MARKERS)], label=f"phase {t}")
             axes.set(title=f"{dataset}: {title}", xlabel="exemplars", ylabel="%", ylim=(-2, 102), xscale="log")
-    grid[0][0].legend(frameon=False)
+    _legend_below(figure, grid)
     return figure
 
 
@@ -193,13 +200,20 @@ def _grid(rows: int, columns: int) -> tuple[Figure, list[list[Axes]]]:
     return figure, figure.subplots(max(1, rows), columns, squeeze=False).tolist()
 
 
-def _legend_below(figure: Figure, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+def _legend_below(figure: Figure, grid: list[list[Axes]]) -> None:
+    """One legend for all: what has a name has the same look everywhere."""
+    entries: dict[str, Any] = {}
+    for row in grid:
+        for axes in row:
+            handles, labels = axes.get_legend_handles_labels()
+            entries = dict(zip(labels, handles, strict=True)) | entries
+    if entries:
+        order = sorted(entries)
+        figure.legend([entries[n] for n in order], order, loc="outside lower center", ncols=4, frameon=False)
 
 
-def _values(runs: Sequence[Phase], name: str) -> list[Any]:
-    return [run[name] for run in runs if run[name] is not None]
+def _values(runs: Sequence[Phase], name: str) -> list[float]:
+    return numbers(run[name] for run in runs)
 
 
 def _searched(runs: Sequence[Phase]) -> bool:

@@ -101,9 +101,10 @@ def method_factory(name: str) -> Callable[..., Any]:
         raise ValueError(f"Unknown method {name!r}; choose from {', '.join(method_names())}, or give module:Class.")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"The method {name!r} cannot be imported: {error}.") from error
-    lacking = [verb for verb in ("fit", "learn", "predict", "predict_closed", "discover") if not hasattr(found, verb)]
+    except Exception as error:  # a user's module can fail in any way
+        raise ValueError(f"The method {name!r} cannot be imported: {type(error).__name__}: {error}.") from error
+    verbs = ("fit", "learn", "predict", "predict_closed", "unknown_score", "discover")
+    lacking = [verb for verb in verbs if not hasattr(found, verb)]
     if lacking:
         raise ValueError(f"The method {name!r} lacks {', '.join(lacking)}.")
     return found
@@ -116,8 +117,8 @@ def _split(name: str) -> tuple[str, str]:
 
 def _as_the_authors(dataset: str) -> dict[str, Any]:
     settings: dict[str, Any] = {"preset": "authors", "selector": "authors"}
-    if dataset in AUTHORS:
-        alpha, max_classes, n_init = AUTHORS[dataset]
+    if dataset.lower() in AUTHORS:
+        alpha, max_classes, n_init = AUTHORS[dataset.lower()]
         preset = dataclasses.replace(PRESETS["authors"], n_init=n_init)
         settings |= {"preset": preset, "alpha": alpha, "max_classes": max_classes}
     return settings

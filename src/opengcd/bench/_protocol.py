@@ -167,6 +167,16 @@ def class_groups(
     return np.split(order[: sum(sizes)], np.cumsum(sizes)[:-1])
 
 
+def check_protocol(protocol: str, learn: str) -> None:
+    """Raise unless there is such a protocol and it has that rule for what is learnt."""
+    if protocol not in PROTOCOLS:
+        raise ValueError(f"Unknown protocol {protocol!r}; choose from {', '.join(PROTOCOLS)}.")
+    if learn not in ("discovered", "all"):
+        raise ValueError(f"learn must be 'discovered' or 'all', not {learn!r}.")
+    if protocol == "authors" and learn == "all":
+        raise ValueError("Protocol 'authors' has its own rule for what is learnt; leave learn='discovered'.")
+
+
 def run_protocol(
     method: OpenWorldMethod,
     data: Dataset,
@@ -195,13 +205,10 @@ def run_protocol(
     protocols. One that has ``reviews_one_by_one`` costs an action for each rejected row, and in ``authors`` only its
     rejected rows are annotated, as in the code.
     """
-    if protocol not in PROTOCOLS:
-        raise ValueError(f"Unknown protocol {protocol!r}; choose from {', '.join(PROTOCOLS)}.")
-    if learn not in ("discovered", "all"):
-        raise ValueError(f"learn must be 'discovered' or 'all', not {learn!r}.")
-    if protocol == "authors" and learn == "all":
-        raise ValueError("Protocol 'authors' has its own rule for what is learnt; leave learn='discovered'.")
+    check_protocol(protocol, learn)
     learn = getattr(method, "learns_from", learn)
+    if learn not in ("discovered", "all", "nothing"):
+        raise ValueError(f"learns_from of a method must be 'all' or 'nothing', not {learn!r}.")
     tests = [data.test_rows(groups[0])]
     learnt = data.train_rows(groups[0])
     history: list[list[float]] = []
@@ -218,6 +225,7 @@ def run_protocol(
         history.append(result.accuracy)
         result.forgetting = metrics.forgetting(history)
         if t == len(groups):
+            progress("phases", t, t)
             yield result, None
             return
         novel = groups[t]
@@ -260,7 +268,7 @@ def _open_phase(
     result.auroc = metrics.auroc(stream.y, score, known)
     result.alpha = getattr(method, "alpha_", None)
     search = getattr(method, "alpha_search_", None)
-    if search is not None:
+    if search is not None and search.criterion == "HNA":
         on_stream = hna_by_alpha(stream.y, closed, score, known, search.grid)
         points = zip(search.grid.tolist(), search.scores.tolist(), on_stream, strict=True)
         result.alpha_curve = [AlphaPoint(*point) for point in points]
@@ -295,11 +303,26 @@ def hna_by_alpha(
 
 def _recognise(method: OpenWorldMethod, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Labels with rejection, labels without, and the unknown score."""
-    recognize = getattr(method, "recognize", None)
-    if recognize is None:
-        return method.predict(X), method.predict_closed(X), method.unknown_score(X)
-    found: Recognition = recognize(X)
-    return found.labels, found.closed, found.unknown_score
+    kind = type(method)
+    calls = ("predict", "predict_closed", "unknown_score")
+    # A class that inherits recognize but has, say, a predict of its own means the latter.
+    if hasattr(kind, "recognize") and all(issubclass(_home(kind, "recognize"), _home(kind, call)) for call in calls):
+        found: Recognition = method.recognize(X)  # type: ignore[attr-defined]
+        return found.labels, found.closed, found.unknown_score
+    labels, closed, score = (np.asarray(getattr(method, call)(X)) for call in calls)
+    for call, values in zip(calls, (labels, closed, score), strict=True):
+        _check_shape(values, len(X), call)
+    return labels, closed, score
+
+
+def _home(kind: type, name: str) -> type:
+    """The class that defines an attribute."""
+    return next((base for base in kind.__mro__ if name in vars(base)), object)
+
+
+def _check_shape(values: np.ndarray, rows: int, call: str) -> None:
+    if values.shape != (rows,):
+        raise ValueError(f"{call} of the method must return one entry for each of {rows} rows, not {values.shape}.")
 
 
 def _one_by_one(method: OpenWorldMethod) -> bool:
@@ -309,13 +332,16 @@ def _one_by_one(method: OpenWorldMethod) -> bool:
 def _apart(found: Discovery, known: np.ndarray, novel: np.ndarray) -> np.ndarray:
     """Labels after discovery, with groups numbered so that none can be taken for a class of the dataset."""
     labels = found.labels.copy()
-    labels[found.novel] += max(int(known.max()), int(novel.max())) + 1
+    groups = np.unique(labels[found.novel], return_inverse=True)[1]
+    labels[found.novel] = groups + max(int(known.max()), int(novel.max())) + 1
     return labels
 
 
 def _closed_accuracy(method: OpenWorldMethod, data: Dataset, tests: Sequence[np.ndarray]) -> tuple[list[float], float]:
     rows = np.concatenate(tests)
-    right = method.predict_closed(data.X[rows]) == data.y[rows]
+    closed = np.asarray(method.predict_closed(data.X[rows]))
+    _check_shape(closed, len(rows), "predict_closed")
+    right = closed == data.y[rows]
     each = np.split(right, np.cumsum([len(test) for test in tests])[:-1])
     return [float(part.mean()) if len(part) else float("nan") for part in each], float(right.mean())
 

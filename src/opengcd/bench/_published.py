@@ -10,7 +10,8 @@ from importlib.resources import files
 def published(method: str, dataset: str, phase: int, metric: str) -> float | None:
     """Return a number of the paper's Tables 1 and 2, or None where there is none.
 
-    Names match whatever their case and hyphens: ``opengcd-xgb`` is the paper's OpenGCD-XGB.
+    Names match whatever their case and hyphens: ``opengcd-xgb`` is the paper's OpenGCD-XGB, and so is a class of that
+    name given as ``module:Class``.
     """
     return _numbers().get((_plain(method), _plain(dataset), phase, metric))
 
@@ -26,4 +27,4 @@ def _numbers() -> dict[tuple[str, str, int, str], float]:
 
 
 def _plain(name: str) -> str:
-    return name.casefold().replace("-", "")
+    return name.rpartition(":")[2].casefold().replace("-", "")

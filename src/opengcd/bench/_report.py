@@ -10,13 +10,13 @@ from opengcd import page
 from opengcd.bench._figures import Picture
 from opengcd.bench._tables import (
     BOLD,
+    KINDS,
     NOTE,
+    Maker,
     Result,
     Setting,
     commands,
-    cost_tables,
-    detail_tables,
-    paper_tables,
+    environments,
     settings_of,
 )
 
@@ -38,12 +38,16 @@ def write_report(path: str | Path, results: Sequence[Result], pictures: Sequence
 
 
 def _of_setting(results: Sequence[Result], setting: Setting) -> Iterator[str]:
+    computed = html.escape(environments(results, setting)).replace("\n", "<br>")
     yield f"<h2>{html.escape(str(setting).capitalize())}</h2><pre>{html.escape(commands(results, setting))}</pre>"
-    for table in paper_tables(results, setting):
-        yield f"<h3>{html.escape(table.title)}</h3>{page.table(table.header, table.texts(), BOLD)}"
-    for title, tables in (("Behind the numbers", detail_tables), ("Time and memory", cost_tables)):
-        inner = "".join(
-            f"<h3>{html.escape(table.title)}</h3>{page.table(table.header, table.texts(), BOLD)}"
-            for table in tables(results, setting)
-        )
-        yield f"<details><summary>{title}</summary>{inner}</details>"
+    yield f"<p>{computed}</p>{_shown(KINDS['tables'], results, setting)}"
+    for title, kind in (("Behind the numbers", "details"), ("Time and memory", "cost")):
+        yield f"<details><summary>{title}</summary>{_shown(KINDS[kind], results, setting)}</details>"
+
+
+def _shown(makers: Sequence[Maker], results: Sequence[Result], setting: Setting) -> str:
+    return "".join(
+        f"<h3>{html.escape(table.title)}</h3>{page.table(table.header, table.texts(), BOLD)}"
+        for make in makers
+        for table in make(results, setting)
+    )

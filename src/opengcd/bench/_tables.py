@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,12 @@ from opengcd.bench._published import published
 ABLATIONS = ("csr", "il-e", "owr-ue")
 BOLD = "**"
 NOTE = (
-    "Percent, but for k; mean ± standard deviation over seeds; in parentheses what the paper printed; the best of each "
-    "phase in bold. Absolute numbers differ from the paper's because the features come from another backbone, because "
-    "the paper's code computed HNA from two precisions instead of two recalls (HNA′ is that quantity, HNA the one the "
-    "paper's text defines), and because it tested on other rows (docs/experiments.md)."
+    "Percent, but for k and the actions; mean ± standard deviation over seeds; in parentheses what the paper printed; "
+    "the best of each phase in bold. Where numbers differ from the paper's, there are three reasons besides chance: "
+    "features from another backbone than its DINO ViT-B/16; HNA, which the paper's code computed from two precisions "
+    "instead of two recalls (HNA′ is that quantity and stands beside the paper's number, HNA is what its text defines; "
+    "how the baselines' HNA was computed is not known); and the test rows, which in protocol paper are the official "
+    "test sets and in the paper's code were not (docs/experiments.md)."
 )
 
 Result = dict[str, Any]
@@ -48,6 +51,7 @@ class Entry(NamedTuple):
 
     mean: float
     sd: float | None
+    seeds: int
     digits: int = 1
     published: float | None = None
     best: bool = False
@@ -124,7 +128,7 @@ PAPER_COLUMNS = [
     _smaller("k off", _k_off),
     _larger("HCA", _percent("hca"), "hca"),
 ]
-ABLATION_COLUMNS = [column for column in PAPER_COLUMNS if not column.title.startswith("k")]
+K_COLUMNS = ("k true", "k", "k off")
 """Without discovery there is no k to estimate."""
 DETAIL_COLUMNS = [
     Column("lg α", lambda phase: np.log10(phase["alpha"]) if phase["alpha"] else None),
@@ -175,9 +179,10 @@ def paper_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
         full = [m for m in methods if _family(m) == "opengcd" and m.rpartition("-")[2] in classifiers]
         others = [method for method in methods if method not in ablations]
         if others:
-            tables.append(_table(f"{dataset}: methods", dataset, runs, others, PAPER_COLUMNS))
+            tables.append(_table(f"{dataset}: methods", setting, dataset, runs, others, PAPER_COLUMNS))
         if ablations:
-            tables.append(_table(f"{dataset}: ablation", dataset, runs, [*ablations, *full], ABLATION_COLUMNS))
+            columns = [column for column in PAPER_COLUMNS if column.title not in K_COLUMNS]
+            tables.append(_table(f"{dataset}: ablation", setting, dataset, runs, [*ablations, *full], columns))
     return tables
 
 
@@ -201,13 +206,49 @@ def commands(results: Sequence[Result], setting: Setting) -> str:
         consecutive = len(seeds) > 1 and seeds == list(range(seeds[0], seeds[-1] + 1))
         shown = f"{seeds[0]}-{seeds[-1]}" if consecutive else ",".join(map(str, seeds))
         line = (
-            f"opengcd bench run --datasets {dataset} --methods {','.join(methods_of(runs))} "
+            f"opengcd bench run --datasets {quote(dataset)} --methods {quote(','.join(methods_of(runs)))} "
             f"--seeds {shown} --protocol {setting.protocol}"
         )
         line += " --learn all" if setting.learn == "all" else ""
         line += f" --memory {setting.memory}" if setting.memory is not None else ""
+        threads = {r["environment"].get("threads", 1) for r in results if _setting(r) == setting}
+        line += f" --threads {max(threads)}" if threads != {1} else ""
         lines.append(f"{line} --features features --out results")
     return "\n".join(lines)
+
+
+def environments(results: Sequence[Result], setting: Setting) -> str:
+    """Say what the results were computed with, each difference on a line of its own."""
+    lines: dict[str, list[Result]] = {}
+    for result in results:
+        if _setting(result) == setting:
+            known = result["environment"]
+            lines.setdefault(", ".join(f"{name} {known[name]}" for name in sorted(known)), []).append(result)
+    if len(lines) == 1:
+        return f"Computed with {next(iter(lines))}."
+    return "\n".join(
+        f"{len(cells)} cells ({', '.join(sorted({c['cell']['method'] for c in cells}))}) computed with {line}."
+        for line, cells in lines.items()
+    )
+
+
+def run_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
+    """Return for each dataset what a whole run over all phases takes and ends with."""
+    tables = []
+    for dataset, runs in board(results, setting).items():
+        rows: list[list[str | Entry]] = []
+        for method in methods_of(runs):
+            whole = [
+                {"minutes": r["seconds"] / 60, "mean": 100 * r["final_average_accuracy"], **r["phases"][-1]}
+                for r in results
+                if _setting(r) == setting and (r["cell"]["dataset"], r["cell"]["method"]) == (dataset, method)
+            ]
+            columns = [Column("", lambda r: r["minutes"]), Column("", lambda r: r["mean"]),
+                       Column("", lambda r: 100 * r["forgetting"])]  # fmt: skip
+            rows.append([method, str(len(whole)), *(_entry(whole, column, None) for column in columns)])
+        header = ["method", "seeds", "minutes", "mean of the last accuracies", "last forgetting"]
+        tables.append(Table(f"{dataset}: whole runs", header, rows))
+    return tables
 
 
 def markdown(table: Table) -> str:
@@ -232,7 +273,7 @@ def latex(results: Sequence[Result], setting: Setting) -> str:
     methods = sorted({method for runs in found.values() for method in methods_of(runs)}, key=_rank)
     for phase in sorted({phase for runs in found.values() for phase in runs}):
         lines.append(r"\midrule")
-        rows = {name: _entries(name, phase, runs.get(phase, {}), columns) for name, runs in found.items()}
+        rows = {name: _entries(setting, name, phase, runs.get(phase, {}), columns) for name, runs in found.items()}
         for method in methods:
             cells = [cell for of_dataset in rows.values() for cell in of_dataset.get(method, [""] * width)]
             shown = " & ".join(cell if isinstance(cell, str) else _latex_entry(cell) for cell in cells)
@@ -249,21 +290,31 @@ def tidy_csv(results: Sequence[Result]) -> str:
     for setting in settings_of(results):
         for dataset, runs in board(results, setting).items():
             for phase, by_method in runs.items():
-                for method, entries in _entries(dataset, phase, by_method, columns).items():
+                for method, entries in _entries(setting, dataset, phase, by_method, columns).items():
                     for column, entry in zip(columns, entries, strict=True):
                         if isinstance(entry, Entry):
                             what = [*setting, dataset, phase, method, column.title]
-                            writer.writerow([*what, entry.mean, entry.sd, len(by_method[method]), entry.published])
+                            writer.writerow([*what, entry.mean, entry.sd, entry.seeds, entry.published])
     return stream.getvalue()
+
+
+Maker = Callable[[Sequence[Result], Setting], list[Table]]
+KINDS: dict[str, list[Maker]] = {
+    "tables": [paper_tables],
+    "details": [detail_tables],
+    "cost": [run_tables, cost_tables],
+}
+"""What there is to show of a setting."""
 
 
 def blocks(results: Sequence[Result]) -> dict[str, str]:
     """Return the tables of each setting in Markdown, with the commands that make their results, by name."""
     found = {}
     for setting in settings_of(results):
-        made_by = f"```\n{commands(results, setting)}\n```"
-        for kind, tables in (("tables", paper_tables), ("details", detail_tables), ("cost", cost_tables)):
-            found[f"{kind}: {setting}"] = "\n\n".join([made_by, *map(markdown, tables(results, setting))])
+        made_by = f"```\n{commands(results, setting)}\n```\n\n{environments(results, setting)}"
+        for kind, makers in KINDS.items():
+            tables = [markdown(table) for make in makers for table in make(results, setting)]
+            found[f"{kind}: {setting}"] = "\n\n".join([made_by, *tables])
     return found
 
 
@@ -273,9 +324,9 @@ def fill(document: str, texts: Mapping[str, str]) -> str:
         if name not in texts:
             raise ValueError(f"The document asks for {name!r}, but there is only {', '.join(map(repr, texts))}.")
         begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-        if end not in document:
-            raise ValueError(f"The document has {begin!r} without {end!r}.")
         before, rest = document.split(begin, 1)
+        if end not in rest:
+            raise ValueError(f"The document has {begin!r} without {end!r} after it.")
         document = f"{before}{begin}\n{texts[name].strip()}\n{end}{rest.split(end, 1)[1]}"
     return document
 
@@ -291,13 +342,15 @@ def _setting(result: Result) -> Setting:
 
 def _tables_of_all(results: Sequence[Result], setting: Setting, title: str, columns: list[Column]) -> list[Table]:
     found = board(results, setting)
-    return [_table(f"{name}: {title}", name, runs, methods_of(runs), columns) for name, runs in found.items()]
+    return [_table(f"{name}: {title}", setting, name, runs, methods_of(runs), columns) for name, runs in found.items()]
 
 
-def _table(title: str, dataset: str, runs: Runs, methods: Sequence[str], columns: list[Column]) -> Table:
+def _table(
+    title: str, setting: Setting, dataset: str, runs: Runs, methods: Sequence[str], columns: list[Column]
+) -> Table:
     rows: list[list[str | Entry]] = []
     for phase, by_method in sorted(runs.items()):
-        found = _entries(dataset, phase, {m: by_method[m] for m in methods if m in by_method}, columns)
+        found = _entries(setting, dataset, phase, {m: by_method[m] for m in methods if m in by_method}, columns)
         rows += [[str(phase), method, *entries] for method, entries in found.items()]
     used = [0, 1, *(i + 2 for i in range(len(columns)) if any(row[i + 2] != "" for row in rows))]
     header = ["phase", "method", *(column.title for column in columns)]
@@ -309,17 +362,22 @@ def _table(title: str, dataset: str, runs: Runs, methods: Sequence[str], columns
 
 
 def _entries(
-    dataset: str, phase: int, by_method: Mapping[str, Sequence[Phase]], columns: Sequence[Column]
+    setting: Setting, dataset: str, phase: int, by_method: Mapping[str, Sequence[Phase]], columns: Sequence[Column]
 ) -> dict[str, list[str | Entry]]:
     """Return the row of each method, with the best entry of each column marked."""
-    rows = {
-        method: [_entry(runs, column, published(method, dataset, phase, column.published)) for column in columns]
-        for method, runs in by_method.items()
-    }
+
+    def entry(method: str, column: Column) -> str | Entry:
+        if column.title in K_COLUMNS and _family(method) in ABLATIONS:
+            return ""
+        # The paper's tables are for its own size of the memory.
+        beside = published(method, dataset, phase, column.published) if setting.memory is None else None
+        return _entry(by_method[method], column, beside)
+
+    rows = {method: [entry(method, column) for column in columns] for method in by_method}
     for i, column in enumerate(columns):
         if column.merit is None or len(rows) < 2:
             continue
-        merits = {method: _numbers(map(column.merit, runs)) for method, runs in by_method.items()}
+        merits = {method: numbers(map(column.merit, runs)) for method, runs in by_method.items()}
         means = {method: round(float(np.mean(values)), column.digits) for method, values in merits.items() if values}
         for method, row in rows.items():
             cell = row[i]
@@ -329,14 +387,19 @@ def _entries(
 
 
 def _entry(runs: Sequence[Phase], column: Column, beside: float | None) -> str | Entry:
-    values = _numbers(map(column.read, runs))
+    values = numbers(map(column.read, runs))
     if not values:
         return ""
-    sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return Entry(float(np.mean(values)), sd, column.digits, beside)
+    return Entry(float(np.mean(values)), deviation(values), len(values), column.digits, beside)
 
 
-def _numbers(values: Iterable[float | None]) -> list[float]:
+def deviation(values: Sequence[float]) -> float | None:
+    """Return the standard deviation over seeds; of one seed there is none."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+def numbers(values: Iterable[float | None]) -> list[float]:
+    """Return the values that are there and are numbers."""
     return [float(value) for value in values if value is not None and not np.isnan(value)]
 
 
