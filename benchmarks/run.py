@@ -429,10 +429,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    names = [measure.__name__ for measure in MEASUREMENTS]
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="STEP", help=", ".join(names))
     options = parser.parse_args()
     load = os.getloadavg()[0]
     rows = []
-    for measure in MEASUREMENTS:
+    for measure in (measure for measure in MEASUREMENTS if measure.__name__ in options.only):
         print(f"{measure.__name__} ...", file=sys.stderr, flush=True)
         rows.append(measure(options.quick))
     lines = cells(rows, options.quick)
