@@ -139,7 +139,9 @@ def test_what_results_were_computed_with_is_said(results):
         "1 cells (opengcd-mlp) computed with threads 4, torch 2.0.",
         "3 cells (csr-xgb, opengcd-mlp, opengcd-xgb) computed with threads 1, torch 2.0.",
     ]
-    assert "--threads 4" in commands(results, setting)
+    one, four = commands(results, setting).splitlines()
+    assert "--seeds 0-1 " in one
+    assert "--methods opengcd-mlp --seeds 0 --protocol paper --threads 4 " in four
 
 
 def test_whole_runs(results):

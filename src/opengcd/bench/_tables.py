@@ -198,21 +198,22 @@ def cost_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
 
 def commands(results: Sequence[Result], setting: Setting) -> str:
     """Return the commands that make the results of a setting."""
+    groups: dict[tuple[str, int], list[Result]] = {}
+    for result in results:
+        if _setting(result) == setting:
+            key = result["cell"]["dataset"], result["environment"].get("threads", 1)
+            groups.setdefault(key, []).append(result)
     lines: list[str] = []
-    for dataset, runs in board(results, setting).items():
-        seeds = sorted(
-            {r["cell"]["seed"] for r in results if _setting(r) == setting and r["cell"]["dataset"] == dataset}
-        )
+    for (dataset, threads), group in sorted(groups.items()):
+        seeds = sorted({result["cell"]["seed"] for result in group})
         consecutive = len(seeds) > 1 and seeds == list(range(seeds[0], seeds[-1] + 1))
         shown = f"{seeds[0]}-{seeds[-1]}" if consecutive else ",".join(map(str, seeds))
-        line = (
-            f"opengcd bench run --datasets {quote(dataset)} --methods {quote(','.join(methods_of(runs)))} "
-            f"--seeds {shown} --protocol {setting.protocol}"
-        )
+        methods = ",".join(sorted({result["cell"]["method"] for result in group}, key=_rank))
+        line = f"opengcd bench run --datasets {quote(dataset)} --methods {quote(methods)} --seeds {shown}"
+        line += f" --protocol {setting.protocol}"
         line += " --learn all" if setting.learn == "all" else ""
         line += f" --memory {setting.memory}" if setting.memory is not None else ""
-        threads = {r["environment"].get("threads", 1) for r in results if _setting(r) == setting}
-        line += f" --threads {max(threads)}" if threads != {1} else ""
+        line += f" --threads {threads}" if threads != 1 else ""
         lines.append(f"{line} --features features --out results")
     return "\n".join(lines)
 
