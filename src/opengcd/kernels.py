@@ -92,10 +92,14 @@ def distances(X: Tensor) -> Tensor:
     return squared_distances(X, X).sqrt_().fill_diagonal_(0)
 
 
+def class_sums(X: Tensor, codes: Tensor, n_classes: int) -> Tensor:
+    """Sum of the rows of each class, by a matrix product, so that a GPU repeats it to the bit."""
+    return torch.nn.functional.one_hot(codes, n_classes).to(X.dtype).T @ X
+
+
 def class_means(X: Tensor, codes: Tensor, n_classes: int) -> Tensor:
-    """Mean of the rows of each class, by a matrix product, so that a GPU repeats it to the bit."""
-    members = torch.nn.functional.one_hot(codes, n_classes).to(X.dtype)
-    return members.T @ X / members.sum(0).clamp(min=1)[:, None]
+    """Mean of the rows of each class."""
+    return class_sums(X, codes, n_classes) / torch.bincount(codes, minlength=n_classes).clamp(min=1)[:, None]
 
 
 def row_blocks(X: Tensor, columns: int) -> Iterator[slice]:

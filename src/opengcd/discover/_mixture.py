@@ -1,0 +1,110 @@
+"""A mixture over known classes and novel groups at once, on unit vectors: beyond the paper."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from opengcd import kernels
+from opengcd.discover._kmeans import ss_kmeans
+from opengcd.randomness import Seed, derive, seed_sequence
+
+
+class Mixture(NamedTuple):
+    """Where each row belongs, and the groups themselves; known classes come first."""
+
+    labels: np.ndarray
+    """(n,) The most likely class or group."""
+    probabilities: np.ndarray
+    """(n,) How likely it is."""
+    centers: np.ndarray
+    """(k, d) Unit vectors."""
+    sizes: np.ndarray
+    """(k,) Expected number of rows."""
+    likelihood: float
+    """Mean logarithm of the rows' density, but for a constant."""
+
+
+def joint_mixture(
+    L: np.ndarray,
+    codes: np.ndarray,
+    U: np.ndarray,
+    rejected: np.ndarray,
+    k: int,
+    *,
+    concentration: float = 15.0,
+    balance: float = 1.0,
+    label_weight: float = 1.0,
+    steps: int = 20,
+    restarts: int = 6,
+    random_state: Seed = None,
+    device: str = "auto",
+) -> Mixture:
+    r"""Decide of all rows of a stream together which are of known classes, and group the others.
+
+    A von Mises-Fisher mixture on unit vectors, with one component for each known class and each of the ``k`` - C novel
+    groups. Known ones start at their class means, novel ones at k-means on the ``rejected`` rows alone, so that no novel
+    row falls to a known class before it had a chance. Then EM:
+
+    .. math:: r_{ij} \propto \exp(\kappa\, c_j \cdot u_i - \beta \log \tfrac{n_j}{\sum n}), \qquad
+              c_j \propto \sum_{l: y_l = j} l + \sum_i r_{ij} u_i, \qquad
+              n_j = \omega\, |\{l: y_l = j\}| + \sum_i r_{ij}
+
+    with the concentration :math:`\kappa`, and a *charge* for size, :math:`\beta` (``balance``): at 1 it evens out
+    groups, where a mixture proper has -1. :math:`\omega` (``label_weight``) says how much a labelled row counts in the
+    size of its class; with more labelled rows than the stream has of a class, less than 1. Of the restarts the most
+    likely one is kept. Time :math:`O(\text{restarts} \cdot \text{steps} \cdot n k d)`, memory :math:`O(n d)`.
+    """
+    known = int(codes.max()) + 1 if len(codes) else 0
+    novel = k - known
+    if novel < 1:
+        raise ValueError(f"k={k} leaves no novel group beside {known} known classes; raise it.")
+    if novel > int(rejected.sum()):
+        raise ValueError(f"k={k} asks for {novel} novel groups among {int(rejected.sum())} rejected rows; lower it.")
+    seed, where = seed_sequence(random_state), kernels.resolve_device(device)
+    rows = kernels.to_tensor(U, where)
+    labelled, classes = kernels.to_tensor(L, where), kernels.to_tensor(codes, where).long()
+    fixed = kernels.class_sums(labelled, classes, k) if len(L) else torch.zeros(k, U.shape[1], device=where)
+    counts = label_weight * torch.bincount(classes, minlength=k).to(rows.dtype)
+    empty = L[:0], codes[:0]
+    best: tuple[float, Tensor, Tensor] | None = None
+    for r in range(restarts):
+        start = ss_kmeans(*empty, U[rejected], novel, n_init=2, random_state=derive(seed, r), device=device).centers
+        centers = normalize(torch.cat([fixed[:known], kernels.to_tensor(start, where).to(rows.dtype)]), dim=1)
+        charge = torch.zeros(k, dtype=rows.dtype, device=where)
+        for _ in range(steps):
+            sums, sizes = fixed.clone(), counts.clone()
+            for block in kernels.row_blocks(rows, k):
+                R = torch.softmax(concentration * rows[block] @ centers.T - charge, 1)
+                sums += R.T @ rows[block]
+                sizes += R.sum(0)
+            centers = normalize(sums, dim=1)
+            charge = balance * torch.log(sizes.clamp(min=1e-6) / sizes.sum())
+        logits = (concentration * rows[block] @ centers.T - charge for block in kernels.row_blocks(rows, k))
+        likelihood = float(torch.cat([torch.logsumexp(block, 1) for block in logits]).double().mean())
+        if best is None or likelihood > best[0]:
+            best = likelihood, centers, charge
+    assert best is not None
+    return _decide(rows, *best, concentration)
+
+
+def _decide(rows: Tensor, likelihood: float, centers: Tensor, charge: Tensor, concentration: float) -> Mixture:
+    labels, probabilities = [], []
+    sizes = torch.zeros(len(centers), dtype=rows.dtype, device=rows.device)
+    for block in kernels.row_blocks(rows, len(centers)):
+        R = torch.softmax(concentration * rows[block] @ centers.T - charge, 1)
+        top, which = R.max(1)
+        labels.append(which)
+        probabilities.append(top)
+        sizes += R.sum(0)
+    return Mixture(
+        torch.cat(labels).cpu().numpy(),
+        torch.cat(probabilities).double().cpu().numpy(),
+        centers.cpu().numpy(),
+        sizes.double().cpu().numpy(),
+        likelihood,
+    )
