@@ -47,8 +47,8 @@ def joint_mixture(
     r"""Decide of all rows of a stream together which are of known classes, and group the others.
 
     A von Mises-Fisher mixture on unit vectors, with one component for each known class and each of the ``k`` - C novel
-    groups. Known ones start at their class means, novel ones at k-means on the ``rejected`` rows alone, so that no novel
-    row falls to a known class before it had a chance. Then EM:
+    groups. Known ones start at their class means, novel ones at k-means on the ``rejected`` rows alone: no novel row
+    shall fall to a known class before it had a chance. Then EM:
 
     .. math:: r_{ij} \propto \exp(\kappa\, c_j \cdot u_i - \beta \log \tfrac{n_j}{\sum n}), \qquad
               c_j \propto \sum_{l: y_l = j} l + \sum_i r_{ij} u_i, \qquad
