@@ -285,8 +285,9 @@ def _couple(r: np.ndarray, n_classes: int) -> np.ndarray:
     diagonal = np.arange(n_classes)
     system[:, diagonal, diagonal] = (R * R).sum(1)
     system[:, :n_classes, n_classes] = system[:, n_classes, :n_classes] = 1
-    right = torch.zeros(n_classes + 1, dtype=torch.float64)
+    right = np.zeros((n_classes + 1, 1))
     right[n_classes] = 1
-    solution = torch.linalg.solve(torch.from_numpy(system), right.expand(len(r), -1)).numpy()
+    # By numpy: torch 2.11 with oneMKL never returns from a batch of systems with more than about 150 unknowns.
+    solution = np.linalg.solve(system, right)[..., 0]
     p = np.clip(solution[:, :n_classes], 0, None)
     return p / p.sum(1, keepdims=True)
