@@ -123,6 +123,8 @@ def _draw_alpha(found: dict[str, Runs], method: str) -> Figure:
 
 
 def _draw_k(found: dict[str, Runs], method: str) -> Figure:
+    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+
     shown = {
         dataset: {t: runs[t][method][0] for t in sorted(runs) if _searched(runs[t].get(method, [])[:1])}
         for dataset, runs in found.items()
@@ -133,6 +135,9 @@ def _draw_k(found: dict[str, Runs], method: str) -> Figure:
         for axes, (t, phase) in zip(row, phases.items(), strict=False):
             _draw_search(axes, phase)
             axes.set(title=f"{dataset}, phase {t}", xlabel="k", ylabel="score", xscale="log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.xaxis.set_major_formatter(ScalarFormatter())
+            axes.xaxis.set_minor_formatter(NullFormatter())
     return figure
 
 
