@@ -123,8 +123,6 @@ def _draw_alpha(found: dict[str, Runs], method: str) -> Figure:
 
 
 def _draw_k(found: dict[str, Runs], method: str) -> Figure:
-    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
-
     shown = {
         dataset: {t: runs[t][method][0] for t in sorted(runs) if _searched(runs[t].get(method, [])[:1])}
         for dataset, runs in found.items()
@@ -134,10 +132,8 @@ def _draw_k(found: dict[str, Runs], method: str) -> Figure:
     for row, (dataset, phases) in zip(grid, shown.items(), strict=True):
         for axes, (t, phase) in zip(row, phases.items(), strict=False):
             _draw_search(axes, phase)
-            axes.set(title=f"{dataset}, phase {t}", xlabel="k", ylabel="score", xscale="log")
-            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axes.xaxis.set_major_formatter(ScalarFormatter())
-            axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.set(title=f"{dataset}, phase {t}", xlabel="k", ylabel="score")
+            _count_by_logarithm(axes)
     return figure
 
 
@@ -189,7 +185,8 @@ def _draw_memory(found: dict[Setting, dict[str, Runs]], method: str) -> Figure:
                 if points:
                     sizes, means = zip(*points, strict=True)
                     axes.plot(sizes, means, color=f"C{t}", marker=MARKERS[t % len(MARKERS)], label=f"phase {t}")
-            axes.set(title=f"{dataset}: {title}", xlabel="exemplars", ylabel="%", ylim=(-2, 102), xscale="log")
+            axes.set(title=f"{dataset}: {title}", xlabel="exemplars", ylabel="%", ylim=(-2, 102))
+            _count_by_logarithm(axes)
     _legend_below(figure, grid)
     return figure
 
@@ -203,6 +200,16 @@ def _grid(rows: int, columns: int) -> tuple[Figure, list[list[Axes]]]:
 
     figure = Figure(figsize=(3.6 * columns, 2.9 * max(1, rows)), layout="constrained")
     return figure, figure.subplots(max(1, rows), columns, squeeze=False).tolist()
+
+
+def _count_by_logarithm(axes: Axes) -> None:
+    """Spread a count logarithmically, with plain numbers at the ticks."""
+    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _legend_below(figure: Figure, grid: list[list[Axes]]) -> None:
