@@ -38,4 +38,4 @@ def test_the_repository_names_no_machine():
 
 def test_the_published_tables_are_those_of_the_published_cells():
     text = (ROOT / "RESULTS.md").read_text(encoding="utf-8")
-    assert fill(text, blocks(read_results(ROOT / "results"))) == text
+    assert fill(text, blocks(read_results(ROOT / "docs" / "results"))) == text
