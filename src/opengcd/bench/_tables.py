@@ -151,6 +151,13 @@ COST_COLUMNS = [
     for stage in ("fit", "recognise", "discover")
 ]
 
+RUN_COLUMNS = [
+    Column("minutes", lambda result: result["seconds"] / 60),
+    Column("mean of the last accuracies", lambda result: 100 * result["final_average_accuracy"]),
+    Column("last forgetting", lambda result: 100 * result["phases"][-1]["forgetting"]),
+]
+"""These are read off a whole result."""
+
 
 def settings_of(results: Sequence[Result]) -> list[Setting]:
     """Return the settings that results were made under, the paper's own first."""
@@ -161,11 +168,11 @@ def settings_of(results: Sequence[Result]) -> list[Setting]:
 def board(results: Sequence[Result], setting: Setting) -> dict[str, Runs]:
     """Return the results of a setting by dataset, phase and method; each of these has a list with a run a seed."""
     found: dict[str, Runs] = {}
-    for result in sorted(results, key=lambda r: (r["cell"]["dataset"], r["cell"]["method"], r["cell"]["seed"])):
-        if _setting(result) == setting:
-            runs = found.setdefault(result["cell"]["dataset"], {})
-            for phase in result["phases"]:
-                runs.setdefault(phase["phase"], {}).setdefault(result["cell"]["method"], []).append(phase)
+    cells = ((r["cell"]["dataset"], r["cell"]["method"], r["cell"]["seed"], r) for r in _under(results, setting))
+    for dataset, method, _, result in sorted(cells, key=lambda cell: cell[:3]):
+        runs = found.setdefault(dataset, {})
+        for phase in result["phases"]:
+            runs.setdefault(phase["phase"], {}).setdefault(method, []).append(phase)
     return found
 
 
@@ -199,10 +206,9 @@ def cost_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
 def commands(results: Sequence[Result], setting: Setting) -> str:
     """Return the commands that make the results of a setting."""
     groups: dict[tuple[str, int], list[Result]] = {}
-    for result in results:
-        if _setting(result) == setting:
-            key = result["cell"]["dataset"], result["environment"].get("threads", 1)
-            groups.setdefault(key, []).append(result)
+    for result in _under(results, setting):
+        key = result["cell"]["dataset"], result["environment"].get("threads", 1)
+        groups.setdefault(key, []).append(result)
     lines: list[str] = []
     for (dataset, threads), group in sorted(groups.items()):
         seeds = sorted({result["cell"]["seed"] for result in group})
@@ -221,10 +227,9 @@ def commands(results: Sequence[Result], setting: Setting) -> str:
 def environments(results: Sequence[Result], setting: Setting) -> str:
     """Say what the results were computed with, each difference on a line of its own."""
     lines: dict[str, list[Result]] = {}
-    for result in results:
-        if _setting(result) == setting:
-            known = result["environment"]
-            lines.setdefault(", ".join(f"{name} {known[name]}" for name in sorted(known)), []).append(result)
+    for result in _under(results, setting):
+        known = result["environment"]
+        lines.setdefault(", ".join(f"{name} {known[name]}" for name in sorted(known)), []).append(result)
     if len(lines) == 1:
         return f"Computed with {next(iter(lines))}."
     return "\n".join(
@@ -240,14 +245,10 @@ def run_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
         rows: list[list[str | Entry]] = []
         for method in methods_of(runs):
             whole = [
-                {"minutes": r["seconds"] / 60, "mean": 100 * r["final_average_accuracy"], **r["phases"][-1]}
-                for r in results
-                if _setting(r) == setting and (r["cell"]["dataset"], r["cell"]["method"]) == (dataset, method)
+                r for r in _under(results, setting) if (r["cell"]["dataset"], r["cell"]["method"]) == (dataset, method)
             ]
-            columns = [Column("", lambda r: r["minutes"]), Column("", lambda r: r["mean"]),
-                       Column("", lambda r: 100 * r["forgetting"])]  # fmt: skip
-            rows.append([method, str(len(whole)), *(_entry(whole, column, None) for column in columns)])
-        header = ["method", "seeds", "minutes", "mean of the last accuracies", "last forgetting"]
+            rows.append([method, str(len(whole)), *(_entry(whole, column, None) for column in RUN_COLUMNS)])
+        header = ["method", "seeds", *(column.title for column in RUN_COLUMNS)]
         tables.append(Table(f"{dataset}: whole runs", header, rows))
     return tables
 
@@ -335,6 +336,10 @@ def fill(document: str, texts: Mapping[str, str]) -> str:
 def methods_of(runs: Runs) -> list[str]:
     """Return the methods that have results, in the paper's order: other methods, the ablations, the full method."""
     return sorted({method for by_method in runs.values() for method in by_method}, key=_rank)
+
+
+def _under(results: Sequence[Result], setting: Setting) -> list[Result]:
+    return [result for result in results if _setting(result) == setting]
 
 
 def _setting(result: Result) -> Setting:

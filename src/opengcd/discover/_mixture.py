@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -78,25 +79,31 @@ def joint_mixture(
         charge = torch.zeros(k, dtype=rows.dtype, device=where)
         for _ in range(steps):
             sums, sizes = fixed.clone(), counts.clone()
-            for block in kernels.row_blocks(rows, k):
-                R = torch.softmax(concentration * rows[block] @ centers.T - charge, 1)
-                sums += R.T @ rows[block]
+            for block, logits in _logits(rows, centers, charge, concentration):
+                R = torch.softmax(logits, 1)
+                sums += R.T @ block
                 sizes += R.sum(0)
             centers = normalize(sums, dim=1)
             charge = balance * torch.log(sizes.clamp(min=1e-6) / sizes.sum())
-        logits = (concentration * rows[block] @ centers.T - charge for block in kernels.row_blocks(rows, k))
-        likelihood = float(torch.cat([torch.logsumexp(block, 1) for block in logits]).double().mean())
+        densities = [torch.logsumexp(logits, 1) for _, logits in _logits(rows, centers, charge, concentration)]
+        likelihood = float(torch.cat(densities).double().mean())
         if best is None or likelihood > best[0]:
             best = likelihood, centers, charge
     assert best is not None
     return _decide(rows, *best, concentration)
 
 
+def _logits(rows: Tensor, centers: Tensor, charge: Tensor, concentration: float) -> Iterator[tuple[Tensor, Tensor]]:
+    """Blocks of rows, each with how well every class and group fits them."""
+    for block in kernels.row_blocks(rows, len(centers)):
+        yield rows[block], concentration * rows[block] @ centers.T - charge
+
+
 def _decide(rows: Tensor, likelihood: float, centers: Tensor, charge: Tensor, concentration: float) -> Mixture:
     labels, probabilities = [], []
     sizes = torch.zeros(len(centers), dtype=rows.dtype, device=rows.device)
-    for block in kernels.row_blocks(rows, len(centers)):
-        R = torch.softmax(concentration * rows[block] @ centers.T - charge, 1)
+    for _, logits in _logits(rows, centers, charge, concentration):
+        R = torch.softmax(logits, 1)
         top, which = R.max(1)
         labels.append(which)
         probabilities.append(top)
