@@ -32,6 +32,10 @@ from opengcd.bench import (
     run_protocol,
 )
 from opengcd.cli import app
+from opengcd.storage import replace_file
+
+PATIENCE = 240
+"""Seconds that a process is given on a machine with much else to do."""
 
 
 @pytest.fixture
@@ -294,7 +298,8 @@ class Slow(Failing):
     """A method that says when it is at work, and never ends."""
 
     def fit(self, X, y, *, progress=None):
-        Path(os.environ["SLOW_STARTED"]).write_text(str(os.getpid()))
+        started = Path(os.environ["SLOW_STARTED"])
+        replace_file(started, str(os.getpid()).encode())  # whoever sees the file must find the number in it
         time.sleep(600)
 
 
@@ -310,14 +315,14 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path, features, by):
         wait_until(started.exists)
     finally:
         parent.send_signal(by)
-        parent.wait(30)
+        parent.wait(PATIENCE)
     worker = int(started.read_text())
     wait_until(lambda: not is_running(worker))
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["results.json"]
 
 
-def wait_until(condition, seconds=60):
-    for _ in range(10 * seconds):
+def wait_until(condition):
+    for _ in range(10 * PATIENCE):
         if condition():
             return
         time.sleep(0.1)
