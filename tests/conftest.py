@@ -1,6 +1,11 @@
 import pytest
+from hypothesis import HealthCheck, settings
 
 from opengcd.demo import digits, run_demo
+
+# A busy machine may take any time for an example; that is no fault of what is tested.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

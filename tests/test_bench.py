@@ -310,7 +310,14 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path, features, by):
     command = [sys.executable, "-m", "opengcd", "bench", "run", "--datasets", "blobs", "--methods", "test_bench:Slow"]
     command += ["--features", str(features), "--out", str(tmp_path / "out")]
     environment = os.environ | {"SLOW_STARTED": str(started)}
-    parent = subprocess.Popen(command, env=environment, cwd=Path(__file__).parent, stderr=subprocess.DEVNULL)
+    parent = subprocess.Popen(
+        command,
+        env=environment,
+        cwd=Path(__file__).parent,
+        stderr=subprocess.DEVNULL,
+        # A shell starts what it runs in the background deaf to this signal, and the tests may be such a program.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     try:
         wait_until(started.exists)
     finally:

@@ -188,7 +188,7 @@ def test_hna_at_the_alpha_in_use_is_the_hna_of_the_phase():
     y = np.repeat(np.arange(7), 30)
     train, test = (rng.normal(size=(7, 5))[y] * 3 + rng.normal(size=(210, 5)) for _ in range(2))
     data = Dataset("blobs", train, y, test, y, [str(c) for c in range(7)])
-    method = OpenWorldRecognizer("mlp", max_classes=20, random_state=0)
+    method = OpenWorldRecognizer("mlp", preset="paper", max_classes=20, random_state=0)
     result = next(iter(run_protocol(method, data, class_groups(7, (5, 2), 0), random_state=0)))[0]
     at = {point.alpha: point for point in result.alpha_curve}[result.alpha]
     assert at.stream == pytest.approx(result.hna, abs=1e-12)

@@ -1,4 +1,7 @@
-"""The whole loop: fit, predict, discover, learn, and what it says to bad input."""
+"""The whole loop with the paper's preset: fit, predict, discover, learn, and what it says to bad input.
+
+What the preset ``best`` does otherwise is in test_best.py.
+"""
 
 import contextlib
 import signal
@@ -34,6 +37,10 @@ def one_thread():
         yield
 
 
+def recogniser(*arguments, **settings):
+    return OpenWorldRecognizer(*arguments, **({"preset": "paper"} | settings))
+
+
 # Six well separated classes in eight dimensions, 30 rows each.
 X, Y = make_blobs(180, 8, centers=6, cluster_std=1.0, center_box=(-10, 10), random_state=3)
 KNOWN = Y < 4
@@ -41,7 +48,7 @@ KNOWN = Y < 4
 
 def fitted(classifier="svm", **settings):
     settings = {"random_state": 0, "max_classes": 12, "device": "cpu", **settings}
-    return OpenWorldRecognizer(classifier, **settings).fit(X[KNOWN], Y[KNOWN])
+    return recogniser(classifier, **settings).fit(X[KNOWN], Y[KNOWN])
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +90,7 @@ def test_the_loop_on_digits(seed):
     D, truth = load_digits(return_X_y=True)
     train = np.arange(len(truth)) % 2 == 0
     start = train & (truth < 4)
-    recognizer = OpenWorldRecognizer(selector="greedy", max_classes=20, device="cpu", random_state=seed)
+    recognizer = recogniser(selector="greedy", max_classes=20, device="cpu", random_state=seed)
     recognizer.fit(D[start], truth[start])
     for known, least in ((4, (0.97, 0.85, 0.35)), (6, (0.97, 0.82, 0.35)), (8, (0.8, 0.5, 0.2))):
         old, new = ~train & (truth < known), train & (truth >= known) & (truth < known + 2)
@@ -183,7 +190,7 @@ def test_a_bad_seed(random_state):
 )
 def test_the_users_own_labels_come_back(names, unknown):
     y = np.array(names)[Y[KNOWN]]
-    recognizer = OpenWorldRecognizer(alpha=10.0, random_state=0, device="cpu").fit(X[KNOWN], y)
+    recognizer = recogniser(alpha=10.0, random_state=0, device="cpu").fit(X[KNOWN], y)
     assert recognizer.unknown_label_ == unknown
     assert recognizer.classes_.tolist() == sorted(names)
     assert set(recognizer.predict(X).tolist()) == {*names, unknown}
@@ -199,14 +206,14 @@ def test_the_users_own_labels_come_back(names, unknown):
 def test_labels_from_lists_and_other_integer_types():
     expected = fitted().predict(X)
     for y in (Y[KNOWN].tolist(), Y[KNOWN].astype(np.uint8), Y[KNOWN].astype(object)):
-        recognizer = OpenWorldRecognizer(random_state=0, device="cpu").fit(X[KNOWN].tolist(), y)
+        recognizer = recogniser(random_state=0, device="cpu").fit(X[KNOWN].tolist(), y)
         assert np.array_equal(recognizer.predict(X), expected)
 
 
 def test_the_names_of_classes_do_not_matter():
     # The same order of names, so the same numbers inside.
     numbers = fitted()
-    words = OpenWorldRecognizer(random_state=0, max_classes=12, device="cpu")
+    words = recogniser(random_state=0, max_classes=12, device="cpu")
     words.fit(X[KNOWN], np.array(["a", "b", "c", "d"])[Y[KNOWN]])
     assert np.array_equal(words.predict_proba(X), numbers.predict_proba(X))
     assert np.array_equal(words.discover(X[~KNOWN]).novel, numbers.discover(X[~KNOWN]).novel)
@@ -215,7 +222,7 @@ def test_the_names_of_classes_do_not_matter():
 def test_learnt_classes_follow_in_order_and_columns_keep_their_place():
     names = np.array([50, 90, 20, 70, 10])
     first = Y < 2
-    recognizer = OpenWorldRecognizer(selector="greedy", random_state=0, device="cpu").fit(X[first], names[Y[first]])
+    recognizer = recogniser(selector="greedy", random_state=0, device="cpu").fit(X[first], names[Y[first]])
     assert recognizer.classes_.tolist() == [50, 90]
     later = (Y == 2) | (Y == 3)
     recognizer.learn(X[later], names[Y[later]])
@@ -229,7 +236,7 @@ def test_learnt_classes_follow_in_order_and_columns_keep_their_place():
 
 
 def test_longer_names_learnt_later_are_not_cut():
-    recognizer = OpenWorldRecognizer(random_state=0, device="cpu").fit(X[Y < 2], np.array(["a", "b"])[Y[Y < 2]])
+    recognizer = recogniser(random_state=0, device="cpu").fit(X[Y < 2], np.array(["a", "b"])[Y[Y < 2]])
     recognizer.learn(X[Y == 2], ["a name of some length"] * 30)
     assert recognizer.classes_.tolist() == ["a", "b", "a name of some length"]
     assert recognizer.predict_closed(X[Y == 2])[0] == "a name of some length"
@@ -296,7 +303,7 @@ def test_no_rows(model):
 
 
 def test_no_rows_beside_names():
-    recognizer = OpenWorldRecognizer(alpha=1.0, device="cpu").fit(X[Y < 2], np.array(["a", "b"])[Y[Y < 2]])
+    recognizer = recogniser(alpha=1.0, device="cpu").fit(X[Y < 2], np.array(["a", "b"])[Y[Y < 2]])
     assert recognizer.predict(np.empty((0, 8))).dtype.kind == "U"
     assert recognizer.discover(np.empty((0, 8))).labels.tolist() == []
 
@@ -305,7 +312,7 @@ def test_float32_and_read_only_input():
     narrow, y = X.astype(np.float32), Y.copy()
     narrow.setflags(write=False)
     y.setflags(write=False)
-    recognizer = OpenWorldRecognizer(memory_size=60, selector="greedy", alpha=1.0, device="cpu")
+    recognizer = recogniser(memory_size=60, selector="greedy", alpha=1.0, device="cpu")
     recognizer.fit(narrow[KNOWN], y[KNOWN])
     assert recognizer.memory_.X.dtype == np.float32
     recognizer.predict(narrow)
@@ -315,7 +322,7 @@ def test_float32_and_read_only_input():
 
 def test_the_memory_does_not_share_the_users_array():
     rows, y = X[KNOWN].copy(), Y[KNOWN].copy()
-    recognizer = OpenWorldRecognizer(random_state=0, device="cpu").fit(rows, y)
+    recognizer = recogniser(random_state=0, device="cpu").fit(rows, y)
     before = recognizer.predict_proba(X), recognizer.discover(X, k=6)
     rows[:], y[:] = 0, 0
     assert np.array_equal(recognizer.predict_proba(X), before[0])
@@ -326,7 +333,7 @@ def test_the_memory_does_not_share_the_users_array():
 
 
 def test_memory_stays_within_its_budget_and_balanced():
-    recognizer = OpenWorldRecognizer(memory_size=50, selector="greedy", alpha=1.0, device="cpu").fit(X[Y < 3], Y[Y < 3])
+    recognizer = recogniser(memory_size=50, selector="greedy", alpha=1.0, device="cpu").fit(X[Y < 3], Y[Y < 3])
     assert np.bincount(recognizer.memory_.y).tolist() == [17, 17, 16]
     for new in (3, 4, 5):
         recognizer.learn(X[new == Y], Y[new == Y])
@@ -408,7 +415,7 @@ def test_bad_alpha(alpha):
 
 def test_learning_more_rows_of_known_classes():
     few = np.flatnonzero(KNOWN)[::3]
-    recognizer = OpenWorldRecognizer(memory_size=120, random_state=0, device="cpu").fit(X[few], Y[few])
+    recognizer = recogniser(memory_size=120, random_state=0, device="cpu").fit(X[few], Y[few])
     recognizer.learn(X[KNOWN], Y[KNOWN])
     assert recognizer.phase_ == 2
     assert recognizer.classes_.tolist() == [0, 1, 2, 3]
@@ -485,7 +492,7 @@ def test_a_failure_while_fitting_again_leaves_the_recogniser_as_it_was(monkeypat
 
 
 def test_a_failed_first_fit_leaves_it_unfitted():
-    recognizer = OpenWorldRecognizer("no such classifier")
+    recognizer = recogniser("no such classifier")
     with pytest.raises(ValueError, match="Unknown classifier"):
         recognizer.fit(X, Y)
     with pytest.raises(NotFittedError):
@@ -543,14 +550,14 @@ def test_with_as_many_groups_as_classes_every_row_returns(model):
 
 def test_names_of_groups_avoid_the_known_ones():
     names = np.array(["group 2", "b"])
-    recognizer = OpenWorldRecognizer(random_state=0, device="cpu").fit(X[Y < 2], names[Y[Y < 2]])
+    recognizer = recogniser(random_state=0, device="cpu").fit(X[Y < 2], names[Y[Y < 2]])
     found = recognizer.discover(X, k=6)
     assert sorted(g.label for g in found.groups) == ["group 1", "group 3", "group 4", "group 5"]
     assert set(found.labels.tolist()) == {"group 2", "b", "group 1", "group 3", "group 4", "group 5"}
 
 
 def test_groups_beside_the_largest_integer():
-    recognizer = OpenWorldRecognizer(random_state=0, device="cpu").fit(X[Y < 2], np.array([5, 2**63 - 1])[Y[Y < 2]])
+    recognizer = recogniser(random_state=0, device="cpu").fit(X[Y < 2], np.array([5, 2**63 - 1])[Y[Y < 2]])
     names = [group.label for group in recognizer.discover(X, k=6).groups]
     assert len(set(names)) == 4
     assert not {5, 2**63 - 1, -1} & set(names)
@@ -607,13 +614,14 @@ def test_bad_number_of_classes(model, rows, k, message):
 
 
 def test_clone_and_parameters():
-    recognizer = OpenWorldRecognizer("xgb", 20, "random", 3.0, "authors", 30, "cpu", 5)
+    recognizer = OpenWorldRecognizer("xgb", 20, "random", 3.0, "authors", None, 30, "cpu", 5)
     expected = {
         "classifier": "xgb",
         "memory_size": 20,
         "selector": "random",
         "alpha": 3.0,
         "preset": "authors",
+        "max_known_rejected": None,
         "max_classes": 30,
         "device": "cpu",
         "random_state": 5,
@@ -645,14 +653,14 @@ def test_the_classifier_given_stays_unfitted():
 
 
 def test_fit_and_learn_return_self():
-    recognizer = OpenWorldRecognizer(alpha=1.0, device="cpu")
+    recognizer = recogniser(alpha=1.0, device="cpu")
     assert recognizer.fit(X[KNOWN], Y[KNOWN]) is recognizer
     assert recognizer.learn(X[Y == 4], Y[Y == 4]) is recognizer
 
 
 def test_progress_reports_every_stage_to_its_end():
     seen = []
-    recognizer = OpenWorldRecognizer(random_state=0, max_classes=12, device="cpu")
+    recognizer = recogniser(random_state=0, max_classes=12, device="cpu")
     recognizer.fit(X[KNOWN], Y[KNOWN], progress=lambda *step: seen.append(step))
     recognizer.discover(X[~KNOWN], progress=lambda *step: seen.append(step))
     stages = list(dict.fromkeys(stage for stage, _, _ in seen))
@@ -685,7 +693,7 @@ def test_the_authors_preset():
 def test_the_authors_preset_sets_up_the_classifier(classifier, setting, value):
     pytest.importorskip("xgboost")
     few = np.flatnonzero(KNOWN)[::4]
-    recognizer = OpenWorldRecognizer(classifier, preset="authors", alpha=1.0, device="cpu").fit(X[few], Y[few])
+    recognizer = recogniser(classifier, preset="authors", alpha=1.0, device="cpu").fit(X[few], Y[few])
     assert getattr(recognizer._model, setting) == value
 
 
@@ -724,7 +732,7 @@ def test_bad_rows_for_a_fitted_model(model, method, case):
 def test_bad_rows_to_fit(case):
     rows, message = BROKEN[case]
     with pytest.raises(ValueError, match=message):
-        OpenWorldRecognizer().fit(rows, [0, 1])
+        recogniser().fit(rows, [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -750,7 +758,7 @@ def test_bad_rows_to_fit(case):
 )
 def test_bad_fit(rows, y, message):
     with pytest.raises(ValueError, match=message):
-        OpenWorldRecognizer().fit(rows, y)
+        recogniser().fit(rows, y)
 
 
 @pytest.mark.parametrize(
@@ -772,7 +780,7 @@ def test_bad_learn(model, rows, y, message):
 
 
 def test_integers_after_names():
-    recognizer = OpenWorldRecognizer(alpha=1.0, device="cpu").fit(X[Y < 2], np.array(["a", "b"])[Y[Y < 2]])
+    recognizer = recogniser(alpha=1.0, device="cpu").fit(X[Y < 2], np.array(["a", "b"])[Y[Y < 2]])
     with pytest.raises(ValueError, match=r"labels like .*4"):
         recognizer.learn(X[Y == 4], Y[Y == 4])
     with pytest.raises(ValueError, match="reserved"):
@@ -783,7 +791,7 @@ def test_integers_after_names():
 def test_an_unfitted_recogniser(method, tmp_path):
     arguments = {"learn": (X, Y), "save": (tmp_path / "model",)}.get(method, (X,))
     with pytest.raises(NotFittedError):
-        getattr(OpenWorldRecognizer(), method)(*arguments)
+        getattr(recogniser(), method)(*arguments)
     assert not (tmp_path / "model").exists()
 
 
@@ -794,7 +802,7 @@ def test_an_unfitted_recogniser(method, tmp_path):
         ({"memory_size": 0}, "memory_size must be an integer from 1, not 0"),
         ({"memory_size": -5}, "memory_size must be an integer from 1"),
         ({"memory_size": "20"}, "memory"),
-        ({"preset": "nope"}, "Unknown preset 'nope'; choose from paper, robust, authors"),
+        ({"preset": "nope"}, "Unknown preset 'nope'; choose from best, paper, robust, authors"),
         ({"preset": None}, "Unknown preset"),
         ({"preset": ["paper"]}, "Unknown preset"),
         ({"selector": "nope"}, "Unknown exemplar selector 'nope'; choose from ds3"),
@@ -802,7 +810,8 @@ def test_an_unfitted_recogniser(method, tmp_path):
         ({"selector": ["ds3"]}, "selector"),
         ({"classifier": "tree"}, "Unknown classifier 'tree'"),
         ({"classifier": SVC()}, "predict_proba"),
-        ({"classifier": None}, "predict_proba"),
+        ({"classifier": 5}, "predict_proba"),
+        ({"max_known_rejected": 0.1}, "needs a preset that rejects by novelty"),
         ({"device": "gpu"}, "'gpu' is not a device name"),
         ({"device": "meta"}, "device='meta'"),
         ({"device": None}, "device=None"),
@@ -813,7 +822,7 @@ def test_an_unfitted_recogniser(method, tmp_path):
 )
 def test_bad_settings(settings, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        OpenWorldRecognizer(**{"random_state": 0, "device": "cpu", **settings}).fit(X[KNOWN], Y[KNOWN])
+        recogniser(**{"random_state": 0, "device": "cpu", **settings}).fit(X[KNOWN], Y[KNOWN])
 
 
 def test_a_gpu_that_is_not_there(monkeypatch):
@@ -848,7 +857,7 @@ def test_a_selector_that_returns_nonsense():
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs an alarm")
 def test_a_memory_of_half_a_row():
     with seconds(5), pytest.raises((TypeError, ValueError), match="memory"):
-        OpenWorldRecognizer(memory_size=20.5, alpha=1.0, device="cpu").fit(X[KNOWN], Y[KNOWN])
+        recogniser(memory_size=20.5, alpha=1.0, device="cpu").fit(X[KNOWN], Y[KNOWN])
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs an alarm")
@@ -857,13 +866,13 @@ def test_numbers_whose_squares_overflow_are_refused(rows):
     with warnings.catch_warnings(), seconds(5):
         warnings.simplefilter("ignore", RuntimeWarning)  # it is the answer that counts here
         with pytest.raises(ValueError, match="large"):
-            OpenWorldRecognizer(memory_size=60, alpha=1.0, device="cpu").fit(rows[KNOWN], Y[KNOWN])
+            recogniser(memory_size=60, alpha=1.0, device="cpu").fit(rows[KNOWN], Y[KNOWN])
 
 
 @pytest.mark.parametrize("scale", [2.0**-20, 2.0**20])
 def test_the_unit_of_the_features_does_not_matter(scale):
     # Distances compare; a power of two changes no digit of them.
-    recognizer = OpenWorldRecognizer(memory_size=60, random_state=0, max_classes=12, device="cpu")
+    recognizer = recogniser(memory_size=60, random_state=0, max_classes=12, device="cpu")
     recognizer.fit(X[KNOWN] * scale, Y[KNOWN])
     reference = fitted(memory_size=60)
     assert np.array_equal(recognizer.memory_.X, reference.memory_.X * scale)
@@ -878,7 +887,7 @@ def test_the_unit_of_the_features_does_not_matter(scale):
 def test_rows_that_are_all_the_same_cannot_be_told_apart(classifier):
     pytest.importorskip("xgboost")
     y = np.repeat([0, 1], [30, 10])
-    recognizer = OpenWorldRecognizer(classifier, memory_size=20, random_state=0, device="cpu")
+    recognizer = recogniser(classifier, memory_size=20, random_state=0, device="cpu")
     recognizer.fit(np.ones((40, 3)), y)
     p = recognizer.predict_proba(np.ones((3, 3)))
     assert np.isfinite(p).all()
@@ -886,13 +895,13 @@ def test_rows_that_are_all_the_same_cannot_be_told_apart(classifier):
 
 
 def test_two_rows_of_two_classes():
-    recognizer = OpenWorldRecognizer(alpha=1.0, random_state=0, device="cpu").fit([[0.0], [1.0]], ["a", "b"])
+    recognizer = recogniser(alpha=1.0, random_state=0, device="cpu").fit([[0.0], [1.0]], ["a", "b"])
     assert set(recognizer.predict([[0.0], [1.0]])) <= {"a", "b", "unknown"}
     assert recognizer.discover([[0.0], [1.0], [9.0], [9.1]], k=3).labels.tolist() == ["a", "b", "group 1", "group 1"]
 
 
 def test_two_known_classes_leave_alpha_to_the_share_of_known_kept():
-    recognizer = OpenWorldRecognizer(random_state=0, device="cpu").fit(X[Y < 2], Y[Y < 2])
+    recognizer = recogniser(random_state=0, device="cpu").fit(X[Y < 2], Y[Y < 2])
     assert recognizer.alpha_search_.criterion == "AKS"
     assert (recognizer.predict(X[Y < 2]) == Y[Y < 2]).mean() > 0.85
 
@@ -900,6 +909,6 @@ def test_two_known_classes_leave_alpha_to_the_share_of_known_kept():
 def test_one_feature():
     rows = np.r_[np.linspace(0, 1, 20), np.linspace(10, 11, 20), np.linspace(30, 31, 20)][:, None]
     y = np.repeat([0, 1, 2], 20)
-    recognizer = OpenWorldRecognizer(random_state=0, memory_size=30, device="cpu").fit(rows[:40], y[:40])
+    recognizer = recogniser(random_state=0, memory_size=30, device="cpu").fit(rows[:40], y[:40])
     assert recognizer.predict_closed(rows[:40]).tolist() == y[:40].tolist()
     assert recognizer.discover(rows, k=3).labels.tolist() == y.tolist()

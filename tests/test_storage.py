@@ -44,7 +44,14 @@ def one_thread():
 
 
 def fitted(classifier="svm", y=Y, **changes):
-    arguments = {"selector": "greedy", "random_state": 0, "max_classes": 8, "device": "cpu", **changes}
+    arguments = {
+        "preset": "paper",
+        "selector": "greedy",
+        "random_state": 0,
+        "max_classes": 8,
+        "device": "cpu",
+        **changes,
+    }
     return OpenWorldRecognizer(classifier, **arguments).fit(X[KNOWN], y[KNOWN])
 
 
@@ -279,9 +286,11 @@ def folders(tmp_path_factory):
         fitted(QUICK_MLP).save(root / "mlp")
         fitted("xgb", alpha=1.0).save(root / "xgb")
         fitted(random_state=1, selector="random", memory_size=30).save(root / "other svm")
-        two = OpenWorldRecognizer(random_state=0, device="cpu").fit(X[Y < 2], Y[Y < 2])
+        two = OpenWorldRecognizer(preset="paper", random_state=0, device="cpu").fit(X[Y < 2], Y[Y < 2])
         two.save(root / "two classes")
-        narrow = OpenWorldRecognizer("xgb", alpha=1.0, random_state=0, device="cpu").fit(X[Y < 2, :4], Y[Y < 2])
+        narrow = OpenWorldRecognizer("xgb", preset="paper", alpha=1.0, random_state=0, device="cpu").fit(
+            X[Y < 2, :4], Y[Y < 2]
+        )
         narrow.save(root / "narrow xgb")
     return root
 

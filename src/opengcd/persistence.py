@@ -15,16 +15,28 @@ from opengcd import __version__
 from opengcd.classify import CLASSIFIERS, XGB, ArrayClassifier, infer
 from opengcd.kernels import resolve_device
 from opengcd.memory import ExemplarMemory, Selector, check_selector
-from opengcd.osr import AlphaSearch, check_alpha
-from opengcd.presets import Preset
+from opengcd.osr import (
+    AlphaSearch,
+    NoveltyRejection,
+    NoveltyScore,
+    Rejection,
+    Threshold,
+    UncertaintyRejection,
+    UnknownProfile,
+    check_alpha,
+)
+from opengcd.presets import Preset, resolve_preset
 from opengcd.storage import ModelFileError, read_model, write_model
 from opengcd.validation import check_features, check_integer, check_labels, encode, refuse_unknown_label
+from opengcd.whitening import WithinClassWhitening
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
 KIND = "OpenWorldRecognizer"
-PARAMETERS = ("memory_size", "selector", "alpha", "preset", "max_classes", "random_state")
+PARAMETERS = ("memory_size", "selector", "alpha", "preset", "max_known_rejected", "max_classes", "random_state")
+OWN = "own"
+"""Stands for a selector that is the user's own and is not stored."""
 
 
 def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
@@ -39,7 +51,7 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
         classifier = {
             "name": type(model).__name__.lower(),
             "settings": model.settings(),
-            "given_by_name": isinstance(given, str),
+            "given": given if given is None or isinstance(given, str) else OWN,
             "random_state": _plain_seed(getattr(given, "random_state", None)),
         }
         arrays |= {f"classifier.{name}": value for name, value in model.arrays().items()}
@@ -47,6 +59,8 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
             blobs["classifier"] = model.to_bytes()
     if search is not None:
         arrays |= {"alpha.grid": search.grid, "alpha.scores": search.scores}
+    if isinstance(recognizer._rejection, NoveltyRejection):
+        arrays |= {f"novelty.{name}": value for name, value in _novelty_arrays(recognizer._rejection).items()}
     preset = recognizer.preset
     header = {
         "kind": KIND,
@@ -54,15 +68,24 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
         "classes": recognizer.classes_.tolist(),
         "phase": recognizer.phase_,
         "alpha": recognizer.alpha_,
+        "threshold": None if recognizer.threshold_ is None else recognizer.threshold_._asdict(),
         "alpha_criterion": None if search is None else search.criterion,
         "seed": _seed_to_json(recognizer._seed),
-        "memory": {"size": memory.size, "updates": memory.updates, "seed": _seed_to_json(memory.seed)},
+        "memory": {
+            "size": memory.size,
+            "updates": memory.updates,
+            "seen": [memory.seen[c] for c in recognizer.classes_.tolist()],
+            "ranked": [c in memory.ranked for c in recognizer.classes_.tolist()],
+            "rank_once": memory.rank_once,
+            "seed": _seed_to_json(memory.seed),
+        },
         "classifier": classifier,
         "parameters": {
             "memory_size": recognizer.memory_size,
-            "selector": recognizer.selector if isinstance(recognizer.selector, str) else None,
+            "selector": OWN if callable(recognizer.selector) else recognizer.selector,
             "alpha": recognizer.alpha if isinstance(recognizer.alpha, str) else float(recognizer.alpha),
             "preset": dataclasses.asdict(preset) if isinstance(preset, Preset) else preset,
+            "max_known_rejected": recognizer.max_known_rejected,
             "max_classes": recognizer.max_classes,
             "random_state": _plain_seed(recognizer.random_state),
         },
@@ -103,7 +126,7 @@ def _restore(
     parameters, stored = header["parameters"], header["classifier"]
     if set(parameters) != set(PARAMETERS):
         raise ModelFileError(f"The model is damaged: its parameters are not {', '.join(PARAMETERS)}.")
-    if parameters["selector"] is None and selector is None:
+    if parameters["selector"] == OWN and selector is None:
         raise ModelFileError("This recogniser was saved with an exemplar selector of its own; pass load(selector=...).")
     if stored["name"] is None and classifier is None:
         raise ModelFileError(
@@ -119,18 +142,76 @@ def _restore(
         raise ModelFileError("The model is damaged: classes is no list.")
     classes = check_labels(header["classes"], len(header["classes"]), name="classes")
     refuse_unknown_label(classes, name="classes")
-    memory = _restore_memory(header["memory"], arrays, classes, parameters["selector"], device)
+    rule = parameters["selector"] or resolve_preset(parameters["preset"]).selector
+    memory = _restore_memory(header["memory"], arrays, classes, rule, device)
     model = None
     if classifier is None:
         classifier, model = _restore_classifier(stored, arrays, blobs, memory.X[:1], len(classes), device)
-    alpha, search = check_alpha(header["alpha"]), None
-    if header["alpha_criterion"] is not None:
-        search = AlphaSearch(alpha, arrays["alpha.grid"], arrays["alpha.scores"], str(header["alpha_criterion"]))
     recognizer = kind(classifier=classifier, **parameters)
     recognizer._check_settings(len(classes))
+    rejection: Rejection
+    search, threshold, alpha = None, header["threshold"], header["alpha"]
+    if resolve_preset(recognizer.preset).rejection == "novelty":
+        rejection = _restore_novelty(recognizer, threshold, arrays, memory, len(classes))
+    else:
+        rejection = UncertaintyRejection(check_alpha(alpha))
+        if header["alpha_criterion"] is not None:
+            curve = arrays["alpha.grid"], arrays["alpha.scores"]
+            search = AlphaSearch(rejection.rule.alpha, *curve, str(header["alpha_criterion"]))
     phase, seed = check_integer(header["phase"], "phase"), _seed_from_json(header["seed"])
-    recognizer._become(phase, seed, classes, memory, model, alpha, search)
+    recognizer._become(phase, seed, classes, memory, model, rejection, search)
     return recognizer
+
+
+def _novelty_arrays(rejection: NoveltyRejection) -> dict[str, np.ndarray]:
+    score = rejection.score
+    return {
+        "origin": score.metric_.origin_,
+        "map": score.metric_.map_,
+        "means": score.means_,
+        "center": score.center_,
+        "scale": score.scale_,
+        "known_scores": score.known_scores_,
+        "known_right": score.known_right_,
+        "known_rejected": np.array(score.known_rejected_),
+        "unknown": np.stack(score.unknown_),
+        "seen": rejection.seen,
+    }
+
+
+def _restore_novelty(
+    recognizer: OpenWorldRecognizer,
+    threshold: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    memory: ExemplarMemory,
+    n_classes: int,
+) -> NoveltyRejection:
+    preset, width = resolve_preset(recognizer.preset), memory.X.shape[1]
+    score = NoveltyScore(whiten=preset.whiten, device=recognizer.device)
+    metric = WithinClassWhitening(score.shrinkage if preset.whiten else None, recognizer.device)
+    stored = {name.removeprefix("novelty."): value for name, value in arrays.items() if name.startswith("novelty.")}
+    known = len(stored["known_scores"])
+    shapes = {
+        "origin": (width,),
+        "map": (width, width),
+        "means": (n_classes, width),
+        "center": (2,),
+        "scale": (2,),
+        "known_scores": (known,),
+        "known_right": (known,),
+        "known_rejected": (),
+        "unknown": (3, stored["unknown"].shape[-1]),
+    }
+    if any(stored[name].shape != shape for name, shape in shapes.items()) or not known:
+        raise ModelFileError("The model is damaged: the score for unknown and the classes do not fit together.")
+    metric.origin_, metric.map_ = stored["origin"], stored["map"]
+    score.metric_, score.means_ = metric, stored["means"]
+    score.center_, score.scale_ = stored["center"], stored["scale"]
+    score.known_scores_, score.known_right_ = stored["known_scores"], stored["known_right"].astype(bool)
+    score.known_rejected_, score.unknown_ = float(stored["known_rejected"]), UnknownProfile(*stored["unknown"])
+    rejection = NoveltyRejection(score, recognizer.max_known_rejected, preset.adapt)
+    rejection.seen, rejection.threshold = stored["seen"], Threshold(**threshold)
+    return rejection
 
 
 def _restore_memory(
@@ -141,9 +222,12 @@ def _restore_memory(
     if codes.shape != (len(X),) or codes.dtype != np.int64 or not complete:
         raise ModelFileError("The model is damaged: exemplars and classes do not fit together.")
     size, seed = check_integer(stored["size"], "memory.size"), _seed_from_json(stored["seed"])
-    memory = ExemplarMemory(size, selector, seed, device)
+    memory = ExemplarMemory(size, selector, seed, device, bool(stored["rank_once"]))
     memory.X, memory.y = X, classes[codes]
     memory.updates = check_integer(stored["updates"], "memory.updates")
+    seen = [check_integer(number, "memory.seen") for number in stored["seen"]]
+    memory.seen = dict(zip(classes.tolist(), seen, strict=True))
+    memory.ranked = {c for c, is_ranked in zip(classes.tolist(), stored["ranked"], strict=True) if is_ranked}
     return memory
 
 
@@ -163,7 +247,8 @@ def _restore_classifier(
         model.from_bytes(blobs["classifier"])
     if infer(model, row).probabilities.shape != (1, n_classes):
         raise ModelFileError("The model is damaged: classifier and classes do not fit together.")
-    return name if stored["given_by_name"] else CLASSIFIERS[name](**settings, random_state=seed, device=device), model
+    given = stored["given"]
+    return CLASSIFIERS[name](**settings, random_state=seed, device=device) if given == OWN else given, model
 
 
 def _seed_to_json(seed: np.random.SeedSequence) -> dict[str, Any]:

@@ -12,10 +12,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from opengcd import persistence
 from opengcd.classify import CLASSIFIERS, Inference, check_classifier, fit_classifier, infer, name_rows
-from opengcd.discover import ClassNumberEstimate, Discovery, arrange, estimate_class_number, ss_kmeans
+from opengcd.discover import (
+    ClassNumberEstimate,
+    Discovery,
+    Labelled,
+    arrange,
+    discover_jointly,
+    estimate_class_number,
+    ss_kmeans,
+    with_confirmed,
+)
 from opengcd.kernels import resolve_device
 from opengcd.memory import ExemplarMemory, Selector, check_selector
-from opengcd.osr import AlphaSearch, UncertaintyRule, check_alpha, critical_alpha, search_alpha
+from opengcd.osr import (
+    AlphaSearch,
+    NoveltyRejection,
+    NoveltyScore,
+    Rejection,
+    Threshold,
+    UncertaintyRejection,
+    check_alpha,
+    search_alpha,
+)
 from opengcd.presets import Preset, resolve_preset
 from opengcd.progress import Progress, silent
 from opengcd.randomness import Seed, derive, seed_sequence
@@ -23,12 +41,14 @@ from opengcd.validation import (
     check_features,
     check_integer,
     check_labels,
+    check_mask,
+    check_share,
     encode,
     refuse_unknown_label,
     unknown_label,
 )
 
-MEMORY, CLASSIFIER, ALPHA, NUMBER, GROUPS = range(5)
+MEMORY, CLASSIFIER, ALPHA, NUMBER, GROUPS, NOVELTY = range(6)
 """The steps of a phase; each has a seed of its own, so that none disturbs another."""
 
 
@@ -40,9 +60,20 @@ class Recognition(NamedTuple):
     closed: np.ndarray
     """(n,) The known class that each row would get if none were rejected."""
     unknown_score: np.ndarray
-    """(n,) u of Eq. 1: every alpha rejects just the rows above some value."""
+    """(n,) Grows with how unknown a row looks: rows above some value are rejected."""
     probabilities: np.ndarray
-    """(n, C + 1) Eq. 3: column 0 is "unknown", then ``classes_``."""
+    """(n, C + 1) Column 0 is "unknown", then ``classes_``."""
+
+
+class _Known(NamedTuple):
+    """What discovery starts from: labelled rows, and what was fitted on them."""
+
+    classes: np.ndarray
+    X: np.ndarray
+    codes: np.ndarray
+    seen: np.ndarray
+    model: Any
+    rejection: Rejection
 
 
 class OpenWorldRecognizer(BaseEstimator):
@@ -50,17 +81,23 @@ class OpenWorldRecognizer(BaseEstimator):
 
     Parameters
     ----------
-    classifier : str or estimator
-        ``"svm"``, ``"mlp"``, ``"xgb"``, or any scikit-learn classifier with ``predict_proba``.
+    classifier : str, estimator or None
+        ``"logistic"``, ``"svm"``, ``"mlp"``, ``"xgb"``, or any scikit-learn classifier with ``predict_proba``; None
+        takes the preset's.
     memory_size : int or None
         Number of exemplars kept for all classes together; None keeps as many as ``fit`` is given (the paper's choice).
-    selector : str or callable
-        How exemplars are chosen; see :func:`opengcd.memory.select_exemplars`.
+    selector : str, callable or None
+        How exemplars are chosen, see :func:`opengcd.memory.select_exemplars`; None takes the preset's.
     alpha : float or "search"
-        Weight of uncertainty in the open-set rule; see :func:`opengcd.osr.search_alpha`.
+        Weight of uncertainty in the paper's open-set rule, see :func:`opengcd.osr.search_alpha`; for presets that
+        reject by it.
     preset : str or Preset
-        ``"paper"``; ``"robust"``, with a search for the number of classes that does not get stuck; ``"authors"``, with
-        the search, effort and training lengths of the paper's code (see :mod:`opengcd.presets`).
+        ``"best"``, what we recommend; ``"paper"``; ``"robust"``, with a search for the number of classes that does not
+        get stuck; ``"authors"``, with the search, effort and training lengths of the paper's code (see
+        :mod:`opengcd.presets`).
+    max_known_rejected : float or None
+        Reject at most this share of known items, as measured on held-out labelled ones (preset ``best``); None lets
+        the threshold be found, from labelled data at first and from the stream once :meth:`observe` was shown some.
     max_classes : int
         Largest number of classes, known and novel, that ``discover`` tries.
     device : str
@@ -75,9 +112,12 @@ class OpenWorldRecognizer(BaseEstimator):
     unknown_label_ : int or str
         ``-1`` beside integer labels, ``"unknown"`` beside strings.
     memory_ : ExemplarMemory
-    alpha_ : float
+    alpha_ : float or None
+        Of the paper's open-set rule; None where rows are rejected otherwise.
     alpha_search_ : AlphaSearch or None
-        The scores of all alphas tried, unless alpha was given.
+        The scores of all alphas tried, if any were.
+    threshold_ : Threshold or None
+        Of the unknown score, what it was found from, and what is to be expected of it (preset ``best``).
     phase_ : int
         1 after ``fit``; one more after each ``learn``.
 
@@ -97,11 +137,12 @@ class OpenWorldRecognizer(BaseEstimator):
 
     def __init__(
         self,
-        classifier: Any = "svm",
+        classifier: Any = None,
         memory_size: int | None = None,
-        selector: Selector = "ds3",
+        selector: Selector | None = None,
         alpha: float | str = "search",
-        preset: str | Preset = "paper",
+        preset: str | Preset = "best",
+        max_known_rejected: float | None = None,
         max_classes: int = 500,
         device: str = "auto",
         random_state: Seed = None,
@@ -111,12 +152,13 @@ class OpenWorldRecognizer(BaseEstimator):
         self.selector = selector
         self.alpha = alpha
         self.preset = preset
+        self.max_known_rejected = max_known_rejected
         self.max_classes = max_classes
         self.device = device
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, *, progress: Progress = silent) -> Self:
-        """Start at phase 1 from labelled rows: fill the memory, fit the classifier on it, find alpha."""
+        """Start at phase 1 from labelled rows: fill the memory, fit the classifier on it, learn to reject."""
         X = check_features(X)
         y = check_labels(y, len(X))
         refuse_unknown_label(y)
@@ -127,7 +169,8 @@ class OpenWorldRecognizer(BaseEstimator):
                 "add rows of another class (a catch-all class will do)."
             )
         seed = seed_sequence(self.random_state)
-        memory = ExemplarMemory(self.memory_size, self.selector, derive(seed, MEMORY), self.device)
+        rank_once = resolve_preset(self.preset).rank_once
+        memory = ExemplarMemory(self.memory_size, self._selector(), derive(seed, MEMORY), self.device, rank_once)
         self._enter_phase(1, seed, classes, memory, X, y, progress)
         return self
 
@@ -143,7 +186,7 @@ class OpenWorldRecognizer(BaseEstimator):
         refuse_unknown_label(y)
         classes = np.concatenate([self.classes_, np.setdiff1d(y, self.classes_)])
         memory = copy.copy(self.memory_)
-        memory.selector, memory.device = self.selector, self.device
+        memory.selector, memory.device = self._selector(), self.device
         if self.memory_size is not None:
             memory.size = self.memory_size
         self._enter_phase(self.phase_ + 1, self._seed, classes, memory, X, y, progress)
@@ -155,23 +198,33 @@ class OpenWorldRecognizer(BaseEstimator):
         A row is rejected by its probabilities. An accepted row gets the classifier's own label, which for the SVM is
         the winner of the votes and, where classes are close, not always the class with the largest probability.
         """
-        codes, p = self._infer(X)
-        rule = UncertaintyRule(self.alpha_)
+        X, (codes, p) = self._infer(X)
+        judged = self._rejection.judge(X, p)
         closed = self.classes_[codes]
         labels = closed.astype(np.result_type(closed, np.asarray(self.unknown_label_)))
-        labels[rule.rejects(p)] = self.unknown_label_
-        return Recognition(labels, closed, 1 / (1 + critical_alpha(p)), rule.probabilities(p))
+        labels[judged.rejected] = self.unknown_label_
+        return Recognition(labels, closed, judged.score, judged.probabilities)
+
+    def observe(self, X: Any) -> Self:
+        """Take notice of rows of the stream, so that the threshold for "unknown" can follow it.
+
+        Only their scores are kept, until the next ``learn``. The paper's rule has no threshold, and a bound on the
+        share of rejected known items stays what it is: then nothing happens. ``threshold_`` says what was found.
+        """
+        X, inference = self._infer(X)
+        self._rejection.observe(X, inference.probabilities)
+        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row: a known class, or ``unknown_label_``."""
         return self.recognize(X).labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of Eq. 3: column 0 is "unknown", then ``classes_``."""
+        """Return probabilities: column 0 is "unknown", then ``classes_`` (Eq. 3 in the paper's presets)."""
         return self.recognize(X).probabilities
 
     def unknown_score(self, X: Any) -> np.ndarray:
-        """Return how unknown each row looks, u of Eq. 1: every alpha rejects just the rows above some value."""
+        """Return how unknown each row looks: rows above some value are rejected (u of Eq. 1 in the paper's presets)."""
         return self.recognize(X).unknown_score
 
     def predict_closed(self, X: Any) -> np.ndarray:
@@ -180,22 +233,74 @@ class OpenWorldRecognizer(BaseEstimator):
         X = check_features(X, width=self.n_features_in_, min_rows=0, single=True)
         return self.classes_[name_rows(self._model, X) if len(X) else np.empty(0, dtype=np.int64)]
 
-    def discover(self, X: Any, k: int | None = None, *, progress: Progress = silent) -> Discovery:
+    def discover(
+        self,
+        X: Any,
+        k: int | None = None,
+        *,
+        rejected: Any = None,
+        confirmed: Any = None,
+        progress: Progress = silent,
+    ) -> Discovery:
         """Group rejected rows; those that look like a known class return to it (Sec. 3.5).
 
-        ``k`` is the number of classes, known ones included; without it, it is estimated.
+        Parameters
+        ----------
+        X : array
+            The rejected rows, or, better with preset ``best``, all rows of the stream.
+        k : int or None
+            The number of classes, known ones included; without it, it is estimated.
+        rejected : array of bool or None
+            Which rows of ``X`` were rejected; None means all.
+        confirmed : array of labels or None
+            For a second round: labels that a person gave to rows of ``X``, of known or of new classes, and
+            ``unknown_label_`` for the other rows. They count as labelled rows and are kept.
+
         """
         check_is_fitted(self)
         X = check_features(X, width=self.n_features_in_, min_rows=0)
-        preset = resolve_preset(self.preset)
-        exemplars, codes = self.memory_.X, encode(self.memory_.y, self.classes_)
+        rejected = check_mask(rejected, len(X), "rejected")
         if k is not None:
             k = check_integer(k, "k", least=None)
+        if confirmed is None:
+            return self._discover(X, k, rejected, self._known(), progress)
+        confirmed = check_labels(confirmed, len(X), name="confirmed", like=self.classes_)
+        rest = np.flatnonzero(confirmed == self.unknown_label_)
+        told = np.setdiff1d(np.arange(len(X)), rest)
+        new = np.setdiff1d(confirmed[told], self.classes_)
+        if not len(told):
+            return self._discover(X, k, rejected, self._known(), progress)
+        known = self._known_with(X[told], confirmed[told], new)
+        found = self._discover(X[rest], k, rejected[rest], known, progress)
+        return with_confirmed(found, rest, X, confirmed, new)
+
+    def _discover(
+        self, X: np.ndarray, k: int | None, rejected: np.ndarray, known: _Known, progress: Progress
+    ) -> Discovery:
+        preset = resolve_preset(self.preset)
+        if preset.discovery == "joint":
+            assert isinstance(known.rejection, NoveltyRejection)
+            labelled = Labelled(known.X, known.codes, infer(known.model, known.X).probabilities, known.seen)
+            return discover_jointly(
+                labelled,
+                X,
+                infer(known.model, X).probabilities if len(X) else np.empty((0, len(known.classes))),
+                rejected,
+                known.rejection,
+                known.classes,
+                k=k,
+                head=preset.head,
+                max_classes=self.max_classes,
+                random_state=derive(self._seed, self.phase_, NUMBER),
+                device=self.device,
+                progress=progress,
+            )
+        if k is not None:
             estimate = ClassNumberEstimate(k, [], True, "", k)
         else:
             estimate = estimate_class_number(
-                exemplars,
-                codes,
+                known.X,
+                known.codes,
                 X,
                 max_classes=self.max_classes,
                 objective=preset.objective,
@@ -208,8 +313,8 @@ class OpenWorldRecognizer(BaseEstimator):
             )
         progress("grouping", 0, 1)
         found = ss_kmeans(
-            exemplars,
-            codes,
+            known.X,
+            known.codes,
             X,
             estimate.k,
             n_init=preset.n_init,
@@ -218,7 +323,24 @@ class OpenWorldRecognizer(BaseEstimator):
             device=self.device,
         )
         progress("grouping", 1, 1)
-        return arrange(X, self.classes_, found, estimate)
+        return arrange(X, known.classes, found, estimate)
+
+    @property
+    def threshold_(self) -> Threshold | None:
+        """The threshold of the unknown score, unless the paper's rule rejects."""
+        check_is_fitted(self)
+        return self._rejection.threshold if isinstance(self._rejection, NoveltyRejection) else None
+
+    @property
+    def adapts(self) -> bool:
+        """Whether :meth:`observe` changes anything."""
+        return isinstance(self._rejection, NoveltyRejection) and self._rejection.adapt
+
+    @property
+    def discovers_from(self) -> str:
+        """What :meth:`discover` is best given: ``"stream"`` or ``"rejected"`` rows."""
+        preset = resolve_preset(self.preset)
+        return "stream" if preset.discovery == "joint" and preset.over_stream else "rejected"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recogniser to a folder: JSON, safetensors, XGBoost's own format; no pickle.
@@ -246,7 +368,7 @@ class OpenWorldRecognizer(BaseEstimator):
         recognizer: Self = persistence.load(cls, path, classifier=classifier, selector=selector, device=device)
         if recognizer._model is None:
             memory, codes = recognizer.memory_, encode(recognizer.memory_.y, recognizer.classes_)
-            recognizer._model = recognizer._fit_classifier(memory, codes, recognizer._seed, recognizer.phase_)
+            recognizer._model = recognizer._fit_classifier(memory.X, codes, recognizer._seed, recognizer.phase_)
         return recognizer
 
     def _enter_phase(
@@ -261,36 +383,80 @@ class OpenWorldRecognizer(BaseEstimator):
     ) -> None:
         """Do all that can fail first, then change the recogniser."""
         self._check_settings(len(classes))
-        preset = resolve_preset(self.preset)
         progress("selecting exemplars", 0, 1)
         memory.update(X, y)
         progress("selecting exemplars", 1, 1)
         codes = encode(memory.y, classes)
+        model, rejection, search = self._fit(memory.X, codes, seed, phase, progress)
+        self._become(phase, seed, classes, memory, model, rejection, search)
+
+    def _fit(
+        self, X: np.ndarray, codes: np.ndarray, seed: np.random.SeedSequence, phase: int, progress: Progress
+    ) -> tuple[Any, Rejection, AlphaSearch | None]:
+        """Fit the classifier, and learn to reject."""
+        preset = resolve_preset(self.preset)
         progress("fitting the classifier", 0, 1)
-        model = self._fit_classifier(memory, codes, seed, phase)
+        model = self._fit_classifier(X, codes, seed, phase)
         progress("fitting the classifier", 1, 1)
-        search = None
-        if self.alpha == "search":
-            search = search_alpha(
-                memory.X,
-                codes,
-                self._classifier(),
-                grid=preset.alpha_grid,
-                repeats=preset.alpha_repeats,
-                random_state=derive(seed, phase, ALPHA),
-                device=self.device,
-                progress=progress,
-            )
-        alpha = float(self.alpha) if search is None else search.alpha
-        self._become(phase, seed, classes, memory, model, alpha, search)
+        if preset.rejection == "novelty":
+            progress("learning to reject", 0, 1)
+            score = NoveltyScore(
+                whiten=preset.whiten, random_state=derive(seed, phase, NOVELTY), device=self.device
+            ).fit(X, codes, self._classifier())
+            progress("learning to reject", 1, 1)
+            return model, NoveltyRejection(score, self.max_known_rejected, preset.adapt), None
+        if self.alpha != "search":
+            return model, UncertaintyRejection(float(self.alpha)), None
+        search = search_alpha(
+            X,
+            codes,
+            self._classifier(),
+            grid=preset.alpha_grid,
+            repeats=preset.alpha_repeats,
+            random_state=derive(seed, phase, ALPHA),
+            device=self.device,
+            progress=progress,
+        )
+        return model, UncertaintyRejection(search.alpha), search
+
+    def _known(self) -> _Known:
+        """What discovery builds on."""
+        memory = self.memory_
+        codes = encode(memory.y, self.classes_)
+        seen = np.array([memory.seen[c] for c in self.classes_.tolist()])
+        return _Known(self.classes_, memory.X, codes, seen, self._model, self._rejection)
+
+    def _known_with(self, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> _Known:
+        """The same after rows were labelled by a person, as if they had been learnt."""
+        known = self._known()
+        classes = np.concatenate([known.classes, new])
+        codes = np.concatenate([known.codes, encode(y, classes)])
+        X = np.concatenate([known.X, X])
+        # Of a new class no more is expected than of the old ones, however few of its rows are confirmed so far.
+        seen = np.concatenate([known.seen, np.full(len(new), known.seen.mean())])
+        model, rejection = known.model, known.rejection
+        if resolve_preset(self.preset).discovery == "joint":
+            model, rejection, _ = self._fit(X, codes, self._seed, self.phase_, silent)
+        return _Known(classes, X, codes, seen, model, rejection)
 
     def _check_settings(self, classes: int) -> None:
-        resolve_preset(self.preset)
+        preset = resolve_preset(self.preset)
         resolve_device(self.device)
-        check_selector(self.selector)
-        check_classifier(self.classifier)
+        check_selector(self._selector())
+        check_classifier(preset.classifier if self.classifier is None else self.classifier)
         if self.alpha != "search":
             check_alpha(self.alpha)
+            if preset.rejection != "uncertainty":
+                raise ValueError(
+                    f"alpha belongs to the paper's open-set rule, and preset {preset.name!r} rejects otherwise; set "
+                    "max_known_rejected instead, or choose preset='paper'."
+                )
+        if self.max_known_rejected is not None:
+            check_share(self.max_known_rejected, "max_known_rejected")
+            if preset.rejection != "novelty":
+                raise ValueError(
+                    f"max_known_rejected needs a preset that rejects by novelty, such as 'best', not {preset.name!r}."
+                )
         if self.memory_size is not None:
             check_integer(self.memory_size, "memory_size")
         if check_integer(self.max_classes, "max_classes") < classes:
@@ -303,32 +469,36 @@ class OpenWorldRecognizer(BaseEstimator):
         classes: np.ndarray,
         memory: ExemplarMemory,
         model: Any,
-        alpha: float,
+        rejection: Rejection,
         search: AlphaSearch | None,
     ) -> None:
         self.phase_, self._seed, self.classes_, self.memory_, self._model = phase, seed, classes, memory, model
-        self.alpha_, self.alpha_search_ = alpha, search
+        self._rejection, self.alpha_search_ = rejection, search
+        self.alpha_ = rejection.rule.alpha if isinstance(rejection, UncertaintyRejection) else None
         self.unknown_label_ = unknown_label(classes)
         self.n_features_in_ = memory.X.shape[1]
 
-    def _fit_classifier(
-        self, memory: ExemplarMemory, codes: np.ndarray, seed: np.random.SeedSequence, phase: int
-    ) -> Any:
-        return fit_classifier(self._classifier(), memory.X, codes, derive(seed, phase, CLASSIFIER), self.device)
+    def _fit_classifier(self, X: np.ndarray, codes: np.ndarray, seed: np.random.SeedSequence, phase: int) -> Any:
+        return fit_classifier(self._classifier(), X, codes, derive(seed, phase, CLASSIFIER), self.device)
 
     def _classifier(self) -> Any:
         """The classifier to fit, with the settings that the preset has for it."""
-        if not isinstance(self.classifier, str):
-            return self.classifier
-        settings = resolve_preset(self.preset).classifier_settings.get(self.classifier)
-        return CLASSIFIERS[self.classifier](**settings, device=self.device) if settings else self.classifier
+        preset = resolve_preset(self.preset)
+        classifier = preset.classifier if self.classifier is None else self.classifier
+        if not isinstance(classifier, str):
+            return classifier
+        settings = preset.classifier_settings.get(classifier)
+        return CLASSIFIERS[classifier](**settings, device=self.device) if settings else classifier
 
-    def _infer(self, X: Any) -> Inference:
+    def _selector(self) -> Selector:
+        return resolve_preset(self.preset).selector if self.selector is None else self.selector
+
+    def _infer(self, X: Any) -> tuple[np.ndarray, Inference]:
         check_is_fitted(self)
         X = check_features(X, width=self.n_features_in_, min_rows=0, single=True)
         if not len(X):
-            return Inference(np.empty(0, dtype=np.int64), np.empty((0, len(self.classes_))))
-        return infer(self._model, X)
+            return X, Inference(np.empty(0, dtype=np.int64), np.empty((0, len(self.classes_))))
+        return X, infer(self._model, X)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "phase_")

@@ -121,3 +121,20 @@ def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the place of each label in ``classes`` (in any order; every label must be among them)."""
     order = np.argsort(classes, kind="stable")
     return order[np.searchsorted(classes, y, sorter=order)]
+
+
+def check_mask(mask: Any, rows: int, name: str) -> np.ndarray:
+    """Return one truth value for each row; None means that all are true."""
+    if mask is None:
+        return np.ones(rows, dtype=bool)
+    mask = np.asarray(mask)
+    if mask.dtype != bool or mask.shape != (rows,):
+        raise ValueError(f"{name} must be one truth value for each of {rows} rows, not {mask.dtype}{mask.shape}.")
+    return mask
+
+
+def check_share(value: Any, name: str) -> float:
+    """Return a share from 0 to 1."""
+    if not isinstance(value, numbers.Real) or not 0 <= float(value) <= 1:
+        raise ValueError(f"{name} must be a share from 0 to 1, not {value!r}.")
+    return float(value)

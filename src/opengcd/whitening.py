@@ -17,7 +17,7 @@ class WithinClassWhitening:
               z = \frac{\Sigma^{-1/2} (x - m)}{\|\Sigma^{-1/2} (x - m)\|}
 
     Directions in which items of one class differ (light, pose, background) count less, also for classes never seen.
-    Time :math:`O(nD^2 + D^3)`.
+    With ``shrinkage=None`` nothing is whitened, only centred and scaled. Time :math:`O(nD^2 + D^3)`.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class WithinClassWhitening:
 
     """
 
-    def __init__(self, shrinkage: float = 0.1, device: str = "auto") -> None:
+    def __init__(self, shrinkage: float | None = 0.1, device: str = "auto") -> None:
         self.shrinkage = shrinkage
         self.device = device
 
@@ -39,6 +39,10 @@ class WithinClassWhitening:
         Z, classes = kernels.to_tensor(X, where).double(), kernels.to_tensor(codes, where).long()
         n, d, number = len(Z), Z.shape[1], int(classes.max()) + 1
         means = kernels.class_means(Z, classes, number)
+        self.origin_ = means.mean(0).cpu().numpy()
+        if self.shrinkage is None:
+            self.map_ = np.eye(d)
+            return self
         rest = Z - means[classes]
         scatter = rest.T @ rest / max(1, n - number)
         level = scatter.trace() / d
@@ -49,7 +53,6 @@ class WithinClassWhitening:
         values, vectors = torch.linalg.eigh(scatter)
         # Without shrinkage some directions may have no scatter; they must not be blown up without bound.
         values = values.clamp(min=float(level) * 1e-6)
-        self.origin_ = means.mean(0).cpu().numpy()
         self.map_ = ((vectors / values.sqrt()) @ vectors.T).cpu().numpy()
         return self
 

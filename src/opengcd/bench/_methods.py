@@ -34,7 +34,7 @@ class Undiscovered(OpenWorldRecognizer):
 
     reviews_one_by_one = True
 
-    def discover(self, X: Any, k: int | None = None, *, progress: Progress = silent) -> Discovery:
+    def discover(self, X: Any, k: int | None = None, *, progress: Progress = silent, **more: Any) -> Discovery:
         """Return all rows as one group."""
         X = np.asarray(X)
         known = len(self.classes_)
@@ -52,8 +52,16 @@ class Family(NamedTuple):
 
 
 NEVER_REJECT = {"alpha": 0.0}
+ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "best": ("what we recommend", {}),
+    "best-plain": ("without whitening: distances in the features as they are", {"whiten": False}),
+    "best-fixed": ("without adaptation: the threshold for unknown from labelled data alone", {"adapt": False}),
+    "best-rejects": ("discovery on the rejected rows alone, not on the whole stream", {"over_stream": False}),
+    "best-headless": ("without the refinement head", {"head": False}),
+}
+"""``best`` and what becomes of it without one part: a text and the settings of its preset that differ."""
 FAMILIES = {
-    "opengcd": Family(OpenWorldRecognizer, "the full method", {}),
+    "opengcd": Family(OpenWorldRecognizer, "the paper's full method", {}),
     "csr": Family(ClosedSet, "closed-set recognition: no learning, rejection or discovery", NEVER_REJECT),
     "il-e": Family(IncrementalOnly, "incremental learning from exemplars: no rejection or discovery", NEVER_REJECT),
     "owr-ue": Family(Undiscovered, "open-world recognition without discovery: rejects are labelled one by one", {}),
@@ -77,7 +85,10 @@ AUTHORS = {
 
 def method_names() -> dict[str, str]:
     """Return every built-in method with a line that says what it is."""
-    return {f"{name}-{c}": f"{family.text}; classifier {c}" for name, family in FAMILIES.items() for c in CLASSIFIERS}
+    ours = {name: text for name, (text, _) in ABLATIONS.items()}
+    return ours | {
+        f"{name}-{c}": f"{family.text}; classifier {c}" for name, family in FAMILIES.items() for c in CLASSIFIERS
+    }
 
 
 def make_method(name: str, *, dataset: str = "", protocol: str = "paper", **settings: Any) -> OpenWorldMethod:
@@ -93,9 +104,12 @@ def make_method(name: str, *, dataset: str = "", protocol: str = "paper", **sett
 def method_factory(name: str) -> Callable[..., Any]:
     """Return what makes a method of that name, or raise an error that lists the names."""
     family, classifier = _split(name)
+    if name in ABLATIONS:
+        preset = dataclasses.replace(PRESETS["best"], **ABLATIONS[name][1])
+        return lambda **settings: OpenWorldRecognizer(**({"preset": preset} | settings))
     if family in FAMILIES and classifier in CLASSIFIERS:
         kind, _, fixed = FAMILIES[family]
-        return lambda **settings: kind(classifier, **(settings | fixed))
+        return lambda **settings: kind(classifier, **({"preset": "paper"} | settings | fixed))
     module, colon, attribute = name.partition(":")
     if not colon:
         raise ValueError(f"Unknown method {name!r}; choose from {', '.join(method_names())}, or give module:Class.")

@@ -23,6 +23,8 @@ PROTOCOLS = {
     "paper": "official test sets; only discovered rows of the next training set are learnt; random class order",
     "authors": "what the paper's code did: fixed class order, every novel item annotated, then split 83 / 17",
 }
+PARTS = 10
+"""A method that adapts sees the stream in so many parts."""
 KEPT_FOR_TRAINING = 0.83
 """Share of the annotated items that protocol ``authors`` learns; the rest becomes a test set."""
 
@@ -31,7 +33,9 @@ class OpenWorldMethod(Protocol):
     """What the protocols ask of a method; ours and every baseline offer it.
 
     A method that also has ``recognize``, returning a :class:`opengcd.recognizer.Recognition`, is asked once for what
-    the three calls ``predict``, ``predict_closed`` and ``unknown_score`` would say.
+    the three calls ``predict``, ``predict_closed`` and ``unknown_score`` would say. One with a true ``adapts`` is shown
+    each part of the stream by ``observe`` once it has judged it, so that what it learns serves for later parts only.
+    One whose ``discovers_from`` is ``"stream"`` gets all rows in ``discover`` and, as ``rejected``, which were so.
     """
 
     unknown_label_: Any
@@ -150,8 +154,8 @@ class PhaseDetail:
     """What a phase looked at and found, for pictures."""
 
     stream: Stream
-    rejected: np.ndarray
-    """Numbers of the rejected rows in the stream."""
+    examined: np.ndarray
+    """Numbers, in the stream, of the rows that discovery was given."""
     discovery: Discovery
     review: Review
 
@@ -235,10 +239,10 @@ def run_protocol(
         learnable, test = data.train_rows(novel), data.test_rows(novel)
         learnt = learnable if learn == "all" else learnable[:0]
         if learn == "discovered" and protocol == "paper":
-            learnt = np.intersect1d(learnable, stream.row[detail.rejected[detail.review.rows]])
+            learnt = np.intersect1d(learnable, stream.row[detail.examined[detail.review.rows]])
         elif learn == "discovered":
             pool = np.flatnonzero(np.isin(stream.y, novel))
-            annotated = np.intersect1d(pool, detail.rejected) if _one_by_one(method) else pool
+            annotated = np.intersect1d(pool, detail.examined) if _one_by_one(method) else pool
             shuffled = stream.row[generator(derive(random_state, t, 0)).permutation(annotated)]
             learnt, test = np.split(shuffled, [round(KEPT_FOR_TRAINING * len(shuffled))])
             learnable = pool[: round(KEPT_FOR_TRAINING * len(pool))]
@@ -259,7 +263,10 @@ def _open_phase(
     """Recognise, discover and review one stream; write what is measured to ``result``."""
     unknown = method.unknown_label_
     with _measured(result, "recognise"):
-        y_pred, closed, score = _recognise(method, stream.X)
+        if getattr(method, "adapts", False):
+            y_pred, closed, score = _recognise_online(method, stream.X)
+        else:
+            y_pred, closed, score = _recognise(method, stream.X)
     rejected = np.flatnonzero(y_pred == unknown)
     result.rejected = len(rejected)
     result.osr_parts = metrics.parts(stream.y, y_pred, known, unknown)
@@ -273,19 +280,23 @@ def _open_phase(
         points = zip(search.grid.tolist(), search.scores.tolist(), on_stream, strict=True)
         result.alpha_curve = [AlphaPoint(*point) for point in points]
     with _measured(result, "discover"):
-        found = method.discover(stream.X[rejected], progress=progress)
+        if getattr(method, "discovers_from", "rejected") == "stream":
+            examined = np.arange(len(stream.X))
+            found = method.discover(stream.X, rejected=y_pred == unknown, progress=progress)  # type: ignore[call-arg]
+        else:
+            examined, found = rejected, method.discover(stream.X[rejected], progress=progress)
     y_pred = y_pred.copy()
-    y_pred[rejected] = _apart(found, known, novel)
+    y_pred[examined] = _apart(found, known, novel)
     result.k, result.k_true, result.k_trusted = found.k, len(known) + len(novel), found.trusted
     result.k_error, result.k_curve = found.k / result.k_true - 1, found.curve
     result.gcd_parts = metrics.parts(stream.y, y_pred, known, unknown)
     result.hca = metrics.harmonic_mean(result.gcd_parts.aks, result.gcd_parts.ans)
     result.acc = metrics.clustering_accuracy(stream.y, y_pred)
-    review = simulate_review([group.rows for group in found.groups], stream.y[rejected], known.tolist())
+    review = simulate_review([group.rows for group in found.groups], stream.y[examined], known.tolist())
     result.actions, result.actions_by_kind, result.named = review.actions, review.by_kind, len(review.rows)
     if _one_by_one(method):
         result.actions, result.actions_by_kind = len(rejected), {"label": len(rejected)}
-    return PhaseDetail(stream, rejected, found, review)
+    return PhaseDetail(stream, examined, found, review)
 
 
 def hna_by_alpha(
@@ -312,6 +323,16 @@ def _recognise(method: OpenWorldMethod, X: np.ndarray) -> tuple[np.ndarray, np.n
     labels, closed, score = (np.asarray(getattr(method, call)(X)) for call in calls)
     for call, values in zip(calls, (labels, closed, score), strict=True):
         _check_shape(values, len(X), call)
+    return labels, closed, score
+
+
+def _recognise_online(method: OpenWorldMethod, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same, part by part, with a method that learns from each part it has judged."""
+    parts = []
+    for rows in np.array_split(X, PARTS):
+        parts.append(_recognise(method, rows))
+        method.observe(rows)  # type: ignore[attr-defined]
+    labels, closed, score = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return labels, closed, score
 
 

@@ -104,8 +104,8 @@ def _groups(data: Dataset, phase: int, detail: PhaseDetail) -> str:
     cards = []
     for number, group in enumerate(detail.discovery.groups, start=1):
         rows = group.rows if len(group) <= SHOWN else np.r_[group.rows[: SHOWN // 2], group.rows[-SHOWN // 2 :]]
-        stream_rows = detail.rejected[rows]
-        truth = detail.stream.y[detail.rejected[group.rows]]
+        stream_rows = detail.examined[rows]
+        truth = detail.stream.y[detail.examined[group.rows]]
         main = np.bincount(truth).argmax()
         strangers = int((truth != main).sum())
         wrong = f"<span class='wrong'>{strangers} of another class</span>" if strangers else "all of one class"
@@ -117,7 +117,7 @@ def _groups(data: Dataset, phase: int, detail: PhaseDetail) -> str:
         )
     returned = int((~detail.discovery.novel).sum())
     caution = "" if detail.discovery.trusted else f" The search for k asks for caution: {detail.discovery.reason}."
-    note = f"{len(detail.rejected)} rejected items; {returned} were put back to known classes.{caution}"
+    note = f"{len(detail.examined)} items; {returned} were put back to known classes.{caution}"
     body = "".join(cards) or "<p>No new group was found.</p>"
     return (
         f"<h2>Phase {phase}: what was discovered</h2><p>{html.escape(note)} Each card shows the most typical items "

@@ -29,7 +29,11 @@ PLATEAU = 0.01
 
 
 class CurvePoint(NamedTuple):
-    """One evaluated k: its score, and the two indices it is made of."""
+    """One evaluated k: its score, and the two indices it is made of.
+
+    For an estimate by rehearsal: the logarithm of its probability (0 for the likeliest k), the agreement of two
+    groupings with k, and the agreement that hidden classes reached.
+    """
 
     k: int
     score: float
@@ -48,6 +52,8 @@ class ClassNumberEstimate(NamedTuple):
     """Why the estimate should not be trusted; empty if it can be."""
     k_raw: int
     """The best k seen; ``k`` is never less than the number of known classes."""
+    interval: tuple[int, int] | None = None
+    """The number lies between these with a probability of 90 %; None where the search says nothing of the kind."""
 
 
 def estimate_class_number(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ class Group:
     center: np.ndarray
     cohesion: float
     """Root mean squared distance of its rows to the centre: the smaller, the tighter."""
+    probability: float | None = None
+    """How likely it is a class of its own and no chance heap; None where nothing is known about that."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -45,10 +47,24 @@ class Discovery:
     """Whether the search for k could be trusted."""
     reason: str = ""
     """Why it could not."""
+    k_interval: tuple[int, int] | None = None
+    """k lies between these with a probability of 90 %, if the search can tell."""
+    probabilities: np.ndarray | None = None
+    """(n,) How likely each row's label is, if the grouping can tell."""
 
 
-def arrange(X: np.ndarray, classes: np.ndarray, found: Clustering, estimate: ClassNumberEstimate) -> Discovery:
-    """Turn clusters into labelled groups; clusters that ended empty are left out."""
+def arrange(
+    X: np.ndarray,
+    classes: np.ndarray,
+    found: Clustering,
+    estimate: ClassNumberEstimate,
+    probabilities: np.ndarray | None = None,
+    reality: np.ndarray | None = None,
+) -> Discovery:
+    """Turn clusters into labelled groups; clusters that ended empty are left out.
+
+    ``probabilities`` are those of the rows' labels, ``reality`` those of all clusters to be real.
+    """
     known = len(classes)
     gap = np.linalg.norm(X - found.centers[found.labels], axis=1)
     clusters, sizes = np.unique(found.labels[found.labels >= known], return_counts=True)
@@ -60,7 +76,9 @@ def arrange(X: np.ndarray, classes: np.ndarray, found: Clustering, estimate: Cla
     for cluster, name in zip(clusters, names, strict=True):
         rows = np.flatnonzero(found.labels == cluster)
         rows = rows[np.argsort(gap[rows], kind="stable")]
-        groups.append(Group(name, rows, found.centers[cluster], float(np.sqrt(np.mean(gap[rows] ** 2)))))
+        cohesion = float(np.sqrt(np.mean(gap[rows] ** 2)))
+        real = None if reality is None else float(reality[cluster])
+        groups.append(Group(name, rows, found.centers[cluster], cohesion, real))
     return Discovery(
         labels=name_of[found.labels],
         k=estimate.k,
@@ -69,7 +87,34 @@ def arrange(X: np.ndarray, classes: np.ndarray, found: Clustering, estimate: Cla
         novel=found.labels >= known,
         trusted=estimate.trusted,
         reason=estimate.reason,
+        k_interval=estimate.interval,
+        probabilities=probabilities,
     )
+
+
+def with_confirmed(
+    found: Discovery, rest: np.ndarray, X: np.ndarray, confirmed: np.ndarray, new: np.ndarray
+) -> Discovery:
+    """Put rows that a person has labelled back among the others; ``new`` classes among them stand as groups again.
+
+    ``found`` is the discovery on the rows ``rest``, which knew the confirmed labels as classes.
+    """
+    labels = np.empty(len(X), dtype=np.result_type(found.labels, confirmed))
+    labels[:], labels[rest] = confirmed, found.labels
+    probabilities = None
+    if found.probabilities is not None:
+        probabilities = np.ones(len(X))
+        probabilities[rest] = found.probabilities
+    groups = [replace(group, rows=rest[group.rows]) for group in found.groups]
+    for label in new:
+        rows = np.flatnonzero(labels == label)
+        center = X[rows].mean(0)
+        gap = np.linalg.norm(X[rows] - center, axis=1)
+        cohesion = float(np.sqrt(np.mean(gap**2)))
+        groups.append(Group(label, rows[np.argsort(gap, kind="stable")], center, cohesion, 1.0))
+    groups.sort(key=len, reverse=True)
+    novel = np.isin(labels, [group.label for group in groups])
+    return replace(found, labels=labels, probabilities=probabilities, groups=groups, novel=novel)
 
 
 def fresh_labels(classes: np.ndarray, n: int) -> np.ndarray:

@@ -26,8 +26,8 @@ class Mixture(NamedTuple):
     """(k, d) Unit vectors."""
     sizes: np.ndarray
     """(k,) Expected number of rows."""
-    likelihood: float
-    """Mean logarithm of the rows' density, but for a constant."""
+    recurrence: np.ndarray
+    """(k,) How well each class or group was found again by the other restarts: mean of the largest Jaccard index."""
 
 
 def joint_mixture(
@@ -42,6 +42,8 @@ def joint_mixture(
     label_weight: float = 1.0,
     steps: int = 20,
     restarts: int = 6,
+    tries: int = 2,
+    start_steps: int = 30,
     random_state: Seed = None,
     device: str = "auto",
 ) -> Mixture:
@@ -57,8 +59,9 @@ def joint_mixture(
 
     with the concentration :math:`\kappa`, and a *charge* for size, :math:`\beta` (``balance``): at 1 it evens out
     groups, where a mixture proper has -1. :math:`\omega` (``label_weight``) says how much a labelled row counts in the
-    size of its class; with more labelled rows than the stream has of a class, less than 1. Of the restarts the most
-    likely one is kept. Time :math:`O(\text{restarts} \cdot \text{steps} \cdot n k d)`, memory :math:`O(n d)`.
+    size of its class; with more labelled rows than the stream has of a class, less than 1. Of the restarts the one is
+    kept whose groups the others find again best: the most likely one may be a loner.
+    Time :math:`O(\text{restarts} \cdot \text{steps} \cdot n k d)`, memory :math:`O(n d)`.
     """
     known = int(codes.max()) + 1 if len(codes) else 0
     novel = k - known
@@ -72,9 +75,11 @@ def joint_mixture(
     fixed = kernels.class_sums(labelled, classes, k) if len(L) else torch.zeros(k, U.shape[1], device=where)
     counts = label_weight * torch.bincount(classes, minlength=k).to(rows.dtype)
     empty = L[:0], codes[:0]
-    best: tuple[float, Tensor, Tensor] | None = None
+    ends: list[tuple[Tensor, Tensor]] = []
     for r in range(restarts):
-        start = ss_kmeans(*empty, U[rejected], novel, n_init=2, random_state=derive(seed, r), device=device).centers
+        start = ss_kmeans(
+            *empty, U[rejected], novel, n_init=tries, max_iter=start_steps, random_state=derive(seed, r), device=device
+        ).centers
         centers = normalize(torch.cat([fixed[:known], kernels.to_tensor(start, where).to(rows.dtype)]), dim=1)
         charge = torch.zeros(k, dtype=rows.dtype, device=where)
         for _ in range(steps):
@@ -85,12 +90,22 @@ def joint_mixture(
                 sizes += R.sum(0)
             centers = normalize(sums, dim=1)
             charge = balance * torch.log(sizes.clamp(min=1e-6) / sizes.sum())
-        densities = [torch.logsumexp(logits, 1) for _, logits in _logits(rows, centers, charge, concentration)]
-        likelihood = float(torch.cat(densities).double().mean())
-        if best is None or likelihood > best[0]:
-            best = likelihood, centers, charge
-    assert best is not None
-    return _decide(rows, *best, concentration)
+        ends.append((centers, charge))
+    found = [_decide(rows, *end, concentration) for end in ends]
+    again = [[jaccard(one.labels, other.labels, k) for other in found if other is not one] for one in found]
+    recurrence = [np.mean(a, axis=0) if a else np.ones(k) for a in again]
+    best = int(
+        np.argmax([r[known:] @ m.sizes[known:] / m.sizes[known:].sum() for r, m in zip(recurrence, found, strict=True)])
+    )
+    return found[best]._replace(recurrence=recurrence[best])
+
+
+def jaccard(labels: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
+    """Return for each of ``k`` groups its largest Jaccard index with a group of another grouping of the same rows."""
+    shared = np.bincount(labels * k + others, minlength=k * k).reshape(k, k)
+    union = shared.sum(1, keepdims=True) + shared.sum(0) - shared
+    best: np.ndarray = (shared / np.maximum(union, 1)).max(1)
+    return best
 
 
 def _logits(rows: Tensor, centers: Tensor, charge: Tensor, concentration: float) -> Iterator[tuple[Tensor, Tensor]]:
@@ -99,7 +114,7 @@ def _logits(rows: Tensor, centers: Tensor, charge: Tensor, concentration: float)
         yield rows[block], concentration * rows[block] @ centers.T - charge
 
 
-def _decide(rows: Tensor, likelihood: float, centers: Tensor, charge: Tensor, concentration: float) -> Mixture:
+def _decide(rows: Tensor, centers: Tensor, charge: Tensor, concentration: float) -> Mixture:
     labels, probabilities = [], []
     sizes = torch.zeros(len(centers), dtype=rows.dtype, device=rows.device)
     for _, logits in _logits(rows, centers, charge, concentration):
@@ -113,5 +128,5 @@ def _decide(rows: Tensor, likelihood: float, centers: Tensor, charge: Tensor, co
         torch.cat(probabilities).double().cpu().numpy(),
         centers.cpu().numpy(),
         sizes.double().cpu().numpy(),
-        likelihood,
+        np.ones(len(centers)),
     )

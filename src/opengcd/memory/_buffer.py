@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ class ExemplarMemory:
         Total number of rows; None means as many as the first update brings (the paper's :math:`N_0`).
     selector : str or callable
         See :func:`select_exemplars`.
+    rank_once : bool
+        Whether a class that was cut once and brings nothing new is only cut further, from the end, and not chosen
+        anew: choosing from what was chosen forgets what the class looked like.
     random_state, device
         Passed on to the selector.
 
@@ -30,30 +34,44 @@ class ExemplarMemory:
     ----------
     X, y : arrays
         The exemplars; those of one class stand together, most important first.
+    seen : dict
+        How many rows each class ever brought.
+    ranked : set
+        Classes that were cut; their exemplars stand in the selector's order.
 
     """
 
     def __init__(
-        self, size: int | None = None, selector: Selector = "ds3", random_state: Seed = None, device: str = "auto"
+        self,
+        size: int | None = None,
+        selector: Selector = "ds3",
+        random_state: Seed = None,
+        device: str = "auto",
+        rank_once: bool = False,
     ) -> None:
         self.size = None if size is None else check_integer(size, "memory_size")
         self.selector = selector
         self.device = device
+        self.rank_once = rank_once
         self.seed = seed_sequence(random_state)
         self.updates = 0
         self.X = np.empty((0, 0), dtype=np.float32)
         self.y = np.empty(0, dtype=np.int64)
+        self.seen: dict[Any, int] = {}
+        self.ranked: set[Any] = set()
 
     def __len__(self) -> int:
         return len(self.X)
 
     def update(self, X: Any, y: Any) -> np.ndarray:
-        """Merge new labelled rows with the exemplars and choose anew for every class.
+        """Merge new labelled rows with the exemplars and choose for every class.
 
         Returns the numbers of the rows kept, counted over the old exemplars and then ``X``.
         """
         X = check_features(X, width=self.X.shape[1] if len(self) else None)
         y = check_labels(y, len(X), like=self.y)
+        fresh = y
+        seen = Counter(self.seen) + Counter(y.tolist())
         if len(self):
             X, y = np.concatenate([self.X, X]), np.concatenate([self.y, y])
         size = len(X) if self.size is None else self.size
@@ -62,9 +80,15 @@ class ExemplarMemory:
         quotas = allot(size, [len(r) for r in rows])
         seed = derive(self.seed, self.updates)
         rngs = [np.random.default_rng(derive(seed, c)) for c in range(len(classes))]
-        picks = select_each([X[r] for r in rows], quotas, self.selector, rngs, self.device)
+        names = classes.tolist()
+        kept_in_order = self.ranked.difference(fresh.tolist()) if self.rank_once else set()
+        # Offered no more rows than it has places, a class keeps them as they stand.
+        offered = [r[:q] if name in kept_in_order else r for name, r, q in zip(names, rows, quotas, strict=True)]
+        picks = select_each([X[r] for r in offered], quotas, self.selector, rngs, self.device)
+        cut = {name for name, r, quota in zip(names, rows, quotas, strict=True) if quota < len(r)}
         kept = np.concatenate([r[p] for r, p in zip(rows, picks, strict=True)])
-        self.X, self.y, self.size = X[kept], y[kept], size
+        self.X, self.y, self.size, self.seen = X[kept], y[kept], size, dict(seen)
+        self.ranked = kept_in_order | cut
         self.updates += 1
         return kept
 

@@ -1,19 +1,27 @@
 """The open-set decision: the paper's rule with the search for its one parameter (Sec. 3.4), and a score of our own."""
 
 from opengcd.osr._novelty import NoveltyScore
+from opengcd.osr._rejection import Judgement, NoveltyRejection, Rejection, UncertaintyRejection
 from opengcd.osr._rule import UncertaintyRule, check_alpha, critical_alpha
 from opengcd.osr._search import DECADES, AlphaSearch, search_alpha
-from opengcd.osr._threshold import Threshold, bounded_threshold, stream_threshold
+from opengcd.osr._threshold import Share, Threshold, UnknownProfile, bounded_threshold, known_share, stream_threshold
 
 __all__ = [
     "DECADES",
     "AlphaSearch",
+    "Judgement",
+    "NoveltyRejection",
     "NoveltyScore",
+    "Rejection",
+    "Share",
     "Threshold",
+    "UncertaintyRejection",
     "UncertaintyRule",
+    "UnknownProfile",
     "bounded_threshold",
     "check_alpha",
     "critical_alpha",
+    "known_share",
     "search_alpha",
     "stream_threshold",
 ]

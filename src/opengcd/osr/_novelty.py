@@ -8,8 +8,19 @@ import numpy as np
 
 from opengcd.classify import fit_classifier, infer
 from opengcd.osr._rule import critical_alpha
+from opengcd.osr._threshold import UnknownProfile
 from opengcd.randomness import Seed, derive, generator, seed_sequence
 from opengcd.whitening import WithinClassWhitening
+
+FOLDS, FOLDS_OF_FEW = 3, 8
+FEW_ROWS = 100
+"""With fewer rows in a typical class, a fold must leave out less, or held-out rows look stranger than those to come."""
+REPEATS = 5
+SEARCH_ROWS = 5000
+DEFAULT_REJECTED = 0.05
+SHARES = np.linspace(0, 1, 101)
+"""Shares of known rows accepted, in the open-set search."""
+MOST_REJECTED = 0.6
 
 
 class NoveltyScore:
@@ -20,62 +31,151 @@ class NoveltyScore:
 
     with :math:`p` the classifier's probabilities, :math:`z` the whitened row
     (:class:`opengcd.whitening.WithinClassWhitening`) and :math:`\mu_c` the directions of the class means. Means and
-    deviations are those of *held-out* labelled rows, in as many folds as asked for: on rows that a model was fitted on,
-    it is sure of itself.
+    deviations are those of *held-out* labelled rows: on rows that a model was fitted on, it is sure of itself.
+
+    Parameters
+    ----------
+    folds : int or None
+        In how many folds rows are held out; None takes 3, or 8 where classes have fewer than 100 rows, and then
+        corrects the scores for what was left out.
+    whiten : bool
+        Without it, distances are taken in the features as they are, scaled to unit length.
 
     Attributes
     ----------
     known_scores_, known_right_ : array
         Score of every held-out labelled row, and whether its class was found. They say how many known items a
         threshold rejects. Rows that are alone in their class cannot be held out and are not among them.
+    known_rejected_ : float
+        The share of known rows to reject that gave the best HNA when known classes played the unknown.
+    unknown_ : UnknownProfile
+        How often rows of these classes were accepted, at every share of known rows accepted.
 
     """
 
-    def __init__(self, folds: int = 3, shrinkage: float = 0.1, random_state: Seed = None, device: str = "auto") -> None:
+    def __init__(
+        self,
+        folds: int | None = None,
+        shrinkage: float = 0.1,
+        whiten: bool = True,
+        random_state: Seed = None,
+        device: str = "auto",
+    ) -> None:
         self.folds = folds
         self.shrinkage = shrinkage
+        self.whiten = whiten
         self.random_state = random_state
         self.device = device
 
     def fit(self, X: np.ndarray, codes: np.ndarray, classifier: Any) -> NoveltyScore:
         """Learn the metric and the spread of both witnesses from labelled rows; ``classifier`` is fitted anew."""
         seed = seed_sequence(self.random_state)
-        fold = _folds(codes, self.folds, generator(derive(seed, 0)))
-        held_out = np.flatnonzero(fold >= 0)
-        witnesses, right = np.zeros((len(X), 2)), np.zeros(len(X), dtype=bool)
-        for f in np.unique(fold[held_out]):
-            train, test = fold != f, fold == f
-            model = fit_classifier(classifier, X[train], codes[train], derive(seed, 1, int(f)), self.device)
-            labels, p = infer(model, X[test])
-            metric, means = self._metric(X[train], codes[train])
-            witnesses[test] = _witnesses(metric, means, X[test], p)
-            right[test] = labels == codes[test]
-        if not len(held_out):
+        few = np.median(np.bincount(codes)) < FEW_ROWS
+        fold = _folds(codes, self.folds or (FOLDS_OF_FEW if few else FOLDS), generator(derive(seed, 0)))
+        held_out = fold >= 0
+        if not held_out.any():
             raise ValueError("Every class has a single row, so none can be held out; add rows.")
-        self.metric_, self.means_ = self._metric(X, codes)
+        witnesses, right = self._hold_out(X, codes, classifier, fold, derive(seed, 1))
+        self.metric_, self.means_ = self.metric(X, codes)
         self.center_ = witnesses[held_out].mean(0)
         deviation = witnesses[held_out].std(0)
         self.scale_ = np.where(deviation > 0, deviation, 1.0)
-        self.known_scores_ = self._combine(witnesses[held_out])
-        self.known_right_ = right[held_out]
+        self.known_scores_, self.known_right_ = self._combine(witnesses[held_out]), right[held_out]
+        if few and self.folds is None:
+            halves = np.where(held_out, fold % 2, -1)
+            by_halves = self._hold_out(X, codes, classifier, halves, derive(seed, 2))[0]
+            self.known_scores_ = _extrapolate(self.known_scores_, self._combine(by_halves[held_out]))
+        self.known_rejected_, self.unknown_ = self._search(X, codes, classifier, fold, derive(seed, 3))
         return self
 
     def __call__(self, X: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return the score of each row, given the closed-set probabilities of the classifier fitted on all rows."""
         return self._combine(_witnesses(self.metric_, self.means_, X, p))
 
+    def metric(self, X: np.ndarray, codes: np.ndarray) -> tuple[WithinClassWhitening, np.ndarray]:
+        """Return the metric of some labelled rows, and in it the directions of their class means."""
+        metric = WithinClassWhitening(self.shrinkage if self.whiten else None, self.device).fit(X, codes)
+        return metric, metric.class_directions(X, codes)
+
+    def among(
+        self, classes: np.ndarray, metric: WithinClassWhitening, means: np.ndarray, X: np.ndarray, p: np.ndarray
+    ) -> np.ndarray:
+        """Return the score that rows would get if only ``classes`` were known, the columns of ``p`` that count.
+
+        What is left of the probabilities is scaled to a sum of 1: for a softmax, as if the other classes had never
+        been.
+        """
+        some = p[:, classes] + 1e-12  # a row that is sure to be of a hidden class says nothing of the others
+        return self._combine(_witnesses(metric, means, X, some / some.sum(1, keepdims=True)))
+
+    def _hold_out(
+        self, X: np.ndarray, codes: np.ndarray, classifier: Any, fold: np.ndarray, seed: Seed
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return what both witnesses say of rows that neither had seen, and whether their class was found."""
+        witnesses, right = np.zeros((len(X), 2)), np.zeros(len(X), dtype=bool)
+        for f in np.unique(fold[fold >= 0]):
+            train, test = fold != f, fold == f
+            model = fit_classifier(classifier, X[train], codes[train], derive(seed, int(f)), self.device)
+            labels, p = infer(model, X[test])
+            witnesses[test] = _witnesses(*self.metric(X[train], codes[train]), X[test], p)
+            right[test] = labels == codes[test]
+        return witnesses, right
+
+    def _search(
+        self, X: np.ndarray, codes: np.ndarray, classifier: Any, fold: np.ndarray, seed: Seed
+    ) -> tuple[float, UnknownProfile]:
+        """Open-set search: let a quarter of the classes play the unknown, and note what each threshold does.
+
+        Thresholds are told by the share of known rows that they accept: scores depend on the number of classes, and
+        a threshold found among fewer would not fit.
+        """
+        number, folds = int(codes.max()) + 1, np.unique(fold[fold >= 0])
+        hna, accepted = [], []
+        for r in range(REPEATS):
+            rng = generator(derive(seed, r))
+            hidden = np.isin(codes, rng.permutation(number)[: max(1, number // 4)])
+            test = fold == folds[r % len(folds)]
+            train = rng.permutation(np.flatnonzero(~test & ~hidden))[:SEARCH_ROWS]
+            present, renumbered = np.unique(codes[train], return_inverse=True)
+            known, unknown = np.flatnonzero(test & np.isin(codes, present)), np.flatnonzero(hidden)
+            if len(present) < 2 or not len(known):
+                continue
+            model = fit_classifier(classifier, X[train], renumbered, derive(seed, r, 0), self.device)
+            judged = np.concatenate([known, rng.permutation(unknown)[:SEARCH_ROWS]])
+            labels, p = infer(model, X[judged])
+            score = self._combine(_witnesses(*self.metric(X[train], renumbered), X[judged], p))
+            is_known = np.arange(len(judged)) < len(known)
+            cut = np.quantile(score[is_known], SHARES)[:, None]
+            aks = ((score <= cut) & (present[labels] == codes[judged]))[:, is_known].mean(1)
+            accepted.append((score <= cut)[:, ~is_known].mean(1))
+            hna.append(2 * aks * (1 - accepted[-1]) / np.maximum(aks + 1 - accepted[-1], 1e-12))
+        if not hna:  # with two classes none can be spared
+            return DEFAULT_REJECTED, UnknownProfile(SHARES, SHARES**2, np.full(len(SHARES), 0.3))
+        mean = np.mean(hna, axis=0) * (SHARES >= 1 - MOST_REJECTED)
+        spread = np.std(accepted, axis=0, ddof=1) if len(accepted) > 1 else np.full(len(SHARES), 0.3)
+        return float(1 - SHARES[mean.argmax()]), UnknownProfile(SHARES, np.mean(accepted, axis=0), spread)
+
     def _combine(self, witnesses: np.ndarray) -> np.ndarray:
         total: np.ndarray = ((witnesses - self.center_) / self.scale_).sum(1)
         return total
-
-    def _metric(self, X: np.ndarray, codes: np.ndarray) -> tuple[WithinClassWhitening, np.ndarray]:
-        metric = WithinClassWhitening(self.shrinkage, self.device).fit(X, codes)
-        return metric, metric.class_directions(X, codes)
 
 
 def _witnesses(metric: WithinClassWhitening, means: np.ndarray, X: np.ndarray, p: np.ndarray) -> np.ndarray:
     doubt = 1 / (1 + critical_alpha(p))
     return np.stack([doubt, -(metric.transform(X) @ means.T).max(1)], axis=1)
+
+
+def _extrapolate(scores: np.ndarray, by_halves: np.ndarray) -> np.ndarray:
+    """Correct held-out scores for what the held-out rows would have taught.
+
+    Scores fall with the number of rows n that were fitted as a + b / n. Both kinds of scores are known at every
+    quantile, from 1/8 and from 1/2 of the rows held out, which gives them for all rows.
+    """
+    weight = (1 / (1 - 1 / FOLDS_OF_FEW) - 1) / (2 - 1 / (1 - 1 / FOLDS_OF_FEW))
+    order = np.argsort(scores, kind="stable")
+    corrected = np.empty_like(scores)
+    corrected[order] = np.maximum.accumulate(scores[order] + weight * (scores[order] - np.sort(by_halves)))
+    return corrected
 
 
 def _folds(codes: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarray:

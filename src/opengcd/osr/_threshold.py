@@ -8,10 +8,31 @@ import numpy as np
 
 POINTS = 400
 """Candidate thresholds: as many quantiles of all scores."""
-LEAST_ACCEPTED = 0.05
-"""The known share is not read off where a smaller share of known rows than this is accepted."""
+LEAST_ACCEPTED, MOST_ACCEPTED = 0.05, 0.98
+"""The known share is not read off where a smaller or a larger share of known rows than these is accepted."""
+LEAST_CONTRAST = 0.02
+"""Nor where known and unknown rows are accepted almost alike."""
+KNOWN_DOUBT = 0.03
+"""Relative error of the share of known rows accepted, since held-out rows are not quite those of a stream."""
 MOST_KNOWN = 0.999
 """Even a stream that looks known through and through may hold an unknown row."""
+
+
+class Share(NamedTuple):
+    """An estimated share, and how far it may be off (one deviation)."""
+
+    value: float
+    doubt: float
+
+
+class UnknownProfile(NamedTuple):
+    """Which share of unknown rows is accepted along with a share of known ones; found by hiding known classes."""
+
+    known_accepted: np.ndarray
+    """Shares from 0 to 1, rising."""
+    accepted: np.ndarray
+    spread: np.ndarray
+    """Deviation of ``accepted`` from one choice of hidden classes to another."""
 
 
 class Threshold(NamedTuple):
@@ -28,36 +49,36 @@ class Threshold(NamedTuple):
     """HNA to be expected on the stream."""
 
 
-def bounded_threshold(known_scores: np.ndarray, share: float) -> Threshold:
+def bounded_threshold(known_scores: np.ndarray, share: float, source: str = "bound") -> Threshold:
     """Reject at most that share of known rows, as measured on held-out ones."""
     if not 0 <= share <= 1:
         raise ValueError(f"The share of known rows to reject must lie between 0 and 1, not {share!r}.")
     scores = np.sort(known_scores)
     # The smallest score above which no more than the share lies.
     value = float(scores[len(scores) - 1 - int(np.floor(share * len(scores) + 1e-9))]) if share < 1 else -np.inf
-    return Threshold(value, "bound", float((scores > value).mean()))
+    return Threshold(value, source, float((scores > value).mean()))
 
 
-def stream_threshold(known_scores: np.ndarray, known_right: np.ndarray, stream_scores: np.ndarray) -> Threshold:
+def stream_threshold(
+    known_scores: np.ndarray, known_right: np.ndarray, stream_scores: np.ndarray, unknown: UnknownProfile
+) -> Threshold:
     r"""Find the threshold with the best HNA on a stream whose labels nobody knows (positive-unlabelled estimation).
 
     With :math:`A_k(t)` and :math:`A_s(t)` the shares of held-out known rows and of stream rows accepted at threshold
-    :math:`t`, the stream is a mixture with a share :math:`\pi` of known rows, and :math:`\pi \le A_s(t) / A_k(t)` for
-    every :math:`t`. The ratio is read off where it and two standard errors are least. Then
+    :math:`t`, and :math:`\pi` the :func:`known_share`,
 
     .. math:: \mathrm{AKS}(t) = P(\text{accepted and right} \mid \text{known}), \qquad
               \mathrm{AUS}(t) = 1 - \frac{A_s(t) - \pi A_k(t)}{1 - \pi}
 
     and the :math:`t` with the largest harmonic mean is taken. It assumes that known rows of the stream look like the
-    labelled ones, and that known and unknown rows do not overlap everywhere.
+    labelled ones.
     """
     if not len(stream_scores):
         raise ValueError("There is no stream to find a threshold from.")
-    every = np.concatenate([known_scores, stream_scores])
-    candidates = np.unique(np.quantile(every, np.linspace(0.001, 0.999, POINTS)))
+    candidates = _candidates(known_scores, stream_scores)
     known_accepted, stream_accepted = (_share_below(s, candidates) for s in (known_scores, stream_scores))
     right = _share_below(known_scores[known_right], candidates) * known_right.mean()
-    share = _known_share(known_accepted, stream_accepted, len(known_scores), len(stream_scores))
+    share = known_share(known_scores, stream_scores, unknown).value
     unknown_rejected = np.clip(1 - (stream_accepted - share * known_accepted) / (1 - share), 0, 1)
     total = right + unknown_rejected
     hna = np.where(total > 0, 2 * right * unknown_rejected / np.where(total > 0, total, 1), 0)
@@ -66,15 +87,37 @@ def stream_threshold(known_scores: np.ndarray, known_right: np.ndarray, stream_s
     return Threshold(value, "stream", float(1 - known_accepted[best]), share, float(hna[best]))
 
 
-def _known_share(known_accepted: np.ndarray, stream_accepted: np.ndarray, n_known: int, n_stream: int) -> float:
-    """Smallest ratio of the two, but for noise: the least of many noisy ratios would be too small."""
-    reliable = known_accepted > LEAST_ACCEPTED
-    k, s = known_accepted[reliable], stream_accepted[reliable]
-    if not len(k) or not s.all():
-        return 0.0
-    ratio = s / k
-    error = ratio * np.sqrt((1 - s) / (n_stream * s) + (1 - k) / (n_known * k))
-    return float(min(ratio[(ratio + 2 * error).argmin()], MOST_KNOWN))
+def known_share(known_scores: np.ndarray, stream_scores: np.ndarray, unknown: UnknownProfile) -> Share:
+    r"""Return the share :math:`\pi` of known rows in a stream.
+
+    The stream is a mixture, :math:`A_s(t) = \pi A_k(t) + (1 - \pi) A_u(t)`, with :math:`A_u` the share of unknown rows
+    accepted. That is not known, but known classes that played the unknown tell what to expect (``unknown``). Every
+    threshold then gives an estimate,
+
+    .. math:: \pi(t) = \frac{A_s(t) - A_u(t)}{A_k(t) - A_u(t)}
+
+    and their mean is taken, each with the inverse of its variance as weight: where unknown rows are hardly ever
+    accepted, or known classes agree on how often they are, it is small.
+    """
+    candidates = _candidates(known_scores, stream_scores)
+    known, stream = (_share_below(s, candidates) for s in (known_scores, stream_scores))
+    accepted, spread = (np.interp(known, unknown.known_accepted, v) for v in (unknown.accepted, unknown.spread))
+    contrast = known - accepted
+    # Where all known rows are accepted, nothing tells how many unknown ones are.
+    useful = (known > LEAST_ACCEPTED) & (known < MOST_ACCEPTED) & (contrast > LEAST_CONTRAST)
+    if not useful.any():
+        return Share(MOST_KNOWN, 0.5)
+    k, s, u, c = known[useful], stream[useful], accepted[useful], contrast[useful]
+    estimate = np.clip((s - u) / c, 0, MOST_KNOWN)
+    noise = s * (1 - s) / max(1, len(stream_scores)) + k * (1 - k) / max(1, len(known_scores))
+    variance = (noise + (KNOWN_DOUBT * k) ** 2 + ((1 - estimate) * spread[useful]) ** 2) / c**2
+    # Estimates at neighbouring thresholds err alike, so their mean is hardly better than one of them.
+    return Share(float(np.average(estimate, weights=1 / variance)), float(np.mean(1 / variance) ** -0.5))
+
+
+def _candidates(known_scores: np.ndarray, stream_scores: np.ndarray) -> np.ndarray:
+    every = np.concatenate([known_scores, stream_scores])
+    return np.unique(np.quantile(every, np.linspace(0.001, 0.999, POINTS)))
 
 
 def _share_below(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:

@@ -1,0 +1,281 @@
+"""How many new classes are there? Estimated by rehearsing discovery on known classes: beyond the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import adjusted_rand_score
+
+from opengcd.discover._class_number import ClassNumberEstimate, CurvePoint
+from opengcd.discover._mixture import joint_mixture
+from opengcd.osr import NoveltyScore, Share
+from opengcd.progress import Progress, silent
+from opengcd.randomness import Seed, derive, generator, seed_sequence
+
+STREAM_ROWS = 6000
+"""The agreement of two groupings is measured on at most this many rows of the stream."""
+REHEARSALS, REHEARSALS_OF_FEW, FEW_CLASSES = 4, 8, 10
+REPEATS = 3
+LABEL_WEIGHT = 0.1
+SIZE_DOUBT = 0.5
+"""How far, in logarithms, new classes may be from the size of known ones: by a factor of 1.6 in two cases of three."""
+AGREEMENT_DOUBT = 0.08
+"""Agreement differs by this much from one sample of classes to another, however many rehearsals there are."""
+SPAN, POINTS = 6.0, 10
+"""Numbers of new classes from a sixth to six times the one expected from sizes, so many of them, are looked at."""
+WIDE = 1.5
+"""An estimate is not trusted if the ends of its interval are further apart than this factor."""
+
+
+class Rehearsal(NamedTuple):
+    """What was seen when known classes played new ones and their number was right."""
+
+    agreement: float
+    """Adjusted Rand index of two groupings, each found from one half of the rows."""
+    recurrence: np.ndarray
+    """For each group, how well other restarts found it again."""
+    real: np.ndarray
+    """Whether most of its rows were of one hidden class."""
+
+
+class RehearsedNumber(NamedTuple):
+    """The number of classes, and how much a group's recurrence says about whether it is real."""
+
+    estimate: ClassNumberEstimate
+    reality: Callable[[np.ndarray], np.ndarray]
+
+
+def estimate_by_rehearsal(
+    X: np.ndarray,
+    codes: np.ndarray,
+    p: np.ndarray,
+    seen: np.ndarray,
+    L: np.ndarray,
+    U: np.ndarray,
+    rejected: np.ndarray,
+    known_share: Share,
+    *,
+    score: NoveltyScore,
+    threshold: float,
+    max_classes: int,
+    random_state: Seed = None,
+    device: str = "auto",
+    progress: Progress = silent,
+) -> RehearsedNumber:
+    r"""Estimate how many classes a stream holds, and learn to tell real groups from chance ones.
+
+    *Rehearsal*: some known classes are hidden, their rows and some of the others make a stream, and discovery runs on
+    it with the right number of groups. Two groupings, each from one half of the rows, then agree to some degree,
+    :math:`A`, that tells how well classes of this kind can be told apart at all. In the true stream the agreement
+    :math:`A(q)` falls as the number q of new groups is raised beyond what is there. The probability of q is
+
+    .. math:: \log P(q) = -\frac{(A(q) - \bar A)^2}{2 \sigma_A^2}
+              + \log \Phi\left(\frac{\bar A - \max_{r > q} A(r)}{\sigma_A}\right)
+              - \frac{(\log q - \log q_0)^2}{2 \sigma_0^2} - \log q + \text{const}, \qquad
+              q_0 = \frac{(1 - \pi)\, n}{\bar m + \pi n / C}
+
+    The agreement is as rehearsed, and no larger number agrees as well: classes that lie well apart can be merged
+    without disagreement. :math:`q_0` is the number of new classes if they were as large as known ones are, labelled
+    rows (:math:`\bar m` on average) and those in the stream taken together. Neither is enough alone: where classes
+    overlap, A says little, and a size is only a habit. The estimate is the median of P; its interval leaves out 5 % on
+    either side.
+
+    ``X``, ``codes``, ``p`` are labelled rows with their classifier's probabilities, ``seen`` the number of labelled
+    rows that each class ever had, ``L`` the same rows in the metric, ``U`` the stream in it.
+    """
+    known, n, seed = int(codes.max()) + 1, len(U), seed_sequence(random_state)
+    share, share_doubt = known_share
+    novel_rows = (1 - share) * n
+    expected = novel_rows / (seen.mean() + share * n / known)
+    most = min(max_classes - known, max(int(rejected.sum()) // 4, min(1, int(rejected.sum()))))
+    if most < 1 or expected < 0.5:
+        reason = "hardly any row is of a new class" if most else "there is no row, or no number of classes, to group"
+        return RehearsedNumber(
+            ClassNumberEstimate(known, [], False, reason, known, (known, known + min(1, most))), _chance
+        )
+    sample, size = _matched_sample(n, novel_rows / expected, int(np.median(np.bincount(codes))))
+    rows = generator(derive(seed, 0)).permutation(n)[:sample]
+    # Among few classes every number counts.
+    candidates = np.concatenate([np.geomspace(expected / SPAN, expected * SPAN, POINTS), expected + np.arange(-2, 3)])
+    grid = sorted({int(np.clip(round(q), 1, most)) for q in candidates[: None if expected < FEW_CLASSES else POINTS]})
+    number = REHEARSALS_OF_FEW if known <= FEW_CLASSES else REHEARSALS
+    total = len(grid) + number
+    hidden = int(np.clip(round(expected), 2, known // 2)) if known >= 4 else 0
+    rehearsals = []
+    for r in range(number if hidden else 0):
+        progress("rehearsing discovery", r, total)
+        rehearsals.append(
+            rehearse(X, codes, p, score, threshold, hidden, size, share, derive(seed, 1, r), device=device)
+        )
+    agreements = []
+    for i, q in enumerate(grid):
+        progress("rehearsing discovery", number + i, total)
+        agreements.append(agreement(L, codes, U[rows], rejected[rows], q, derive(seed, 2, q), device))
+    progress("rehearsing discovery", total, total)
+    estimate = _weigh(
+        known,
+        grid,
+        np.array(agreements),
+        [r.agreement for r in rehearsals],
+        expected,
+        np.hypot(SIZE_DOUBT, share_doubt / (1 - share)),
+        most,
+    )
+    return RehearsedNumber(estimate, _reality(rehearsals))
+
+
+def agreement(
+    L: np.ndarray, codes: np.ndarray, U: np.ndarray, rejected: np.ndarray, novel: int, seed: Seed, device: str = "auto"
+) -> float:
+    """Return how well two groupings of all rows agree, each found from a half of them; 0 if a half has too few rows."""
+    known = int(codes.max()) + 1
+    values = []
+    for r in range(REPEATS):
+        half = generator(derive(seed, r)).random(len(U)) < 0.5
+        groupings = []
+        for s, side in enumerate((half, ~half)):
+            if rejected[side].sum() < novel:
+                return 0.0
+            centers = joint_mixture(
+                L,
+                codes,
+                U[side],
+                rejected[side],
+                known + novel,
+                label_weight=LABEL_WEIGHT,
+                steps=12,
+                restarts=1,
+                tries=4,
+                start_steps=15,
+                random_state=derive(seed, r, s),
+                device=device,
+            ).centers
+            groupings.append((U @ centers.T).argmax(1))
+        a, b = groupings
+        both, either = (a >= known) & (b >= known), (a >= known) | (b >= known)
+        if not both.any():
+            values.append(0.0)
+        elif novel == 1:  # one group always agrees with one group, but not on what belongs to it
+            values.append(both.sum() / either.sum())
+        else:
+            values.append(adjusted_rand_score(a[both], b[both]))
+    return float(np.median(values))  # one unlucky start should not count
+
+
+def rehearse(
+    X: np.ndarray,
+    codes: np.ndarray,
+    p: np.ndarray,
+    score: NoveltyScore,
+    threshold: float,
+    hidden: int,
+    size: int,
+    known_share: float,
+    seed: Seed,
+    *,
+    device: str = "auto",
+) -> Rehearsal:
+    """Hide some classes, make a stream of ``size`` rows of each and a share of rows of the others, and discover."""
+    rng = generator(derive(seed, 0))
+    order = rng.permutation(int(codes.max()) + 1)
+    anchors = np.sort(order[hidden:])
+    of_class = {c: rng.permutation(np.flatnonzero(codes == c)) for c in order.tolist()}
+    drawn = [of_class[c][:size] for c in order[:hidden].tolist()]
+    # As many known rows as in the true stream, but half of each class must stay to be known by.
+    number = round(known_share / (1 - known_share) * sum(map(len, drawn)) / len(anchors)) if known_share < 1 else size
+    spared = [of_class[c][: min(number, len(of_class[c]) // 2)] for c in anchors.tolist()]
+    stream = np.concatenate(drawn + spared)
+    labelled = np.setdiff1d(np.flatnonzero(np.isin(codes, anchors)), stream)
+    renumbered = np.searchsorted(anchors, codes[labelled])
+    metric, means = score.metric(X[labelled], renumbered)
+    L, U = metric.transform(X[labelled]), metric.transform(X[stream])
+    rejected = score.among(anchors, metric, means, X[stream], p[stream]) > threshold
+    if rejected.sum() < 2 * hidden:
+        return Rehearsal(float("nan"), np.empty(0), np.empty(0, dtype=bool))
+    agreed = agreement(L, renumbered, U, rejected, hidden, derive(seed, 1), device)
+    found = joint_mixture(
+        L,
+        renumbered,
+        U,
+        rejected,
+        len(anchors) + hidden,
+        label_weight=LABEL_WEIGHT,
+        steps=12,
+        restarts=3,
+        start_steps=15,
+        random_state=derive(seed, 2),
+        device=device,
+    )
+    recurrence, real = [], []
+    for group in range(len(anchors), len(anchors) + hidden):
+        classes, counts = np.unique(codes[stream[found.labels == group]], return_counts=True)
+        if len(classes):
+            recurrence.append(found.recurrence[group])
+            real.append(not np.isin(classes[counts.argmax()], anchors) and 2 * counts.max() > counts.sum())
+    return Rehearsal(agreed, np.array(recurrence), np.array(real, dtype=bool))
+
+
+def _matched_sample(n: int, size: float, labelled: int) -> tuple[int, int]:
+    """How many rows of the stream to take, and of each hidden class, so that hidden and new classes are of one size.
+
+    Agreement grows with the number of rows. Where labelled rows are fewer than what new classes bring, the stream is
+    thinned out.
+    """
+    sample = min(n, STREAM_ROWS)
+    of_class = size * sample / n
+    if of_class > labelled:
+        sample = int(np.clip(sample * labelled / of_class, min(n, 200), sample))
+    return sample, int(np.clip(round(size * sample / n), 4, labelled))
+
+
+def _weigh(
+    known: int,
+    grid: list[int],
+    agreements: np.ndarray,
+    rehearsed: list[float],
+    expected: float,
+    size_doubt: float,
+    most: int,
+) -> ClassNumberEstimate:
+    """Combine agreement and size to a distribution over the number of new classes."""
+    heard = np.array([a for a in rehearsed if np.isfinite(a)])
+    numbers = np.arange(1, min(most, round(2 * SPAN * expected) + 1) + 1)
+    at = np.interp(np.log(numbers), np.log(grid), agreements)
+    size = -((np.log(numbers) - np.log(expected)) ** 2) / (2 * size_doubt**2) - np.log(numbers)
+    evidence, mean = np.zeros(len(numbers)), 0.0
+    if len(heard):
+        mean = float(heard.mean())
+        doubt = np.sqrt((heard.var(ddof=1) * (1 + 1 / len(heard)) if len(heard) > 1 else 0.0) + AGREEMENT_DOUBT**2)
+        beyond = np.append(np.maximum.accumulate(at[::-1])[::-1][1:], 0.0)
+        evidence = -((at - mean) ** 2) / (2 * doubt**2) + norm.logcdf((mean - beyond) / doubt)
+    log_p = evidence + size
+    weight = np.exp(log_p - log_p.max())
+    share = np.cumsum(weight) / weight.sum()
+    low, middle, high = (known + int(numbers[np.searchsorted(share, at)]) for at in (0.05, 0.5, 0.95))
+    curve = [CurvePoint(known + q, float(log_p[q - 1] - log_p.max()), float(a), mean)
+             for q, a in zip(grid, agreements.tolist(), strict=True) if q <= len(numbers)]  # fmt: skip
+    wide = (high - known) > WIDE**2 * max(1, low - known) and high > low + 2
+    reason = f"the stream fits any number of classes from {low} to {high}" if wide else ""
+    return ClassNumberEstimate(middle, curve, not wide, reason, middle, (low, high))
+
+
+def _reality(rehearsals: list[Rehearsal]) -> Callable[[np.ndarray], np.ndarray]:
+    """Learn from rehearsals how likely a group is real, given how well it was found again."""
+    heard = [r for r in rehearsals if len(r.real)]
+    if not heard:
+        return _chance
+    recurrence, real = (np.concatenate(parts) for parts in zip(*[(r.recurrence, r.real) for r in heard], strict=True))
+    if real.all() or not real.any():
+        share = (real.sum() + 1) / (len(real) + 2)
+        return lambda values: np.full(len(values), share)
+    model = LogisticRegression(C=10.0).fit(recurrence[:, None], real)
+    return lambda values: model.predict_proba(values[:, None])[:, 1] if len(values) else np.empty(0)
+
+
+def _chance(values: np.ndarray) -> np.ndarray:
+    """Without a rehearsal nothing is known."""
+    return np.full(len(values), 0.5)

@@ -1,0 +1,411 @@
+"""The preset ``best``: rejection by novelty, discovery over the stream, the number of classes by rehearsal."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from threadpoolctl import threadpool_limits
+
+from opengcd import OpenWorldRecognizer, metrics
+from opengcd.discover import _rehearsal, refine
+from opengcd.memory import ExemplarMemory
+from opengcd.presets import PRESETS, Preset
+from opengcd.whitening import WithinClassWhitening
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small arrays; threads would only wait for each other."""
+    with threadpool_limits(1):
+        yield
+
+
+def draw(classes, rng, d=32, spread=0.35):
+    """Rows around directions that are the same in every world."""
+    directions = np.random.default_rng(7).normal(size=(40, d))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return (directions[classes] + spread / np.sqrt(d) * 2 * rng.normal(size=(len(classes), d))).astype(np.float32)
+
+
+def world(known=8, novel=4, labelled=40, of_known=20, of_novel=60, seed=0, **more):
+    """Labelled rows, and a stream of known and new classes: as many rows of a class in all, whichever it is."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(known), labelled)
+    truth = rng.permutation(
+        np.concatenate([np.repeat(np.arange(known), of_known), np.repeat(np.arange(known, known + novel), of_novel)])
+    )
+    return draw(y, rng, **more), y, draw(truth, rng, **more), truth
+
+
+def fitted(X, y, **settings):
+    return OpenWorldRecognizer(**({"random_state": 0, "device": "cpu", "max_classes": 40} | settings)).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def loop():
+    with threadpool_limits(1):
+        X, y, stream, truth = world()
+        recognizer = fitted(X, y).observe(stream)
+        labels = recognizer.predict(stream)
+        found = recognizer.discover(stream, rejected=labels == recognizer.unknown_label_)
+    return recognizer, stream, truth, labels, found
+
+
+def test_best_is_the_default():
+    assert OpenWorldRecognizer().preset == "best"
+    assert next(iter(PRESETS)) == "best"
+
+
+def test_new_classes_are_rejected_counted_and_grouped(loop):
+    _, _, truth, labels, found = loop
+    assert metrics.hna(truth, labels, range(8)) > 0.9
+    assert found.k == 12
+    assert found.k_interval[0] <= 12 <= found.k_interval[1]
+    assert metrics.hca(truth, found.labels, range(8)) > 0.95
+    assert found.trusted
+
+
+def test_what_a_reviewer_is_told(loop):
+    _, stream, truth, _, found = loop
+    assert [len(group) for group in found.groups] == sorted((len(group) for group in found.groups), reverse=True)
+    assert sum(len(group) for group in found.groups) == found.novel.sum()
+    assert found.probabilities.shape == (len(stream),)
+    assert ((found.probabilities > 0) & (found.probabilities <= 1)).all()
+    for group in found.groups:
+        assert 0.5 < group.probability <= 1
+        assert group.cohesion > 0
+        # Most typical first: the first half is at least as close to the centre as the second.
+        assert len(np.unique(truth[group.rows[:10]])) == 1
+    assert [point.k for point in found.curve] == sorted(point.k for point in found.curve)
+
+
+def test_the_same_seed_gives_the_same(loop):
+    recognizer, stream, _, labels, found = loop
+    again = recognizer.discover(stream, rejected=labels == recognizer.unknown_label_)
+    assert np.array_equal(found.labels, again.labels)
+    assert np.array_equal(found.probabilities, again.probabilities)
+    assert found.curve == again.curve
+
+
+def test_rejected_rows_alone_can_be_grouped_too(loop):
+    recognizer, stream, truth, labels, _ = loop
+    rejected = labels == recognizer.unknown_label_
+    found = recognizer.discover(stream[rejected])
+    assert abs(found.k - 12) <= 1
+    novel = truth[rejected] >= 8
+    assert metrics.clustering_accuracy(truth[rejected][novel], found.labels[novel]) > 0.8
+
+
+def test_a_number_that_is_given_is_kept(loop):
+    recognizer, stream, *_ = loop
+    found = recognizer.discover(stream, k=10)
+    assert (found.k, found.k_interval, found.curve) == (10, (10, 10), [])
+    assert all(group.probability is None for group in found.groups)
+    assert not recognizer.discover(stream, k=8).groups  # no new class: all rows are named
+    for k, message in [(7, "less than the 8 known"), (3000, "lower it")]:
+        with pytest.raises(ValueError, match=message):
+            recognizer.discover(stream, k=k)
+
+
+def test_the_threshold_follows_the_stream_and_says_so():
+    X, y, stream, _ = world()
+    recognizer = fitted(X, y)
+    assert recognizer.threshold_.source == "labelled"
+    assert recognizer.adapts
+    recognizer.observe(stream[:50])
+    assert recognizer.threshold_.source == "labelled"  # 50 rows say little
+    recognizer.observe(stream[50:])
+    assert recognizer.threshold_.source == "stream"
+    assert recognizer.threshold_.known_share == pytest.approx(0.4, abs=0.1)
+    recognizer.learn(stream[:20], np.full(20, 8))
+    assert recognizer.threshold_.source == "labelled"
+
+
+def test_a_bound_is_kept_whatever_comes():
+    X, y, stream, truth = world(of_known=200)
+    recognizer = fitted(X, y, max_known_rejected=0.05)
+    assert not recognizer.adapts
+    recognizer.observe(stream)
+    assert recognizer.threshold_.source == "bound"
+    known = truth < 8
+    assert (recognizer.predict(stream[known]) == recognizer.unknown_label_).mean() < 0.1
+    with pytest.raises(ValueError, match="share from 0 to 1"):
+        fitted(X, y, max_known_rejected=5)
+
+
+def test_settings_that_do_not_go_together():
+    X, y, *_ = world()
+    with pytest.raises(ValueError, match="set max_known_rejected instead"):
+        fitted(X, y, alpha=1.0)
+    with pytest.raises(ValueError, match="builds on rejection by novelty"):
+        Preset("mine", discovery="joint")
+    with pytest.raises(ValueError, match="rejection is 'uncertainty' or 'novelty'"):
+        Preset("mine", rejection="guess")
+
+
+def test_probabilities_agree_with_labels(loop):
+    recognizer, stream, _, labels, _ = loop
+    p = recognizer.predict_proba(stream)
+    np.testing.assert_allclose(p.sum(1), 1)
+    rejected = labels == recognizer.unknown_label_
+    assert np.array_equal(rejected, p[:, 0] > 0.5)
+    assert np.array_equal(recognizer.classes_[p[~rejected, 1:].argmax(1)], labels[~rejected])
+    score = recognizer.unknown_score(stream)
+    assert score[rejected].min() > score[~rejected].max()
+
+
+def test_one_at_a_time_equals_a_batch(loop):
+    recognizer, stream, _, labels, _ = loop
+    assert [recognizer.predict(row)[0] for row in stream[:20]] == labels[:20].tolist()
+    assert len(recognizer.predict(stream[:0])) == 0
+    assert not recognizer.discover(stream[:0]).groups
+
+
+@pytest.mark.parametrize("scale", [2.0**-20, 2.0**20])
+def test_the_unit_of_the_features_does_not_matter(scale, loop):
+    X, y, stream, _ = world()
+    recognizer, _, _, labels, found = loop
+    other = fitted(X * scale, y).observe(stream * scale)
+    assert np.mean(other.predict(stream * scale) == labels) > 0.999
+    again = other.discover(stream * scale, rejected=labels == recognizer.unknown_label_)
+    assert again.k == found.k
+    assert np.mean(again.labels == found.labels) > 0.99
+
+
+def test_confirmed_groups_count_as_labels_in_a_second_round(loop):
+    recognizer, stream, truth, labels, found = loop
+    confirmed = np.full(len(stream), -1)
+    first, second = found.groups[0].rows[:15], found.groups[1].rows[:15]
+    confirmed[first], confirmed[second] = 100, 101
+    put_back = np.flatnonzero(truth == 3)[:5]
+    confirmed[put_back] = 3
+    again = recognizer.discover(stream, rejected=labels == -1, confirmed=confirmed)
+    told = confirmed != -1
+    assert np.array_equal(again.labels[told], confirmed[told])
+    assert (again.probabilities[told] == 1).all()
+    by_label = {group.label: group for group in again.groups}
+    for label, rows in [(100, first), (101, second)]:
+        of_class = truth == np.bincount(truth[rows]).argmax()
+        assert (again.labels[of_class] == label).mean() > 0.8  # the others of the class have joined
+        assert by_label[label].probability == 1
+        assert again.novel[of_class].mean() > 0.9
+    assert again.k == 12
+    assert np.array_equal(recognizer.discover(stream, confirmed=np.full(len(stream), -1)).labels,
+                          recognizer.discover(stream).labels)  # fmt: skip
+
+
+def test_a_second_round_in_the_papers_preset():
+    X, y, stream, _ = world()
+    recognizer = fitted(X, y, preset="paper")
+    rejected = stream[recognizer.predict(stream) == -1]
+    confirmed = np.full(len(rejected), -1)
+    confirmed[:3] = 50
+    found = recognizer.discover(rejected, k=12, confirmed=confirmed)
+    assert (found.labels[:3] == 50).all()
+    assert found.k == 12
+    for labels, message in [(confirmed[:5], "5 labels"), (np.full(len(rejected), "a"), "known classes are like")]:
+        with pytest.raises(ValueError, match=message):
+            recognizer.discover(rejected, confirmed=labels)
+    with pytest.raises(ValueError, match="one truth value for each"):
+        recognizer.discover(rejected, rejected=np.ones(3, dtype=bool))
+
+
+@pytest.mark.parametrize("novel", [0, 1, 8])
+def test_none_one_and_as_many_new_classes_as_known(novel):
+    X, y, stream, truth = world(novel=novel)
+    recognizer = fitted(X, y).observe(stream)
+    found = recognizer.discover(stream, rejected=recognizer.predict(stream) == -1)
+    assert abs(found.k - 8 - novel) <= 1
+    known = truth < 8
+    assert (found.labels[known] == truth[known]).mean() > 0.9
+
+
+def test_a_stream_without_any_known_row():
+    X, y, stream, truth = world()
+    novel = stream[truth >= 8]
+    recognizer = fitted(X, y).observe(novel)
+    found = recognizer.discover(novel, rejected=recognizer.predict(novel) == -1)
+    assert abs(found.k - 12) <= 1
+    assert found.novel.mean() > 0.95
+
+
+def test_duplicates_do_no_harm():
+    X, y, stream, _ = world()
+    twice = np.repeat(stream, 2, axis=0)
+    recognizer = fitted(X, y).observe(twice)
+    found = recognizer.discover(twice, rejected=recognizer.predict(twice) == -1)
+    assert (found.labels[::2] == found.labels[1::2]).mean() > 0.99
+
+
+def test_a_long_tail():
+    X, y, _, _ = world()
+    rng = np.random.default_rng(5)
+    sizes = np.geomspace(200, 20, 4).astype(int)
+    truth = np.concatenate([np.repeat(np.arange(8), 20), np.repeat(np.arange(8, 12), sizes)])
+    stream = draw(truth, rng)
+    recognizer = fitted(X, y).observe(stream)
+    found = recognizer.discover(stream, rejected=recognizer.predict(stream) == -1)
+    assert abs(found.k - 12) <= 2
+    assert metrics.hca(truth, found.labels, range(8)) > 0.7
+
+
+@pytest.mark.parametrize("rows", [1, 3, 12])
+def test_a_handful_of_rows(rows):
+    X, y, stream, truth = world()
+    few = stream[truth >= 8][:rows]
+    found = fitted(X, y).discover(few)
+    assert len(found.labels) == rows
+    assert found.k in range(8, 8 + rows + 1)
+
+
+def test_two_known_classes_and_few_rows():
+    X, y, stream, _ = world(known=2, labelled=6)
+    recognizer = fitted(X, y).observe(stream)
+    assert recognizer.threshold_ is not None
+    found = recognizer.discover(stream, rejected=recognizer.predict(stream) == -1)
+    assert found.k >= 2
+    single = fitted(np.eye(32, dtype=np.float32)[:3].repeat(2, axis=0), np.repeat([0, 1, 2], 2))
+    assert len(single.predict(stream)) == len(stream)
+
+
+def test_classes_of_one_row_each():
+    X, y, stream, _ = world()
+    first = np.unique(y, return_index=True)[1]
+    with pytest.raises(ValueError, match="none can be held out; add rows"):
+        fitted(X[first], y[first])
+    some = np.append(first, 1)  # one class with two rows is enough
+    assert len(fitted(X[some], y[some]).predict(stream)) == len(stream)
+
+
+@pytest.mark.parametrize("classifier", ["svm", LogisticRegression(), KNeighborsClassifier()])
+def test_any_classifier_can_be_plugged_in(classifier):
+    X, y, stream, truth = world()
+    recognizer = fitted(X, y, classifier=classifier).observe(stream)
+    found = recognizer.discover(stream, rejected=recognizer.predict(stream) == -1)
+    assert metrics.hca(truth, found.labels, range(8)) > 0.8
+
+
+@pytest.mark.parametrize("part", ["whiten", "adapt", "over_stream", "head"])
+def test_every_part_can_be_left_out(part):
+    X, y, stream, truth = world()
+    preset = dataclasses.replace(PRESETS["best"], **{part: False})
+    recognizer = fitted(X, y, preset=preset).observe(stream)
+    assert recognizer.discovers_from == ("rejected" if part == "over_stream" else "stream")
+    assert (recognizer.threshold_.source == "labelled") == (part == "adapt")
+    found = recognizer.discover(stream, rejected=recognizer.predict(stream) == -1)
+    assert metrics.hca(truth, found.labels, range(8)) > 0.8
+
+
+def test_saved_and_loaded_it_says_the_same(loop, tmp_path):
+    recognizer, stream, _, labels, found = loop
+    recognizer.save(tmp_path / "model")
+    again = OpenWorldRecognizer.load(tmp_path / "model", device="cpu")
+    assert again.threshold_ == recognizer.threshold_
+    assert again.get_params() == recognizer.get_params()
+    assert again.memory_.seen == recognizer.memory_.seen
+    assert np.array_equal(again.predict_proba(stream), recognizer.predict_proba(stream))
+    same = again.discover(stream, rejected=labels == -1)
+    assert np.array_equal(same.labels, found.labels)
+    again.observe(stream)
+    assert again.threshold_.source == "stream"
+
+
+def test_the_loop_on_digits():
+    D, truth = load_digits(return_X_y=True)
+    train = np.arange(len(truth)) % 2 == 0
+    start = train & (truth < 4)
+    recognizer = OpenWorldRecognizer(device="cpu", random_state=0).fit(D[start], truth[start])
+    for known in (4, 6, 8):
+        old, new = ~train & (truth < known), train & (truth >= known) & (truth < known + 2)
+        stream, answer = D[old | new], truth[old | new]
+        recognizer.observe(stream)
+        found = recognizer.discover(stream, rejected=recognizer.predict(stream) == -1)
+        assert abs(found.k - known - 2) <= 1
+        assert metrics.accuracy(truth[old], recognizer.predict_closed(D[old])) > 0.85
+        assert metrics.hca(answer, found.labels, range(known)) > 0.55
+        reviewed = np.flatnonzero(found.novel & (answer >= known))
+        recognizer.learn(stream[reviewed], answer[reviewed])
+        assert len(recognizer.memory_) <= start.sum()
+    assert recognizer.phase_ == 4
+
+
+# The parts.
+
+
+def test_agreement_falls_when_there_are_more_groups_than_classes():
+    X, y, stream, truth = world(spread=0.3)
+    rejected = truth >= 8
+    rows = np.argsort(y, kind="stable")
+    metric = WithinClassWhitening(device="cpu").fit(X, y)
+    L, U = metric.transform(X[rows]), metric.transform(stream)
+    values = {q: _rehearsal.agreement(L, y[rows], U, rejected, q, 0, "cpu") for q in (4, 8, 16)}
+    assert values[4] > 0.95
+    assert values[4] > values[8] > values[16]
+    assert _rehearsal.agreement(L, y[rows], U[:5], rejected[:5], 10, 0, "cpu") == 0
+
+
+def test_agreement_and_size_are_weighed():
+    # Agreement is as rehearsed up to four groups and falls off a cliff; sizes say six.
+    agreements = np.array([1.0, 1.0, 0.98, 0.4, 0.3])
+    found = _rehearsal._weigh(10, [1, 2, 4, 8, 16], agreements, [0.98, 0.97, 0.99], 6.0, 0.5, 30)
+    assert 13 <= found.k <= 15
+    assert found.interval[0] <= found.k <= found.interval[1]
+    # Without a rehearsal only sizes speak.
+    alone = _rehearsal._weigh(10, [1, 2, 4, 8, 16], agreements, [], 6.0, 0.5, 30)
+    assert 15 <= alone.k <= 19
+    # A flat curve says nothing either, and the estimate says how little is known.
+    flat = _rehearsal._weigh(10, [1, 2, 4, 8, 16], np.full(5, 0.5), [0.5, 0.5], 6.0, 1.0, 60)
+    assert not flat.trusted
+    assert "any number of classes from" in flat.reason
+
+
+def test_hidden_and_new_classes_are_of_one_size():
+    assert _rehearsal._matched_sample(1000, 50.0, 80) == (1000, 50)
+    assert _rehearsal._matched_sample(1000, 50.0, 25) == (500, 25)  # the stream is thinned out
+    assert _rehearsal._matched_sample(60_000, 500.0, 80) == (6000, 50)
+
+
+def test_reality_is_learnt_from_rehearsals():
+    rehearsals = [
+        _rehearsal.Rehearsal(1.0, np.array([0.9, 0.8, 0.95, 0.2]), np.array([True, True, True, False])),
+        _rehearsal.Rehearsal(1.0, np.array([0.85, 0.3, 0.1]), np.array([True, False, False])),
+    ]
+    low, high = _rehearsal._reality(rehearsals)(np.array([0.1, 0.95]))
+    assert low < 0.5 < high
+    assert _rehearsal._reality([])(np.zeros(2)).tolist() == [0.5, 0.5]
+    all_real = _rehearsal.Rehearsal(1.0, np.full(8, 0.9), np.ones(8, dtype=bool))
+    assert _rehearsal._reality([all_real])(np.zeros(1)).tolist() == [0.9]
+
+
+def test_the_head_brings_stray_prototypes_to_their_rows():
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(4), 50)
+    U = np.eye(8)[truth] + 0.15 * rng.normal(size=(200, 8))
+    U = (U / np.linalg.norm(U, axis=1, keepdims=True)).astype(np.float32)
+    L, codes = U[::5][:20], truth[::5][:20]
+    start = np.eye(8)[:4] + 0.5 * rng.normal(size=(4, 8))
+    start[:2] = np.eye(8)[:2]
+    start = (start / np.linalg.norm(start, axis=1, keepdims=True)).astype(np.float32)
+    before = U @ start.T
+    after = refine(L, codes, U, start, random_state=0, device="cpu")
+    own = np.arange(200), truth
+    assert after[own].mean() > before[own].mean() + 0.05
+    assert (after.argmax(1) == truth).mean() > 0.95
+    np.testing.assert_array_equal(after, refine(L, codes, U, start, random_state=0, device="cpu"))
+
+
+def test_a_class_that_was_cut_is_only_cut_further():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 5)), np.repeat([0, 1, 2], 30)
+    memory = ExemplarMemory(40, "herding", 0, "cpu", rank_once=True)
+    memory.update(X[y < 2], y[y < 2])
+    order = memory.X[memory.y == 0]
+    memory.update(X[y == 2], y[y == 2])
+    np.testing.assert_array_equal(memory.X[memory.y == 0], order[: (memory.y == 0).sum()])
+    assert len(memory) == 40
+    assert memory.seen == {0: 30, 1: 30, 2: 30}
+    memory.update(X[:3] + 1, y[:3])  # it brought something new: chosen anew
+    assert memory.seen[0] == 33
