@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -28,8 +28,15 @@ class Embedder(Protocol):
     def name(self) -> str:
         """What :func:`load_embedder` makes it from."""
 
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that decides how an image becomes a vector: vectors of different ones never mix."""
+
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
         """Return one row of float32 for each image, in order; ``total`` is their number, for the progress report."""
+
+    def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
+        """Yield the same rows, some at a time, while coming images are read."""
 
 
 def load_embedder(name: str, *, device: str = "auto", pooling: str = "cls", batch_size: int | None = None) -> Embedder:
