@@ -1,4 +1,4 @@
-"""Images to feature vectors: a backbone in the Hugging Face format, or plain pixels for tiny images."""
+"""Images to feature vectors: a backbone in the Hugging Face format or an ONNX file, or plain pixels for tiny images."""
 
 from opengcd.embed._embedder import POOLINGS, Embedder, load_embedder
 from opengcd.embed._images import MAX_PIXELS, EmbedderError, read_image
