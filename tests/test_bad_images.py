@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -130,6 +131,9 @@ def test_links(workspace, stream, tmp_path):
     assert found["pipe"] == "this is no regular file"
     assert found["nowhere.png"] == "it cannot be read: No such file or directory"
     assert len(list(find_files([stream]))) == GOOD + 3
+    (tmp_path / "nothing.png").mkdir()  # the way of a link that led nowhere
+    shutil.copytree(workspace.path, stream / "workspace")
+    assert len(list(find_files([stream]))) == GOOD + 2
 
 
 def test_odd_and_long_names(workspace, stream, tmp_path):

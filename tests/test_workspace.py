@@ -229,7 +229,7 @@ def test_wrong_edits_are_refused_and_leave_no_trace(workspace):
 # Versions.
 
 
-def test_rollback_and_undo_of_a_phase(workspace):
+def test_rollback_and_undo_of_a_phase(workspace, tmp_path):
     before = labels(workspace)
     workspace.name(novel(workspace)["blue"].id, "sky", confirm=True)
     named = labels(workspace)
@@ -240,15 +240,22 @@ def test_rollback_and_undo_of_a_phase(workspace):
     assert labels(workspace) == named
     workspace.rollback(2)
     assert labels(workspace) == learnt
+    # What only another version has seen waits to be asked about.
+    (file,) = paint(tmp_path / "new", "red", [4000])
+    (result,) = workspace.recognize([file])
     workspace.rollback(1)
+    assert labels(workspace) == named | {result.path: ("unknown", "waiting")}
     assert workspace.learn().id == 3  # another version; 2 is kept
     assert [(v.id, v.parent) for v in workspace.versions()] == [(1, None), (2, 1), (3, 1)]
-    assert labels(workspace) == learnt
+    assert labels(workspace) == learnt | {result.path: ("red", "recognized")}
     for _ in range(5):
         workspace.undo()
-    assert labels(workspace) == named
+    waiting = {result.path: ("unknown", "waiting")}
+    assert labels(workspace) == named | waiting
     workspace.undo()
-    assert labels(workspace) == before
+    assert labels(workspace) == before | waiting
+    workspace.discover(k=6)
+    assert labels(workspace)[result.path] == ("red", "recognized")
 
 
 def test_edits_made_during_learning_are_not_lost(workspace, monkeypatch):

@@ -8,6 +8,8 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from opengcd.workspace._settings import FILE
+
 NO_IMAGES = {"thumbs.db", "desktop.ini"}
 """What file managers leave behind; hidden files are passed over too."""
 
@@ -65,6 +67,8 @@ def _walk(folder: str, folders: set[tuple[int, int]]) -> Iterator[Found]:
         names = sorted(os.listdir(folder))
     except OSError as error:
         yield Found(folder, 0, 0, _reason(error))
+        return
+    if FILE in names:  # a workspace among the images holds none itself
         return
     for name in names:
         path = os.path.join(folder, name)

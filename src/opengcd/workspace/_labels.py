@@ -19,6 +19,7 @@ SOURCES = {
     "removed": "a person took it out of the review",
     "recognized": "the recogniser says so",
     "rejected": "the recogniser knows no such class",
+    "waiting": "the version of the recogniser in use has not been asked; recognize or discover does so",
 }
 
 
@@ -38,7 +39,7 @@ class Labelled(NamedTuple):
 
 
 def labelled_items(connection: Connection) -> list[Labelled]:
-    """Return all items that have a label by now or were rejected, in the order of their arrival."""
+    """Return all items in the order of their arrival."""
     files: dict[int, list[str]] = {}
     for path, item in connection.execute(select(paths.c.path, paths.c.item_id).order_by(paths.c.path)):
         files.setdefault(item, []).append(path)
@@ -53,11 +54,10 @@ def labelled_items(connection: Connection) -> list[Labelled]:
     ]
     found = []
     for row in connection.execute(select(items, *grounds, *facts).select_from(source).order_by(items.c.id)):
-        if said := _source(row):
-            label = _label(row, said)
-            top = [(name, p) for name, p in row.top or ()]
-            place = (row.id, row.hash, files.get(row.id, []), row.width, row.height)
-            found.append(Labelled(*place, label, said, row.unknown, top))
+        said = _source(row)
+        top = [(name, p) for name, p in row.top or ()]
+        place = (row.id, row.hash, files.get(row.id, []), row.width, row.height)
+        found.append(Labelled(*place, _label(row, said), said, row.unknown, top))
     return found
 
 
@@ -66,8 +66,7 @@ def count_by_source(connection: Connection) -> dict[str, int]:
     source, _, grounds = _decisions(connection)
     counts = dict.fromkeys(SOURCES, 0)
     for row in connection.execute(select(*grounds, func.count().label("n")).select_from(source).group_by(*grounds)):
-        if said := _source(row):
-            counts[said] += row.n
+        counts[_source(row)] += row.n
     return counts
 
 
@@ -91,7 +90,7 @@ def _decisions(connection: Connection) -> tuple[FromClause, FromClause, list[Col
     return source, taught, grounds
 
 
-def _source(row: Any) -> str | None:
+def _source(row: Any) -> str:
     if row.learnt:
         return "learnt"
     if row.kind == REMOVED:
@@ -101,12 +100,12 @@ def _source(row: Any) -> str | None:
             return "reviewed"
         return "put back" if row.kind == KNOWN else "grouped"
     if row.unasked:
-        return None
+        return "waiting"
     return "rejected" if row.rejected else "recognized"
 
 
 def _label(row: Any, source: str) -> str:
-    if source in ("removed", "rejected"):
+    if source in ("removed", "rejected", "waiting"):
         return UNKNOWN_STR
     if source == "learnt":
         return row.taught

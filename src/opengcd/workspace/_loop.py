@@ -181,7 +181,7 @@ class Loop(Project):
             return predicted(connection, ids)
 
     def _catch_up(self, progress: Progress) -> None:
-        """Ask the version in use about all that earlier ones were asked about."""
+        """Ask the version in use about all that it has not seen, as what only other versions were asked about."""
         with self._database.reading() as connection:
             waiting = list(connection.scalars(unseen(connection)))
         done = 0

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, insert, select
 from opengcd.validation import UNKNOWN_STR
 from opengcd.workspace._database import in_parts
 from opengcd.workspace._models import in_use, learnt
-from opengcd.workspace._schema import lessons, predictions
+from opengcd.workspace._schema import items, lessons, predictions
 
 if TYPE_CHECKING:
     from opengcd.recognizer import Recognition
@@ -73,13 +73,7 @@ def write_predictions(
 
 
 def unseen(connection: Connection) -> Select[tuple[int]]:
-    """Select items that an earlier version was asked about, and the one in use neither was nor has learnt."""
-    now = in_use(connection)
-    asked = select(predictions.c.item_id).where(predictions.c.model_id == now)
+    """Select items that the version in use has neither learnt nor been asked about."""
+    asked = select(predictions.c.item_id).where(predictions.c.model_id == in_use(connection))
     taught = learnt(connection).with_only_columns(lessons.c.item_id)
-    return (
-        select(predictions.c.item_id)
-        .where(predictions.c.item_id.not_in(asked), predictions.c.item_id.not_in(taught))
-        .distinct()
-        .order_by(predictions.c.item_id)
-    )
+    return select(items.c.id).where(items.c.id.not_in(asked), items.c.id.not_in(taught)).order_by(items.c.id)
