@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from opengcd import Workspace
-from opengcd.embed import EmbedderError, read_image
+from opengcd.embed import EmbedderError, Pixels, read_image
 from opengcd.workspace import WorkspaceError, _intake, find_files
 from pictures import KNOWN, RECOGNIZER, paint, picture
 
@@ -110,6 +110,35 @@ def test_files_that_cannot_be_read(workspace, stream, monkeypatch):
 
     monkeypatch.setattr(_intake, "content_hash", refuse)  # the administrator may read everything
     assert bad(workspace, stream) == {"green1.png": "it cannot be read: Permission denied"}
+
+
+def test_a_file_that_changes_while_it_is_read(workspace, stream, monkeypatch):
+    paint(stream, "green", [1000])
+    file = stream / "green1000.png"
+    read = _intake.content_hash
+
+    def hash_and_change(path):
+        content = read(path)
+        if path == str(file):
+            picture("blue", 1).save(file)
+        return content
+
+    monkeypatch.setattr(_intake, "content_hash", hash_and_change)
+    assert "changed while it was read" in bad(workspace, stream)["green1000.png"]
+    monkeypatch.undo()
+    assert bad(workspace, stream) == {}
+
+
+def test_an_embedder_that_fails_on_an_image(world, tmp_path):
+    class Blind(Pixels):
+        def _row(self, image):
+            return super()._row(image) * (np.nan if image.size == (5, 5) else 1)
+
+    with Workspace.create(tmp_path / "w", Blind(), recognizer=RECOGNIZER) as workspace:
+        workspace.fit(world[0])
+        paint(tmp_path / "in", "red", range(700, 700 + GOOD))
+        picture("red", 1, side=5).save(tmp_path / "in" / "small.png")
+        assert bad(workspace, tmp_path / "in") == {"small.png": "the embedder gives no finite vector for it"}
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the administrator may read everything")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -32,20 +32,24 @@ def as_rgb(image: Image) -> Image:
         raise EmbedderError(f"The image {where} cannot be read: {str(error) or type(error).__name__}.") from error
 
 
-def read_image(path: str | os.PathLike[str], max_pixels: int = MAX_PIXELS) -> Image:
+def read_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_PIXELS) -> Image:
     """Read a file as a person would see it: the first picture of an animation, turned as its EXIF data say, in RGB."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
-    if os.path.getsize(path) == 0:
+    if isinstance(source, str | os.PathLike):
+        with open(source, "rb") as stream:
+            return read_image(stream, max_pixels)
+    if not source.read(1):
         raise EmbedderError("the file is empty")
+    source.seek(0)
     try:
-        with Image.open(path) as image:
+        with Image.open(source) as image:
             if image.width * image.height > max_pixels:
                 raise EmbedderError(
                     f"the image of {image.width} × {image.height} has more than {max_pixels:,} pixels; make it smaller"
                 )
             return as_rgb(ImageOps.exif_transpose(image))
-    except (EmbedderError, PermissionError):
+    except EmbedderError:
         raise
     except UnidentifiedImageError:
         raise EmbedderError("the file is no image that can be read") from None

@@ -98,9 +98,14 @@ class FeatureStore:
 
 
 def _write(file: Path, offset: int, raw: bytes) -> None:
+    new = not file.exists()
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     with open(descriptor, "r+b") as stream:
         stream.seek(offset)
         stream.write(raw)
         stream.flush()
         os.fsync(stream.fileno())
+    if new and os.name == "posix":  # there the name of a file is stored apart from the file
+        folder = os.open(file.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)

@@ -5,6 +5,8 @@ A batch is on disk before it is handed on: whatever was reported survives a cras
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -130,7 +132,11 @@ class Intake:
         with closing(embedder.stream(images())) as stream:
             for vectors in stream:
                 batch = [decoded.popleft() for _ in range(len(vectors))]
-                yield self._store(batch, vectors, [], _drain(bad))
+                finite = np.isfinite(vectors).all(axis=1)
+                for row in np.flatnonzero(~finite).tolist():
+                    bad.extend((found, "the embedder gives no finite vector for it") for found in batch[row][1])
+                kept = [one for one, good in zip(batch, finite.tolist(), strict=True) if good]
+                yield self._store(kept, vectors[finite], [], _drain(bad))
         if bad:
             yield self._store([], None, [], _drain(bad))
 
@@ -197,8 +203,13 @@ def _hash(found: Found) -> str | OSError:
 
 def _decode(entry: tuple[str, list[Found]]) -> Image | str:
     """Return the image, or the reason why there is none."""
+    content, copies = entry
     try:
-        return read_image(entry[1][0].path)
+        with open(copies[0].path, "rb") as file:
+            raw = file.read()
+        if hashlib.sha256(raw).hexdigest() != content:
+            return "it changed while it was read; take it again when it is whole"
+        return read_image(io.BytesIO(raw))
     except EmbedderError as error:
         return str(error)
     except OSError as error:
