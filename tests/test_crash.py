@@ -196,3 +196,26 @@ def test_a_reader_reads_and_a_person_edits_while_a_command_writes(workspace, tmp
     second.join()
     assert waited[0] == "waiting for another command"
     assert workspace.history()[0].verb == "discover"
+
+
+def test_two_people_edit_at_once(workspace):
+    """Each edit reads before it writes; none may fail or be lost because of the other's."""
+    first, second = (group.id for group in workspace.groups())
+    errors = []
+
+    def edit(group, label):
+        with Workspace(workspace.path, who=label) as opened:
+            try:
+                for number in range(60):
+                    opened.name(group, f"{label} {number}")
+            except Exception as error:
+                errors.append(error)
+
+    people = [threading.Thread(target=edit, args=args) for args in ((first, "ann"), (second, "bob"))]
+    for person in people:
+        person.start()
+    for person in people:
+        person.join()
+    assert errors == []
+    assert {group.label for group in workspace.groups()} == {"ann 59", "bob 59"}
+    assert Counter(entry.who for entry in workspace.history() if entry.verb == "name") == {"ann": 60, "bob": 60}
