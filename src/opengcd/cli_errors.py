@@ -25,16 +25,25 @@ def errors_in_a_line() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def list_bad(bad: Sequence[tuple[str, str]]) -> None:
-    """List files that could not be used, and end with an exit status that says so; do nothing if there are none."""
-    if not bad:
-        return
+def tell_bad(path: str, reason: str) -> None:
+    """Say that a file could not be used."""
     from opengcd.workspace import readable
 
+    typer.echo(f"{readable(path)}: {reason}", err=True)
+
+
+def end_for_bad(number: int) -> None:
+    """End with an exit status that says that so many files could not be used, if there were any."""
+    if number:
+        typer.echo(f"{number} could not be used; the rest is done.", err=True)
+        raise typer.Exit(SOME_IMAGES_BAD)
+
+
+def list_bad(bad: Sequence[tuple[str, str]]) -> None:
+    """List files that could not be used, and end with an exit status that says so; do nothing if there are none."""
     for path, reason in bad:
-        typer.echo(f"{readable(path)}: {reason}", err=True)
-    typer.echo(f"{len(bad)} could not be used; the rest is done.", err=True)
-    raise typer.Exit(SOME_IMAGES_BAD)
+        tell_bad(path, reason)
+    end_for_bad(len(bad))
 
 
 def require(package: str, extra: str) -> None:

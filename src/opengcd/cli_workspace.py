@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from opengcd.cli_errors import errors_in_a_line, list_bad
+from opengcd.cli_errors import end_for_bad, errors_in_a_line, list_bad, tell_bad
 
 if TYPE_CHECKING:
     from opengcd.workspace import Result
@@ -63,17 +63,18 @@ def recognize(
     """Name what is known and reject what is not; results are printed as they are stored."""
     from opengcd import Workspace, terminal
 
-    bad: list[tuple[str, str]] = []
     show = _SHOWN[style]()
     with errors_in_a_line(), Workspace(workspace) as opened:
         if watch:
-            try:
-                _show(opened.watch(paths), show, bad)
-            except KeyboardInterrupt:
-                typer.echo("Stopped.", err=True)
-        else:
-            with terminal.progress_bar() as progress:
-                _show(opened.recognize(paths, progress=progress), show, bad)
+            _follow(opened.watch(paths), show)
+            return
+        bad = []
+        with terminal.progress_bar() as progress:
+            for result in opened.recognize(paths, progress=progress):
+                if result.reason:
+                    bad.append((result.path, result.reason))
+                else:
+                    show(result)
         list_bad(bad)
 
 
@@ -217,12 +218,19 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
 )  # fmt: skip
 
 
-def _show(results: Iterable[Result], show: Callable[[Result], None], bad: list[tuple[str, str]]) -> None:
-    for result in results:
-        if result.reason:
-            bad.append((result.path, result.reason))
-        else:
-            show(result)
+def _follow(results: Iterable[Result], show: Callable[[Result], None]) -> None:
+    """Show results until the user ends it, bad images at once."""
+    bad = 0
+    try:
+        for result in results:
+            if result.reason:
+                bad += 1
+                tell_bad(result.path, result.reason)
+            else:
+                show(result)
+    except KeyboardInterrupt:
+        typer.echo("Stopped.", err=True)
+    end_for_bad(bad)
 
 
 def _as_lines() -> Callable[[Result], None]:

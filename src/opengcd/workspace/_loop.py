@@ -130,15 +130,12 @@ class Loop(Project):
     def learn(self, *, progress: Progress = silent) -> models.Version:
         """Enter the next phase with what was reviewed; return the new version of the recogniser."""
         with self._alone(progress):
-            version, _ = self._load_recognizer()
             with self._database.reading() as connection:
                 since, taught = log.last_edit(connection), review.to_learn(connection)
-                next_version = models.next_id(connection)
+                version, next_version = self._version(connection), models.next_id(connection)
             if not taught:
                 raise WorkspaceError("There is nothing to learn: no group is named and confirmed.")
-            from opengcd.recognizer import OpenWorldRecognizer
-
-            recognizer = OpenWorldRecognizer.load(models.folder_of(self.path / "models", version), device=self.device)
+            recognizer = self._read_recognizer(version)  # one of its own: learning changes it
             recognizer.learn(self._all_vectors(list(taught)), list(taught.values()), progress=progress)
             recognizer.save(models.folder_of(self.path / "models", next_version))
             with self._editing("learn", since) as edit:

@@ -93,16 +93,22 @@ class Project:
 
     def _load_recognizer(self) -> tuple[int, OpenWorldRecognizer]:
         """Return the version in use and its number."""
+        with self._database.reading() as connection:
+            version = self._version(connection)
+        if self._recognizer is None or self._recognizer[0] != version:
+            self._recognizer = version, self._read_recognizer(version)
+        return self._recognizer
+
+    def _read_recognizer(self, version: int) -> OpenWorldRecognizer:
         from opengcd.recognizer import OpenWorldRecognizer  # torch and scikit-learn take seconds
 
-        with self._database.reading() as connection:
-            version = models.in_use(connection)
+        return OpenWorldRecognizer.load(models.folder_of(self.path / "models", version), device=self.device)
+
+    def _version(self, connection: Connection) -> int:
+        version = models.in_use(connection)
         if version is None:
             raise WorkspaceError(f"{self.path} knows no class yet; finish opengcd init first.")
-        if self._recognizer is None or self._recognizer[0] != version:
-            folder = models.folder_of(self.path / "models", version)
-            self._recognizer = version, OpenWorldRecognizer.load(folder, device=self.device)
-        return self._recognizer
+        return version
 
     @contextmanager
     def _alone(self, progress: Progress) -> Iterator[None]:
