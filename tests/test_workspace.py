@@ -1,3 +1,4 @@
+import contextlib
 import csv
 import io
 import json
@@ -203,6 +204,11 @@ def test_items_that_discovery_puts_back(workspace):
     workspace.confirm(groups[0].id)
     workspace.learn()
     assert workspace.status().counts["learnt"] == 32 + len(groups[0])
+    # A later discovery does not forget what was confirmed, though an earlier version does not know it.
+    with contextlib.suppress(WorkspaceError):
+        workspace.discover(k=4)
+    workspace.rollback(1)
+    assert workspace.status().counts["reviewed"] == len(groups[0])
 
 
 def test_wrong_edits_are_refused_and_leave_no_trace(workspace):

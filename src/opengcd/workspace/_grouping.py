@@ -17,7 +17,13 @@ from opengcd.workspace._schema import assignments, groups, lessons, predictions
 if TYPE_CHECKING:
     from opengcd.discover import Discovery
 
-DECIDED = or_(assignments.c.by_person, (groups.c.kind == NOVEL) & groups.c.name.is_not(None), groups.c.kind == REMOVED)
+DECIDED = or_(
+    assignments.c.by_person,
+    groups.c.confirmed,
+    (groups.c.kind == NOVEL) & groups.c.name.is_not(None),
+    groups.c.kind == REMOVED,
+)
+"""What a person had a hand in."""
 
 
 def rejected(connection: Connection) -> list[int]:
@@ -51,7 +57,8 @@ def regroup(edit: Edit, ids: Sequence[int], found: Discovery) -> None:
     for part in in_parts(empty):
         connection.execute(delete(groups).where(groups.c.id.in_(part)))
     for group in found.groups:
-        more = {"cohesion": float(group.cohesion), "probability": getattr(group, "probability", None)}
+        sure = getattr(group, "probability", None)  # not every preset estimates it
+        more = {"cohesion": float(group.cohesion), "probability": None if sure is None else float(sure)}
         home = make_group(edit, NOVEL, str(group.label), named=False, **more)
         _assign(connection, [ids[row] for row in group.rows.tolist()], home)
     returned = np.flatnonzero(~found.novel)
