@@ -1,12 +1,16 @@
 """Review in a file manager: what a person does to folders comes back as edits."""
 
+import os
 import shutil
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 from opengcd import Workspace
 from opengcd.workspace import Changes, WorkspaceError, _folders
+from opengcd.workspace._outgoing import class_name, distinct, folder_name
 from pictures import paint, truth
 
 
@@ -185,3 +189,21 @@ def test_images_that_are_gone_are_listed_and_stay_in_their_groups(workspace, tmp
     assert workspace.export_groups(tmp_path / "review") == [(str(file), "the file is gone")]
     workspace.import_groups(tmp_path / "review")
     assert workspace.groups() == before
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=50))
+@settings(deadline=None)
+def test_every_class_has_a_name_that_a_file_system_bears(label):
+    name = folder_name(label)
+    assert class_name(name) == label
+    assert name not in (".", "..")
+    assert not set(name) & set('/\\:*?"<>|\0')
+    assert not name.startswith((".", "_", " "))
+    assert not name.endswith((".", " "))
+    assert len(os.fsencode(name)) <= 200
+
+
+def test_names_that_are_too_long_or_taken():
+    assert len(os.fsencode(folder_name("é" * 300))) <= 200
+    taken = set()
+    assert [distinct(name, taken) for name in ("a", "A", "a", "b")] == ["a", "A (2)", "a (3)", "b"]

@@ -4,8 +4,11 @@ import pytest
 from onnx import TensorProto, helper
 from PIL import Image
 
+from opengcd import Workspace
 from opengcd.embed import EmbedderError, load_embedder
 from opengcd.embed._onnx import MEAN, STD
+from opengcd.workspace import WorkspaceError
+from pictures import KNOWN, RECOGNIZER, paint, truth
 
 
 def network(file, nodes, output, rows="n", side=8, channels=3):
@@ -81,6 +84,23 @@ def test_fingerprints(tmp_path):
     assert one.fingerprint == same.fingerprint != other.fingerprint
     (tmp_path / "b.onnx.data").write_bytes(b"weights of a large network")
     assert load_embedder(str(tmp_path / "b.onnx"), device="cpu").fingerprint != one.fingerprint
+
+
+def test_a_workspace_embeds_by_an_onnx_file(world, tmp_path, monkeypatch):
+    known, stream = world
+    mean_colour(tmp_path / "mean.onnx")
+    monkeypatch.chdir(tmp_path)
+    with Workspace.create("w", "mean.onnx", recognizer=RECOGNIZER) as workspace:
+        assert workspace.fit(known) == []
+        found = [(truth(one.path), one.top[0][0]) for one in workspace.recognize([stream])]
+    assert all(label == said for label, said in found if label in KNOWN)
+    monkeypatch.chdir(stream)  # the file is found from anywhere
+    mean_colour(tmp_path / "mean.onnx", side=10)
+    with (
+        Workspace(tmp_path / "w") as workspace,
+        pytest.raises(WorkspaceError, match="not the one that this workspace was made with"),
+    ):
+        list(workspace.recognize(paint(tmp_path / "new", "red", [999])))
 
 
 def test_files_that_are_no_such_network(tmp_path):
