@@ -21,6 +21,11 @@ def run(*arguments, code=0):
     return result
 
 
+def heed_interrupts():
+    """A shell lets the commands that it runs in the background ignore them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_the_commands(tmp_path):
     known, stream = paint_world(tmp_path)
     birds, out = tmp_path / "birds", tmp_path / "review"
@@ -100,7 +105,9 @@ def test_watching_takes_files_when_they_are_whole_and_ends_in_peace(workspace, t
     first, second = paint(inbox, "red", [1, 2])
     second.rename(tmp_path / "second.png")
     command = [sys.executable, "-m", "opengcd", "recognize", workspace.path, inbox, "--watch", "--format", "jsonl"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    ) as process:
         assert json.loads(process.stdout.readline())["path"] == str(first)
         (tmp_path / "second.png").rename(second)
         assert json.loads(process.stdout.readline())["path"] == str(second)
@@ -119,7 +126,7 @@ def test_an_interrupted_command_goes_on(tmp_path, workspace):
     command = [sys.executable, "-m", "opengcd", "recognize", workspace.path, tmp_path / "many", "--format", "jsonl"]
     with (
         open(tmp_path / "err", "w") as err,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True) as process,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True, preexec_fn=heed_interrupts) as process,
     ):
         reported = [json.loads(process.stdout.readline())["path"]]
         process.send_signal(signal.SIGINT)
