@@ -15,9 +15,6 @@ from opengcd import Workspace
 from opengcd.embed import _pixels
 from opengcd.workspace import _intake
 
-# Many small steps, so that a kill hits one of many places.
-_pixels.BATCH, _intake.SURVEY = 5, 17
-
 
 def execute(folder, verb, arguments, report):
     """Run one command; whatever it has done is reported line by line."""
@@ -44,6 +41,8 @@ def execute(folder, verb, arguments, report):
 
 
 def main():
+    # Many small steps, so that a kill hits one of many places.
+    _pixels.BATCH, _intake.SURVEY = 5, 17
     for line in sys.stdin:
         command = json.loads(line)
         kill_after = command.pop("kill_after")
