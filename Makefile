@@ -2,10 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint format bench clean
+.PHONY: demo birds test test-slow lint format bench clean
 
 demo: .venv/ready ## the whole loop on handwritten digits; writes demo.html
 	$(BIN)/opengcd demo --out demo.html
+
+birds: .venv/ready ## images to labels on birds, by the commands, where ../shared has them
+	$(BIN)/python -m benchmarks.birds --classifier logistic
 
 test: lint ## everything that must hold, in a few minutes
 	$(BIN)/pytest -m "not slow"

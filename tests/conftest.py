@@ -1,6 +1,10 @@
+import shutil
+
 import pytest
 from hypothesis import HealthCheck, settings
 
+import pictures
+from opengcd import Workspace
 from opengcd.demo import digits, run_demo
 
 # A busy machine may take any time for an example; that is no fault of what is tested.
@@ -13,3 +17,29 @@ def demo():
     """The demo's data and phases, as `make demo` runs it."""
     data = digits(0)
     return data, list(run_demo(data, 0))
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory):
+    """Folders of pictures: known classes, and a stream."""
+    return pictures.paint_world(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(scope="session")
+def reviewable(world, tmp_path_factory):
+    """A workspace that has recognised the stream and found its two new classes; tests copy it."""
+    known, stream = world
+    folder = tmp_path_factory.mktemp("template") / "workspace"
+    with Workspace.create(folder, "pixels", recognizer=pictures.RECOGNIZER) as workspace:
+        assert workspace.fit(known) == []
+        assert len(list(workspace.recognize([stream]))) == 48
+        workspace.discover(k=6)
+    return folder
+
+
+@pytest.fixture
+def workspace(reviewable, tmp_path):
+    """A copy of it, open."""
+    shutil.copytree(reviewable, tmp_path / "workspace")
+    with Workspace(tmp_path / "workspace", who="ann") as opened:
+        yield opened

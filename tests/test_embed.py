@@ -298,3 +298,34 @@ def test_a_real_network_gives_the_reference_vectors():
     found = load_embedder(str(SHARED / "models" / "vit-s14"), device="cpu")(images(), len(files))
     cosines = (found * expected).sum(1) / np.linalg.norm(found, axis=1) / np.linalg.norm(expected, axis=1)
     assert cosines.min() >= 0.9999
+
+
+def test_fingerprints_tell_embedders_apart(vit, tmp_path):
+    one = load_embedder(vit[1], device="cpu")
+    moved = load_embedder(str(copied(vit, tmp_path)), device="cpu")
+    assert one.fingerprint == moved.fingerprint
+    assert one.fingerprint != load_embedder(vit[1], device="cpu", pooling="mean").fingerprint
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(PREPARATION | {"resample": 3}))
+    assert one.fingerprint != load_embedder(str(tmp_path), device="cpu").fingerprint
+    with torch.no_grad():
+        moved.model.embeddings.cls_token += 1e-6
+    del moved.__dict__["fingerprint"]
+    assert one.fingerprint != moved.fingerprint
+    assert Pixels(8).fingerprint != Pixels(4).fingerprint
+
+
+def test_a_stream_gives_the_same_rows(vit):
+    images = noise(10)
+    for embedder in (load_embedder(vit[1], device="cpu", batch_size=4), Pixels()):
+        parts = list(embedder.stream(iter(images)))
+        np.testing.assert_array_equal(np.concatenate(parts), embedder(images))
+        assert list(embedder.stream([])) == []
+
+
+def test_shades_of_16_bits_are_scaled():
+    ramp = np.array([[0, 0x40FF, 0x8000, 0xFFFF]], dtype=np.uint16)
+    for image in (Image.fromarray(ramp), Image.fromarray(ramp.astype(np.int32))):
+        np.testing.assert_allclose(
+            Pixels(1)([image.crop((i, 0, i + 1, 1)) for i in range(4)])[:, 0] * 255, [0, 64, 128, 255]
+        )
+    assert Pixels(1)([Image.fromarray(np.full((1, 1), 77, dtype=np.int32))])[0, 0] * 255 == pytest.approx(77)

@@ -18,11 +18,16 @@ UNKNOWN = -1
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
     from opengcd.storage import ModelFileError
+    from opengcd.workspace import Workspace
 
-__all__ = ["UNKNOWN", "ModelFileError", "OpenWorldRecognizer", "discover", "memory", "metrics", "osr"]
+__all__ = ["UNKNOWN", "ModelFileError", "OpenWorldRecognizer", "Workspace", "discover", "memory", "metrics", "osr"]
 
-_HOME = {"OpenWorldRecognizer": "opengcd.recognizer", "ModelFileError": "opengcd.storage"}
-_SUBPACKAGES = ("bench", "classify", "discover", "memory", "metrics", "osr", "presets", "review")
+_HOME = {
+    "OpenWorldRecognizer": "opengcd.recognizer",
+    "ModelFileError": "opengcd.storage",
+    "Workspace": "opengcd.workspace",
+}
+_SUBPACKAGES = ("bench", "classify", "discover", "embed", "memory", "metrics", "osr", "presets", "review", "workspace")
 
 
 def __getattr__(name: str) -> Any:

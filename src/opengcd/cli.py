@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from opengcd import __version__
+from opengcd.cli_errors import errors_in_a_line, require
+from opengcd.cli_workspace import COMMANDS
 from opengcd.progress import Progress
 
 app = typer.Typer(
@@ -38,6 +37,10 @@ def _options(
     pass
 
 
+for command in COMMANDS:
+    app.command()(command)
+
+
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Where to write the HTML page.")] = Path("demo.html"),
@@ -45,9 +48,9 @@ def demo(
     classifier: Annotated[Literal["svm", "mlp", "xgb"], typer.Option(help="Which classifier to use.")] = "svm",
 ) -> None:
     """Run the whole loop on handwritten digits: four phases, a simulated reviewer, one HTML page."""
-    _require("matplotlib", "report")
+    require("matplotlib", "report")
     if classifier == "xgb":
-        _require("xgboost", "xgb")
+        require("xgboost", "xgb")
     if not out.resolve().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {out.parent}", param_hint="--out")
     from opengcd import terminal
@@ -72,7 +75,7 @@ def bench_list(
     """List the methods, and the datasets of a folder."""
     from opengcd.bench import available, method_names
 
-    with _errors_in_a_line():
+    with errors_in_a_line():
         datasets = available(features) if features is not None else []
     names = method_names()
     for name, text in names.items():
@@ -112,7 +115,7 @@ def bench_run(
 
     sys.path.insert(0, os.getcwd())  # so that module:Class finds a module of the user's own
     failed = 0
-    with _errors_in_a_line():
+    with errors_in_a_line():
         memories = parse_numbers(memory, "memory") if memory else [None]
         names = _split(datasets)
         cells = make_cells(names, _split(methods), parse_numbers(seeds, "seeds"), protocol, learn, memories)
@@ -139,8 +142,8 @@ def _make_features(raw: Path, names: list[str], embedder: str, folder: Path, pro
     missing = [name for name in names if name not in available(folder)]
     if not missing:
         return
-    for package in ("PIL", *([] if embedder == "pixels" else ["transformers"])):
-        _require(package, "embed")
+    if embedder != "pixels":
+        require("transformers", "embed")
     for name in missing:
         read_raw(raw, name)
     embed = load_embedder(embedder)
@@ -162,7 +165,7 @@ def bench_table(
     from opengcd import bench, terminal
     from opengcd.storage import replace_file
 
-    with _errors_in_a_line():
+    with errors_in_a_line():
         found = _finished(results)
         if into is not None:
             replace_file(into, bench.fill(into.read_text(encoding="utf-8"), bench.blocks(found)).encode())
@@ -191,10 +194,10 @@ def bench_figures(
     style: Annotated[Literal["svg", "png", "pdf"], typer.Option("--format", help="Format of the pictures.")] = "svg",
 ) -> None:
     """Draw the results, and put tables and pictures on one HTML page that needs nothing else."""
-    _require("matplotlib", "report")
+    require("matplotlib", "report")
     from opengcd.bench import pictures, write_report
 
-    with _errors_in_a_line():
+    with errors_in_a_line():
         found = _finished(results)
         out.mkdir(parents=True, exist_ok=True)
     drawn = list(pictures(found))
@@ -215,25 +218,6 @@ def _finished(results: Path) -> list[dict[str, Any]]:
 
 def _split(names: str) -> list[str]:
     return [name.strip() for name in names.split(",")]
-
-
-@contextmanager
-def _errors_in_a_line() -> Iterator[None]:
-    """Show what is wrong with the input, or that the user stopped the command, without a traceback."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        typer.echo("Interrupted. What was finished is kept; the same command goes on from there.", err=True)
-        raise typer.Exit(130) from None
-
-
-def _require(package: str, extra: str) -> None:
-    if importlib.util.find_spec(package) is None:
-        typer.echo(f'This command needs {package}: pip install "opengcd[{extra}]"', err=True)
-        raise typer.Exit(1)
 
 
 def main() -> None:

@@ -39,11 +39,21 @@ class TimeLeft(ProgressColumn):
         return Text(f"{timedelta(seconds=round(left))} left")
 
 
+class Speed(ProgressColumn):
+    """Images for each second so far, where images are counted."""
+
+    def render(self, task: Task) -> Text:
+        """Return the speed, or nothing for stages that count other things."""
+        if "images" not in task.description or not task.completed or not task.elapsed:
+            return Text("")
+        return Text(f"{task.completed / task.elapsed:.1f} images/s")
+
+
 @contextmanager
 def progress_bar() -> Iterator[Report]:
     """Show a bar for each stage that reports, on standard error; a finished stage makes room for the next."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TimeElapsedColumn(), TimeLeft())  # fmt: skip
+               TimeElapsedColumn(), TimeLeft(), Speed())  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, TaskID] = {}
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
+import hashlib
+import json
 from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from itertools import islice
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from opengcd.embed._images import EmbedderError, as_rgb
+from opengcd.embed._batches import gather, prepared
+from opengcd.embed._images import EmbedderError
 from opengcd.kernels import resolve_device
 from opengcd.progress import Progress, silent
 from opengcd.validation import check_integer
@@ -33,6 +33,11 @@ LEADING_TOKENS = CLASS_TOKENS | {"distillation_token", "register_tokens"}
 UNUSED = ("pooler", "mask_token")
 """Parameters that the class token and the mean do not depend on; many published files lack them."""
 
+BESIDE_WEIGHTS = ("model_type", "num_attention_heads", "hidden_act", "layer_norm_eps", "image_size", "patch_size")
+"""Settings of a network that change its output and cannot be seen in its weights."""
+PREPARATION = ("do_", "size", "crop", "resample", "rescale", "image_mean", "image_std", "pad")
+"""How settings of the preparation begin that change an image."""
+
 
 class Backbone:
     """A network and the preparation of images that belongs to it."""
@@ -48,41 +53,36 @@ class Backbone:
         self.batch_size = batch_size
 
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
-        """Return one row for each image; coming batches are decoded and prepared while the network computes."""
-        parts: list[np.ndarray] = []
-        done = 0
-        progress("embedding images", done, total or 0)
-        with closing(self._batches(images)) as batches:
+        """Return one row for each image."""
+        return gather(self.stream(images), total, progress)
+
+    def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
+        """Yield rows batch by batch; coming batches are decoded and prepared while the network computes."""
+        threads = PREPARERS[self.device.type]
+        with closing(prepared(images, self.batch_size, self._prepare, threads)) as batches:
             for batch in batches:
-                parts.append(self._vectors(batch))
-                done += len(parts[-1])
-                progress("embedding images", done, total or 0)
-        if not parts:
-            raise EmbedderError("There are no images to embed.")
-        return np.concatenate(parts)
+                yield self._vectors(batch)
 
-    def _batches(self, images: Iterable[Image]) -> Generator[Any]:
-        """Batches as the network takes them, in order: one thread reads images, others prepare what it has read."""
-        threads = min(PREPARERS[self.device.type], os.cpu_count() or 1)
-        source = iter(images)
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the weights and of all that decides how an image becomes a vector."""
+        # No whole configuration: another version of transformers, or another place of the files, changes that.
+        config, preparation = self.model.config.to_dict(), self.processor.to_dict()
+        settings = {
+            "network": {key: config.get(key) for key in BESIDE_WEIGHTS},
+            "preparation": {key: value for key, value in preparation.items() if key.startswith(PREPARATION)},
+            "pooling": self.pooling,
+        }
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
+        for key, value in sorted(self.model.state_dict().items()):
+            if self.pooling != "pooled" and any(part in key for part in UNUSED):
+                continue  # where the file lacks them, they are drawn at random at each start
+            digest.update(key.encode())
+            digest.update(value.cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()
 
-        def read() -> list[Image]:
-            # Decoded one by one: an image may be closed as soon as the next one is asked for.
-            return [as_rgb(image) for image in islice(source, self.batch_size)]
-
-        def prepare(batch: Future[list[Image]]) -> Any:
-            ready = batch.result()
-            return self.processor(images=ready, return_tensors="pt") if ready else None
-
-        with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(threads) as preparers:
-
-            def request() -> Future[Any]:
-                return preparers.submit(prepare, reader.submit(read))
-
-            coming = deque(request() for _ in range(threads + 1))
-            while (batch := coming.popleft().result()) is not None:
-                coming.append(request())
-                yield batch
+    def _prepare(self, images: list[Image]) -> Any:
+        return self.processor(images=images, return_tensors="pt")
 
     def _vectors(self, batch: Any) -> np.ndarray:
         on_gpu = self.device.type == "cuda"

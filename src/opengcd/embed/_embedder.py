@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -28,22 +28,34 @@ class Embedder(Protocol):
     def name(self) -> str:
         """What :func:`load_embedder` makes it from."""
 
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that decides how an image becomes a vector: vectors of different ones never mix."""
+
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
         """Return one row of float32 for each image, in order; ``total`` is their number, for the progress report."""
+
+    def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
+        """Yield the same rows, some at a time, while coming images are read."""
 
 
 def load_embedder(name: str, *, device: str = "auto", pooling: str = "cls", batch_size: int | None = None) -> Embedder:
     """Return the embedder of that name; nothing in the files of a network is executed.
 
-    ``name`` is ``"pixels"``, a folder that holds a network in the Hugging Face format, or a network's id on the Hugging
-    Face hub, as ``facebook/dino-vitb16``. The rest concerns networks only: ``device`` is ``"auto"``, ``"cpu"`` or
-    ``"cuda"`` (a GPU computes in 16 bits), ``pooling`` says how an image becomes one vector (see :data:`POOLINGS`), and
-    ``batch_size`` is how many images are computed at a time, by default what suits the device.
+    ``name`` is ``"pixels"``, a folder that holds a network in the Hugging Face format, a network's id on the Hugging
+    Face hub, as ``facebook/dino-vitb16``, or an ``.onnx`` file. The rest concerns networks only: ``device`` is
+    ``"auto"``, ``"cpu"`` or ``"cuda"`` (a GPU computes in 16 bits), ``pooling`` says how an image becomes one vector
+    (see :data:`POOLINGS`), and ``batch_size`` is how many images are computed at a time, by default what suits the
+    device.
     """
     if pooling not in POOLINGS:
         raise EmbedderError(f"Unknown pooling {pooling!r}; choose from {', '.join(POOLINGS)}.")
     if name == Pixels.name:
         return Pixels()
+    if name.endswith(".onnx"):
+        from opengcd.embed._onnx import OnnxNetwork
+
+        return OnnxNetwork(name, device, pooling, batch_size)
     from opengcd.embed._backbone import load_backbone  # torch takes seconds
 
     return load_backbone(name, device, pooling, batch_size)

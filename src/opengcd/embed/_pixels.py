@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from opengcd.embed._images import EmbedderError, as_rgb
+from opengcd.embed._batches import gather
+from opengcd.embed._images import as_rgb
 from opengcd.progress import Progress, silent
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-REPORT_EVERY = 100
+BATCH = 100
 
 
 @dataclass(frozen=True)
@@ -24,17 +26,23 @@ class Pixels:
     side: int = 8
     name: ClassVar[str] = "pixels"
 
+    @property
+    def fingerprint(self) -> str:
+        """What tells these vectors from others."""
+        return f"pixels{self.side}"
+
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
         """Return one row of ``3 * side**2`` numbers for each image."""
+        return gather(self.stream(images), total, progress)
+
+    def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
+        """Yield the rows of some images at a time."""
+        rows = map(self._row, images)
+        while batch := list(islice(rows, BATCH)):
+            yield np.stack(batch)
+
+    def _row(self, image: Image) -> np.ndarray:
         from PIL.Image import Resampling
 
-        rows: list[np.ndarray] = []
-        for image in images:
-            if len(rows) % REPORT_EVERY == 0:
-                progress("embedding images", len(rows), total or 0)
-            small = as_rgb(image).resize((self.side, self.side), Resampling.BILINEAR)
-            rows.append(np.asarray(small, dtype=np.float32).ravel() / 255)
-        if not rows:
-            raise EmbedderError("There are no images to embed.")
-        progress("embedding images", len(rows), total or 0)
-        return np.stack(rows)
+        small = as_rgb(image).resize((self.side, self.side), Resampling.BILINEAR)
+        return np.asarray(small, dtype=np.float32).ravel() / 255

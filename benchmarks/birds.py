@@ -1,0 +1,137 @@
+"""A real open world from images to labels, by the commands, with an annotator who follows the truth: ``make birds``.
+
+Twelve classes of birds are known; the stream shows eight more. A fifth of it is held back and judged after ``learn``.
+Options are handed on to ``opengcd init``, as in ``python -m benchmarks.birds --preset robust``.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from opengcd import Workspace, metrics
+from opengcd.review import simulate_review
+from opengcd.workspace._folders import PUT_BACK
+
+SHARED = Path(os.environ.get("OPENGCD_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+BIRDS, NETWORK = SHARED / "images" / "birds", SHARED / "models" / "vit-s14"
+HOLD_BACK = 5
+
+
+def opengcd(*arguments: object) -> str:
+    """Run a command, and return what it prints."""
+    command = [sys.executable, "-m", "opengcd", *map(str, arguments)]
+    start = time.perf_counter()
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    shown = " ".join(map(str, arguments[:1])), time.perf_counter() - start
+    print("opengcd {:12} {:6.1f} s".format(*shown), file=sys.stderr)
+    return done
+
+
+def recognize(workspace: Path, files: list[Path]) -> dict[str, dict]:
+    """What the command says of each file, by its name."""
+    lines = opengcd("recognize", workspace, *files, "--format", "jsonl").splitlines()
+    return {Path(one["path"]).name: one for one in map(json.loads, lines)}
+
+
+def annotate(folder: Path, truth: dict[str, str], known: set[str]) -> None:
+    """Do to exported folders what ``simulate_review`` counts: name, merge, move; delete strangers of known classes."""
+    groups = [f for f in folder.iterdir() if f.is_dir() and not f.name.startswith(PUT_BACK)]
+    for group in sorted(groups, key=lambda group: -len(list(group.iterdir()))):
+        files = {file: truth[file.name.split("-", 2)[2]] for file in group.glob("*.jpg")}
+        # As there: of classes that are equally frequent, the first by name.
+        counts = Counter(files.values())
+        main = min(counts, key=lambda label: (-counts[label], label))
+        for file, label in files.items():
+            if label in known and label != main:
+                file.unlink()
+            elif label != main:
+                (folder / label).mkdir(exist_ok=True)
+                file.rename(folder / label / file.name)
+        home = folder / (PUT_BACK + main if main in known else main)
+        if not home.exists():
+            group.rename(home)
+            continue
+        for file in group.glob("*.jpg"):
+            file.rename(home / file.name)
+        shutil.rmtree(group)
+
+
+def reviewed(workspace: Path, truth: dict[str, str], known: set[str]) -> tuple[int, int]:
+    """Number of actions that the groups take, and number of items in them."""
+    with Workspace(workspace) as opened:
+        groups = [group for group in opened.groups() if group.kind == "novel"]
+        names = [[Path(opened.paths(item)[0]).name for item in group.items] for group in groups]
+    rows = np.split(np.arange(sum(map(len, names))), np.cumsum([len(part) for part in names])[:-1])
+    labels = [truth[name] for part in names for name in part]
+    return simulate_review(rows, labels, known).actions, len(labels)
+
+
+def run(folder: Path, options: list[str]) -> dict[str, str]:
+    """Return all figures, in the order of the loop."""
+    with open(BIRDS / "stream_truth.csv", newline="") as lines:
+        truth = {row["file"]: row["class"] for row in csv.DictReader(lines)}
+    known = {f.name for f in (BIRDS / "known").iterdir() if f.is_dir()}
+    files = sorted((BIRDS / "stream").glob("*.jpg"))
+    later = files[HOLD_BACK - 1 :: HOLD_BACK]
+    stream = [file for file in files if file not in set(later)]
+    workspace, out = folder / "birds", folder / "review"
+
+    def share(said: dict[str, dict], part: set[str] | None = None, closed: bool = True) -> str:
+        chosen = [name for name in said if part is None or truth[name] in part]
+        right = [truth[n] == (said[n]["top"][0]["label"] if closed else said[n]["label"]) for n in chosen]
+        return f"{np.mean(right):.1%} of {len(chosen)}"
+
+    opengcd("init", workspace, "--known", BIRDS / "known", "--embedder", NETWORK, *options)
+    said = recognize(workspace, stream)
+    y = np.array([truth[name] for name in said])
+    figures = {
+        "accuracy on known classes": share(said, known),
+        "HNA": f"{metrics.hna(y, [one['label'] for one in said.values()], known):.1%}",
+    }
+    opengcd("discover", workspace)
+    rows = csv.DictReader(opengcd("export", workspace, "--format", "csv").splitlines())
+    after = {Path(row["path"]).name: row["label"] for row in rows if row["source"] != "learnt"}
+    with Workspace(workspace) as opened:
+        k = opened.history()[0].details["k"]
+    figures["estimated k"] = f"{k} of {len(set(truth.values()))}"
+    figures["HCA"] = f"{metrics.hca(y, [after[name] for name in said], known):.1%}"
+    actions, items = reviewed(workspace, truth, known)
+    figures["annotation actions"] = f"{actions} for {items} images in groups"
+    opengcd("review", workspace, "--export", out)
+    annotate(out, truth, known)
+    opengcd("review", workspace, "--import", out)
+    opengcd("learn", workspace)
+    with Workspace(workspace) as opened:
+        version = opened.status().version
+    figures["classes after learn"] = str(len(version.classes))
+    said = recognize(workspace, later)
+    figures["accuracy after learn, all classes"] = share(said)
+    figures["  of known ones"] = share(said, known)
+    figures["  of new ones"] = share(said, set(truth.values()) - known)
+    figures["  rejected ones counted as wrong"] = share(said, closed=False)
+    return figures
+
+
+def main() -> None:
+    """Run it where the images are."""
+    if not (BIRDS.is_dir() and NETWORK.is_dir()):
+        print(f"Skipped: {BIRDS} and {NETWORK} are not there (OPENGCD_SHARED names another folder that holds them).")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for name, value in run(Path(folder), sys.argv[1:]).items():
+            print(f"{name:34} {value}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,275 @@
+"""The commands that work on a workspace."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from opengcd.cli_errors import end_for_bad, errors_in_a_line, list_bad, tell_bad
+
+if TYPE_CHECKING:
+    from opengcd.workspace import Result
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the workspace.")]
+Copy = Annotated[bool, typer.Option(help="Copy the images instead of linking to them.")]
+
+
+def init(
+    workspace: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new workspace.")],
+    known: Annotated[Path, typer.Option(help="Folder with a folder of images for each known class.")],
+    embedder: Annotated[
+        str, typer.Option(help="A Hugging Face name or folder, an .onnx file, or pixels for tiny images.")
+    ] = "facebook/dino-vitb16",
+    pooling: Annotated[
+        Literal["cls", "mean", "pooled"], typer.Option(help="How a network's output becomes one vector.")
+    ] = "cls",
+    preset: Annotated[str | None, typer.Option(help="Choices of the method, as in the Python interface.")] = None,
+    classifier: Annotated[str | None, typer.Option(help="svm, mlp, xgb or logistic.")] = None,
+    memory: Annotated[int | None, typer.Option(min=1, help="Number of exemplars kept for all classes.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="All chance.")] = 0,
+    database: Annotated[
+        str | None, typer.Option(help="A PostgreSQL URL; by default SQLite in the workspace's folder.")
+    ] = None,
+) -> None:
+    """Make a workspace and learn the known classes; if interrupted, the same command goes on."""
+    from opengcd import Workspace, terminal
+
+    given = {"preset": preset, "classifier": classifier, "memory_size": memory}
+    recognizer = {"random_state": seed} | {key: value for key, value in given.items() if value is not None}
+    with errors_in_a_line():
+        with (
+            Workspace.create(workspace, embedder, pooling=pooling, recognizer=recognizer, database=database) as made,
+            terminal.progress_bar() as progress,
+        ):
+            bad = made.fit(known, progress=progress)
+            status = made.status()
+        assert status.version is not None
+        typer.echo(f"{workspace}: {status.counts['learnt']} images of {len(status.version.classes)} classes.")
+        list_bad(bad)
+
+
+def recognize(
+    workspace: Folder,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATHS", help="Images, or folders of images.")],
+    watch: Annotated[bool, typer.Option(help="Follow the folders until interrupted.")] = False,
+    style: Annotated[Literal["table", "jsonl", "csv"], typer.Option("--format", help="How to print.")] = "table",
+) -> None:
+    """Name what is known and reject what is not; results are printed as they are stored."""
+    from opengcd import Workspace, terminal
+
+    show = _SHOWN[style]()
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        if watch:
+            _follow(opened.watch(paths), show)
+            return
+        bad = []
+        with terminal.progress_bar() as progress:
+            for result in opened.recognize(paths, progress=progress):
+                if result.reason:
+                    bad.append((result.path, result.reason))
+                else:
+                    show(result)
+        list_bad(bad)
+
+
+def discover(
+    workspace: Folder,
+    k: Annotated[int | None, typer.Option(help="Number of classes, known ones included (default: estimated).")] = None,
+) -> None:
+    """Group what was rejected; groups that a person has named stay."""
+    from opengcd import Workspace, terminal
+
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        with terminal.progress_bar() as progress:
+            found = opened.discover(k, progress=progress)
+        typer.echo(
+            f"{found.groups} groups among {found.items} rejected images (k = {found.k} with the known classes); "
+            f"{found.put_back} were put back into known classes."
+        )
+        if not found.trusted:
+            typer.echo(f"The number of classes is doubtful: {found.reason}", err=True)
+
+
+def review(
+    workspace: Folder,
+    export: Annotated[Path | None, typer.Option(help="Write a folder for each group here.")] = None,
+    import_: Annotated[
+        Path | None, typer.Option("--import", help="Read the folders back, as a person changed them.")
+    ] = None,
+    copy: Copy = False,
+) -> None:
+    """Review groups in a file manager: export them, then rename folders, move and delete images, and import."""
+    from opengcd import Workspace, terminal
+    from opengcd.workspace import readable
+
+    if (export is None) == (import_ is None):
+        raise typer.BadParameter("give either --export or --import, with a folder")
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        if export is not None:
+            with terminal.progress_bar() as progress:
+                missing = opened.export_groups(export, copy=copy, progress=progress)
+            typer.echo(
+                f"{export}: give each folder the name of its class, move what is wrong, delete what should not be "
+                f"learnt; then opengcd review {workspace} --import {export}"
+            )
+            list_bad(missing)
+        elif import_ is not None:
+            changes = opened.import_groups(import_)
+            typer.echo(f"{changes.named} named, {changes.moved} moved, {changes.removed} removed.")
+            for path, reason in changes.ignored:
+                typer.echo(f"passed over {readable(path)}: {reason}", err=True)
+
+
+def learn(workspace: Folder) -> None:
+    """Learn what was reviewed: the next phase begins."""
+    from opengcd import Workspace, terminal
+
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        with terminal.progress_bar() as progress:
+            version = opened.learn(progress=progress)
+        typer.echo(f"Version {version.id}, phase {version.phase}: {len(version.classes)} classes.")
+
+
+def status(workspace: Folder) -> None:
+    """Show what is there, and what to do next."""
+    from opengcd import Workspace
+    from opengcd.workspace import SOURCES
+
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        found = opened.status()
+        typer.echo(f"embedder  {found.embedder}")
+        if found.version is None:
+            typer.echo("no class learnt yet; run opengcd init again to finish")
+            return
+        typer.echo(f"version   {found.version.id} of {found.versions}, phase {found.version.phase}")
+        typer.echo(f"classes   {len(found.version.classes)}: {', '.join(found.version.classes)}")
+        for source, number in found.counts.items():
+            if number:
+                typer.echo(f"{number:9,} {source}: {SOURCES[source]}")
+        if found.failures:
+            typer.echo(f"{found.failures:9,} files could not be used")
+        for group in found.groups:
+            state = "confirmed" if group.confirmed else "named" if group.named and group.kind == "novel" else group.kind
+            typer.echo(f"{group.size:9,} in group {group.id}, {group.label} ({state})")
+
+
+def export(
+    workspace: Folder,
+    style: Annotated[Literal["csv", "json", "coco", "folders"], typer.Option("--format", help="What to write.")],
+    out: Annotated[Path | None, typer.Option(help="File, or new folder; by default standard output.")] = None,
+    copy: Copy = False,
+) -> None:
+    """Write all labels, and who says so."""
+    from opengcd import Workspace, terminal
+
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        if out is not None:
+            with terminal.progress_bar() as progress:
+                missing = opened.export(style, out, copy=copy, progress=progress)
+            list_bad(missing)
+        elif style == "folders":
+            raise typer.BadParameter("give a folder for the folders", param_hint="--out")
+        else:
+            typer.echo(opened.export_bytes(style), nl=style != "csv")
+
+
+def undo(workspace: Folder) -> None:
+    """Take back the last edit: of groups, a discovery, a phase, or a rollback."""
+    from opengcd import Workspace
+
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        entry = opened.undo()
+        typer.echo(f"Undone: {entry.verb} of {entry.at[:19]} by {entry.who} ({_facts(entry.details)})")
+
+
+def history(workspace: Folder) -> None:
+    """Show who did what when, the latest first."""
+    from opengcd import Workspace
+
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        for entry in opened.history():
+            undone = " [undone]" if entry.undone else ""
+            typer.echo(f"{entry.id:5} {entry.at[:19]} {entry.who} {entry.verb}: {_facts(entry.details)}{undone}")
+
+
+def rollback(
+    workspace: Folder,
+    version: Annotated[int | None, typer.Argument(help="Number of the version; without it, all are listed.")] = None,
+) -> None:
+    """Use an earlier version of the recogniser; what it has not learnt is under review again."""
+    from opengcd import Workspace
+
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        if version is not None:
+            opened.rollback(version)
+        for found in opened.versions():
+            mark = "*" if found.in_use else " "
+            typer.echo(f"{mark} {found.id:4} {found.at[:19]} phase {found.phase}, {len(found.classes)} classes")
+
+
+COMMANDS: tuple[Callable[..., Any], ...] = (
+    init, recognize, discover, review, learn, status, export, undo, history, rollback,
+)  # fmt: skip
+
+
+def _follow(results: Iterable[Result], show: Callable[[Result], None]) -> None:
+    """Show results until the user ends it, bad images at once."""
+    bad = 0
+    try:
+        for result in results:
+            if result.reason:
+                bad += 1
+                tell_bad(result.path, result.reason)
+            else:
+                show(result)
+    except KeyboardInterrupt:
+        typer.echo("Stopped.", err=True)
+    end_for_bad(bad)
+
+
+def _as_lines() -> Callable[[Result], None]:
+    from opengcd.workspace import readable
+
+    typer.echo(f"{'label':24} unknown  {'most likely classes':48} image")
+
+    def show(result: Result) -> None:
+        top = ", ".join(f"{label} {p:.2f}" for label, p in result.top)
+        typer.echo(f"{result.label:24} {result.unknown:7.2f}  {top:48} {readable(result.path)}")
+
+    return show
+
+
+def _as_json() -> Callable[[Result], None]:
+    def show(result: Result) -> None:
+        top = [{"label": label, "p": p} for label, p in result.top]
+        line = {"path": result.path, "label": result.label, "unknown": round(result.unknown, 6), "top": top}
+        typer.echo(json.dumps(line))
+
+    return show
+
+
+def _as_csv() -> Callable[[Result], None]:
+    from opengcd.workspace import readable
+
+    lines = csv.writer(sys.stdout, lineterminator="\n")
+    lines.writerow(["path", "label", "unknown", "top"])
+
+    def show(result: Result) -> None:
+        top = "; ".join(f"{label} {p:.3f}" for label, p in result.top)
+        lines.writerow([readable(result.path), result.label, f"{result.unknown:.6f}", top])
+        sys.stdout.flush()
+
+    return show
+
+
+_SHOWN: dict[str, Callable[[], Callable[[Result], None]]] = {"table": _as_lines, "jsonl": _as_json, "csv": _as_csv}
+
+
+def _facts(details: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {', '.join(v) if isinstance(v, list) else v}" for key, v in details.items())

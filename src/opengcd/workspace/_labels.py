@@ -1,0 +1,114 @@
+"""What every item is taken to be at this moment, and who says so."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, FromClause, func, select
+
+from opengcd.validation import UNKNOWN_STR
+from opengcd.workspace._models import in_use, learnt
+from opengcd.workspace._review import KNOWN, REMOVED
+from opengcd.workspace._schema import assignments, groups, items, paths, predictions
+
+SOURCES = {
+    "learnt": "the recogniser was taught it",
+    "reviewed": "a person said so; learn takes it",
+    "put back": "rejected, but discovery finds it to be of a known class",
+    "grouped": "in a group that nobody has confirmed",
+    "removed": "a person took it out of the review",
+    "recognized": "the recogniser says so",
+    "rejected": "the recogniser knows no such class",
+    "waiting": "the version of the recogniser in use has not been asked; recognize or discover does so",
+}
+
+
+class Labelled(NamedTuple):
+    """An item, its files and its label."""
+
+    item: int
+    hash: str
+    paths: list[str]
+    width: int
+    height: int
+    label: str
+    source: str
+    """One of :data:`SOURCES`."""
+    unknown: float | None
+    top: list[tuple[str, float]]
+
+
+def labelled_items(connection: Connection) -> list[Labelled]:
+    """Return all items in the order of their arrival."""
+    files: dict[int, list[str]] = {}
+    for path, item in connection.execute(select(paths.c.path, paths.c.item_id).order_by(paths.c.path)):
+        files.setdefault(item, []).append(path)
+    source, taught, grounds = _decisions(connection)
+    facts = [
+        taught.c.label.label("taught"),
+        groups.c.label.label("provisional"),
+        groups.c.name,
+        predictions.c.label.label("predicted"),
+        predictions.c.unknown,
+        predictions.c.top,
+    ]
+    found = []
+    for row in connection.execute(select(items, *grounds, *facts).select_from(source).order_by(items.c.id)):
+        said = _source(row)
+        top = [(name, p) for name, p in row.top or ()]
+        place = (row.id, row.hash, files.get(row.id, []), row.width, row.height)
+        found.append(Labelled(*place, _label(row, said), said, row.unknown, top))
+    return found
+
+
+def count_by_source(connection: Connection) -> dict[str, int]:
+    """Return how many items there are of each of :data:`SOURCES`."""
+    source, _, grounds = _decisions(connection)
+    counts = dict.fromkeys(SOURCES, 0)
+    for row in connection.execute(select(*grounds, func.count().label("n")).select_from(source).group_by(*grounds)):
+        counts[_source(row)] += row.n
+    return counts
+
+
+def _decisions(connection: Connection) -> tuple[FromClause, FromClause, list[ColumnElement[Any]]]:
+    """Items beside all that is said of them; what the recogniser has learnt; the columns that :func:`_source` reads."""
+    taught = learnt(connection).subquery()
+    source = (
+        items.outerjoin(taught, taught.c.item_id == items.c.id)
+        .outerjoin(assignments, assignments.c.item_id == items.c.id)
+        .outerjoin(groups, groups.c.id == assignments.c.group_id)
+        .outerjoin(predictions, (predictions.c.item_id == items.c.id) & (predictions.c.model_id == in_use(connection)))
+    )
+    grounds: list[ColumnElement[Any]] = [
+        groups.c.kind,
+        groups.c.confirmed,
+        assignments.c.by_person,
+        taught.c.item_id.is_not(None).label("learnt"),
+        predictions.c.label.is_(None).label("rejected"),
+        predictions.c.unknown.is_(None).label("unasked"),
+    ]
+    return source, taught, grounds
+
+
+def _source(row: Any) -> str:
+    if row.learnt:
+        return "learnt"
+    if row.kind == REMOVED:
+        return "removed"
+    if row.kind is not None:
+        if row.confirmed or (row.kind == KNOWN and row.by_person):
+            return "reviewed"
+        return "put back" if row.kind == KNOWN else "grouped"
+    if row.unasked:
+        return "waiting"
+    return "rejected" if row.rejected else "recognized"
+
+
+def _label(row: Any, source: str) -> str:
+    if source in ("removed", "rejected", "waiting"):
+        return UNKNOWN_STR
+    if source == "learnt":
+        return row.taught
+    if source == "recognized":
+        return row.predicted
+    return row.name or row.provisional

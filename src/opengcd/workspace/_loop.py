@@ -1,0 +1,208 @@
+"""The loop on images: fit, recognise, discover, learn. Long work is done in batches and goes on where it stopped."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from opengcd.progress import Progress, silent
+from opengcd.validation import UNKNOWN_STR
+from opengcd.workspace import _log as log
+from opengcd.workspace import _models as models
+from opengcd.workspace import _review as review
+from opengcd.workspace._database import in_parts
+from opengcd.workspace._errors import WorkspaceError
+from opengcd.workspace._files import Found, find_files, readable
+from opengcd.workspace._grouping import regroup, rejected
+from opengcd.workspace._intake import Intake, Taken
+from opengcd.workspace._project import Project
+from opengcd.workspace._recognition import Prediction, Result, predicted, unseen, write_predictions
+
+
+class Discovered(NamedTuple):
+    """What a discovery found among rejected items."""
+
+    k: int
+    """Number of classes, known ones included."""
+    items: int
+    put_back: int
+    """Items that look like a known class."""
+    groups: int
+    trusted: bool
+    reason: str
+
+
+class Loop(Project):
+    """The verbs that embed, compute and take time."""
+
+    def fit(self, known: str | os.PathLike[str], *, progress: Progress = silent) -> list[tuple[str, str]]:
+        """Learn the classes of a folder of folders; return the files that could not be used, with reasons."""
+        with self._alone(progress):
+            with self._database.reading() as connection:
+                if models.in_use(connection) is not None:
+                    raise WorkspaceError(
+                        f"{self.path} has been set up already; new classes come by discover and learn."
+                    )
+            classes, bad = _classes(Path(known))
+            from opengcd.recognizer import OpenWorldRecognizer
+
+            recognizer = OpenWorldRecognizer(device=self.device, **self.settings.recognizer)
+            recognizer._check_settings(len(classes))
+            taught: dict[int, str] = {}
+            label_of = {found.path: label for label, files in classes.items() for found in files}
+            for batch in self._take([found for files in classes.values() for found in files], progress):
+                for path, item, reason in batch:
+                    if item is None:
+                        bad.append((path, reason))
+                    elif taught.setdefault(item, label_of[path]) != label_of[path]:
+                        bad.append((path, f"the same image is in {taught[item]!r} too"))
+            bad += [
+                (label, "no image of this class can be used") for label in sorted(set(classes) - set(taught.values()))
+            ]
+            if not taught:
+                raise WorkspaceError(f"No image in {known} can be used: {bad[0][1]}.")
+            recognizer.fit(self._all_vectors(list(taught)), list(taught.values()), progress=progress)
+            with self._database.reading() as connection:
+                version = models.next_id(connection)
+            recognizer.save(models.folder_of(self.path / "models", version))
+            with self._database.writing() as connection, log.editing(connection, self.who, "init") as edit:
+                models.add(edit, version, recognizer, taught)
+                edit.before.clear()  # there is nothing before it to go back to
+                edit.details = {"classes": len(recognizer.classes_), "images": len(taught), "bad": len(bad)}
+        return bad
+
+    def recognize(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = silent) -> Iterator[Result]:
+        """Yield what is said of each file under some paths, as soon as it is safely stored."""
+        return self.recognize_files(list(find_files(sources)), progress=progress)
+
+    def recognize_files(self, files: Sequence[Found], *, progress: Progress = silent) -> Iterator[Result]:
+        """Yield what is said of files that :func:`find_files` found."""
+        counts = {"images": 0, "rejected": 0, "bad": 0}
+        with self._alone(progress):
+            self._load_recognizer()
+            for batch in self._take(files, progress):
+                for result in self._recognize(batch):
+                    counts["bad" if result.reason else "images"] += 1
+                    counts["rejected"] += result.label == UNKNOWN_STR
+                    yield result
+            if files:
+                self._note("recognize", counts)
+
+    def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
+        """Yield what is said of files as they appear or change, for ever.
+
+        A file is taken when it looks as it did ``every`` seconds before: until then someone may be writing it.
+        """
+        taken: set[Found] = set()
+        before: set[Found] = set()
+        while True:
+            now = set(find_files(sources))
+            settled = sorted((now & before) - taken)
+            if settled:
+                yield from self.recognize_files(settled)
+            taken, before = (taken & now) | set(settled), now
+            time.sleep(every)
+
+    def discover(self, k: int | None = None, *, progress: Progress = silent) -> Discovered:
+        """Group what was rejected; groups that a person has named or changed stay as they are.
+
+        ``k`` is the number of classes, known ones included; without it, it is estimated.
+        """
+        with self._alone(progress):
+            self._catch_up(progress)
+            with self._database.reading() as connection:
+                since, ids = log.last_edit(connection), rejected(connection)
+            if not ids:
+                raise WorkspaceError("There is nothing to discover: no image has been rejected, or all are reviewed.")
+            found = self._load_recognizer()[1].discover(self._all_vectors(ids), k, progress=progress)
+            put_back = int(np.sum(~found.novel))
+            done = Discovered(int(found.k), len(ids), put_back, len(found.groups), found.trusted, found.reason)
+            with self._editing("discover", since) as edit:
+                regroup(edit, ids, found)
+                edit.details = {"k": done.k, "images": len(ids), "put back": put_back, "groups": done.groups}
+        return done
+
+    def learn(self, *, progress: Progress = silent) -> models.Version:
+        """Enter the next phase with what was reviewed; return the new version of the recogniser."""
+        with self._alone(progress):
+            with self._database.reading() as connection:
+                since, taught = log.last_edit(connection), review.to_learn(connection)
+                version, next_version = self._version(connection), models.next_id(connection)
+            if not taught:
+                raise WorkspaceError("There is nothing to learn: no group is named and confirmed.")
+            recognizer = self._read_recognizer(version)  # one of its own: learning changes it
+            recognizer.learn(self._all_vectors(list(taught)), list(taught.values()), progress=progress)
+            recognizer.save(models.folder_of(self.path / "models", next_version))
+            with self._editing("learn", since) as edit:
+                new = sorted(set(recognizer.classes_.tolist()) - set(review.classes(edit.connection)))
+                models.add(edit, next_version, recognizer, taught)
+                edit.details = {"version": next_version, "images": len(taught), "new classes": new}
+            self._catch_up(progress)
+        with self._database.reading() as connection:
+            return models.versions(connection)[-1]
+
+    def _take(self, files: Sequence[Found], progress: Progress) -> Iterator[list[Taken]]:
+        intake = Intake(self._database, self.path / "features", self._fingerprint(), lambda: self._embedder)
+        return intake.take(files, progress)
+
+    def _all_vectors(self, ids: Sequence[int]) -> np.ndarray:
+        with self._database.reading() as connection:
+            return self._vectors(connection, ids)
+
+    def _recognize(self, batch: list[Taken]) -> list[Result]:
+        ids = list(dict.fromkeys(taken.item for taken in batch if taken.item is not None))
+        with self._database.reading() as connection:
+            said = predicted(connection, ids)
+        if new := [item for item in ids if item not in said]:
+            said |= self._predict(new)
+        results = []
+        for path, item, reason in batch:
+            if item is None:
+                results.append(Result(path, None, "", 0.0, [], reason))
+            else:
+                label, unknown, top = said[item]
+                results.append(Result(path, item, UNKNOWN_STR if label is None else label, unknown, top))
+        return results
+
+    def _predict(self, ids: Sequence[int]) -> dict[int, Prediction]:
+        """Ask the version in use about items, and store what it says."""
+        version, recognizer = self._load_recognizer()
+        said = recognizer.recognize(self._all_vectors(ids))
+        with self._database.writing() as connection:
+            write_predictions(connection, version, ids, recognizer.classes_, said)
+            return predicted(connection, ids)
+
+    def _catch_up(self, progress: Progress) -> None:
+        """Ask the version in use about all that it has not seen, as what only other versions were asked about."""
+        with self._database.reading() as connection:
+            waiting = list(connection.scalars(unseen(connection)))
+        done = 0
+        for part in in_parts(waiting):
+            progress("recognising anew", done, len(waiting))
+            self._predict(part)
+            done += len(part)
+        if waiting:
+            progress("recognising anew", done, len(waiting))
+
+
+def _classes(known: Path) -> tuple[dict[str, list[Found]], list[tuple[str, str]]]:
+    """The files of each class folder, and what lies in none."""
+    if not known.is_dir():
+        raise WorkspaceError(f"There is no folder {known}; it should hold a folder of images for each known class.")
+    found: dict[str, list[Found]] = {}
+    bad = []
+    for entry in sorted(known.iterdir()):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            found[review.check_label(readable(entry.name))] = list(find_files([entry]))
+        else:
+            bad.append((str(entry), "it lies in no class folder"))
+    if len(found) < 2:
+        raise WorkspaceError(f"{known} should hold a folder of images for each of at least two classes.")
+    return found, bad

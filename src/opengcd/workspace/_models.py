@@ -1,0 +1,94 @@
+"""Versions of the recogniser: each is a folder, all are kept, and one of them is in use.
+
+What a version has learnt is what it and those before it, parent by parent, were taught: see ``lessons``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import Connection, Select, func, insert, select, update
+
+from opengcd.workspace._database import in_parts
+from opengcd.workspace._errors import WorkspaceError
+from opengcd.workspace._log import Edit, now
+from opengcd.workspace._schema import lessons, meta, models
+
+if TYPE_CHECKING:
+    from opengcd.recognizer import OpenWorldRecognizer
+
+IN_USE = "model"
+
+
+class Version(NamedTuple):
+    """One version of the recogniser."""
+
+    id: int
+    parent: int | None
+    phase: int
+    classes: list[str]
+    at: str
+    in_use: bool
+
+
+def folder_of(folder: Path, id: int) -> Path:
+    """Return where a version lies."""
+    return folder / f"{id:04d}"
+
+
+def in_use(connection: Connection) -> int | None:
+    """Return the number of the version in use; None before the first."""
+    value = connection.scalar(select(meta.c.value).where(meta.c.key == IN_USE))
+    return None if value is None else int(value)
+
+
+def versions(connection: Connection) -> list[Version]:
+    """Return all versions, the oldest first."""
+    current = in_use(connection)
+    rows = connection.execute(select(models).order_by(models.c.id))
+    return [Version(row.id, row.parent, row.phase, row.classes, row.at, row.id == current) for row in rows]
+
+
+def lineage(connection: Connection) -> list[int]:
+    """Return the version in use and all it came from."""
+    parents = {version.id: version.parent for version in versions(connection)}
+    found, current = [], in_use(connection)
+    while current is not None:
+        found.append(current)
+        current = parents[current]
+    return found
+
+
+def learnt(connection: Connection) -> Select[tuple[int, str]]:
+    """Select the item and label of all that the version in use has learnt."""
+    return select(lessons.c.item_id, lessons.c.label).where(lessons.c.model_id.in_(lineage(connection)))
+
+
+def next_id(connection: Connection) -> int:
+    """Return the number of the next version; a crash may have left its folder, which is then written over."""
+    return (connection.scalar(select(func.max(models.c.id))) or 0) + 1
+
+
+def add(edit: Edit, id: int, recognizer: OpenWorldRecognizer, taught: Mapping[int, str]) -> None:
+    """Enter a version that has been saved, with what it was taught, and put it to use."""
+    connection = edit.connection
+    row = {"id": id, "parent": in_use(connection), "phase": recognizer.phase_, "at": now()}
+    connection.execute(insert(models).values(row | {"classes": recognizer.classes_.tolist()}))
+    rows: Sequence[dict[str, Any]] = [{"item_id": i, "model_id": id, "label": label} for i, label in taught.items()]
+    for part in in_parts(rows):
+        connection.execute(insert(lessons), part)
+    use(edit, id)
+
+
+def use(edit: Edit, id: int) -> None:
+    """Put a version to use."""
+    connection = edit.connection
+    if id not in {version.id for version in versions(connection)}:
+        raise WorkspaceError(f"There is no version {id}; `opengcd status` lists those there are.")
+    edit.touch(meta, [IN_USE])
+    if in_use(connection) is None:
+        connection.execute(insert(meta).values(key=IN_USE, value=str(id)))
+    else:
+        connection.execute(update(meta).where(meta.c.key == IN_USE).values(value=str(id)))

@@ -1,0 +1,139 @@
+"""The folder of a workspace: its parts, who may write, and how its parts are opened when they are needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from filelock import FileLock, Timeout
+from sqlalchemy import Connection, select
+
+from opengcd.embed import Embedder, load_embedder
+from opengcd.progress import Progress
+from opengcd.workspace import _log as log
+from opengcd.workspace import _models as models
+from opengcd.workspace._database import Database
+from opengcd.workspace._errors import WorkspaceError
+from opengcd.workspace._features import FeatureStore
+from opengcd.workspace._log import Edit
+from opengcd.workspace._schema import embedders
+from opengcd.workspace._settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from opengcd.recognizer import OpenWorldRecognizer
+
+
+class Project:
+    """What all verbs of a workspace stand on."""
+
+    path: Path
+    settings: Settings
+    who: str
+    device: str
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        who: str | None = None,
+        device: str = "auto",
+        embedder: Embedder | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self.settings = read_settings(self.path)
+        self.who = who or log.user()
+        self.device = device
+        self._given_embedder = embedder
+        self._database = Database(self.settings.database or f"sqlite:///{self.path / 'workspace.db'}")
+        self._recognizer: tuple[int, OpenWorldRecognizer] | None = None
+
+    def close(self) -> None:
+        """Let go of the database; a workspace is also a context manager that does so."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        """The embedder, which must be the one that the vectors here are from."""
+        embedder = self._given_embedder or load_embedder(
+            self.settings.embedder, device=self.device, pooling=self.settings.pooling
+        )
+        known = self._fingerprint()
+        if known is not None and embedder.fingerprint != known:
+            raise WorkspaceError(
+                f"The embedder {embedder.name} is not the one that this workspace was made with: its weights or "
+                "settings differ, and vectors of two embedders cannot be compared. Restore it, or make a new workspace."
+            )
+        return embedder
+
+    def _fingerprint(self) -> str | None:
+        with self._database.reading() as connection:
+            return connection.scalar(select(embedders.c.fingerprint).order_by(embedders.c.id))
+
+    def _vectors(self, connection: Connection, ids: Sequence[int]) -> np.ndarray:
+        """The features of items as the recogniser takes them."""
+        fingerprint = connection.scalar(select(embedders.c.fingerprint).order_by(embedders.c.id))
+        store = fingerprint and FeatureStore.find(connection, self.path / "features", fingerprint)
+        if not store:
+            raise WorkspaceError("No image has been embedded yet.")
+        X = store.of_items(connection, ids)
+        if self.settings.unit_length:
+            X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        return X
+
+    def _load_recognizer(self) -> tuple[int, OpenWorldRecognizer]:
+        """Return the version in use and its number."""
+        with self._database.reading() as connection:
+            version = self._version(connection)
+        if self._recognizer is None or self._recognizer[0] != version:
+            self._recognizer = version, self._read_recognizer(version)
+        return self._recognizer
+
+    def _read_recognizer(self, version: int) -> OpenWorldRecognizer:
+        from opengcd.recognizer import OpenWorldRecognizer  # torch and scikit-learn take seconds
+
+        return OpenWorldRecognizer.load(models.folder_of(self.path / "models", version), device=self.device)
+
+    def _version(self, connection: Connection) -> int:
+        version = models.in_use(connection)
+        if version is None:
+            raise WorkspaceError(f"{self.path} knows no class yet; finish opengcd init first.")
+        return version
+
+    @contextmanager
+    def _alone(self, progress: Progress) -> Iterator[None]:
+        """Let one long command run at a time; short edits and readers need not wait."""
+        lock = FileLock(self.path / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            progress("waiting for another command", 0, 0)
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _editing(self, verb: str, since: int | None = None) -> Iterator[Edit]:
+        """Make one edit in one transaction; ``since`` is the last edit that it takes into account."""
+        with self._database.writing() as connection:
+            if since is not None and log.last_edit(connection) != since:
+                raise WorkspaceError(f"The groups were changed while {verb} ran; nothing was done, run it again.")
+            with log.editing(connection, self.who, verb) as edit:
+                yield edit
+
+    def _note(self, verb: str, details: dict[str, Any]) -> None:
+        """Enter something into the history that there is no undo for."""
+        with self._database.writing() as connection, log.editing(connection, self.who, verb) as edit:
+            edit.details = details

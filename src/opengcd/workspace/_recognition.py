@@ -1,0 +1,79 @@
+"""What the recogniser in use says of items: label, probability of "unknown", the most likely classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, Select, insert, select
+
+from opengcd.validation import UNKNOWN_STR
+from opengcd.workspace._database import in_parts
+from opengcd.workspace._models import in_use, learnt
+from opengcd.workspace._schema import items, lessons, predictions
+
+if TYPE_CHECKING:
+    from opengcd.recognizer import Recognition
+
+TOP = 3
+"""Classes that are kept with each prediction, the most likely first."""
+
+
+class Prediction(NamedTuple):
+    """What a version of the recogniser says of an item."""
+
+    label: str | None
+    """None where it was rejected."""
+    unknown: float
+    top: list[tuple[str, float]]
+
+
+class Result(NamedTuple):
+    """What is said of a file; one that cannot be used has a reason instead."""
+
+    path: str
+    item: int | None
+    label: str
+    """A known class, or ``"unknown"``."""
+    unknown: float
+    """Probability of "unknown"."""
+    top: list[tuple[str, float]]
+    """The most likely known classes with their probabilities."""
+    reason: str = ""
+
+
+def predicted(connection: Connection, ids: Sequence[int]) -> dict[int, Prediction]:
+    """Return what the version in use said of items; those it has not seen are left out."""
+    found = {}
+    for part in in_parts(ids):
+        query = select(predictions).where(predictions.c.model_id == in_use(connection), predictions.c.item_id.in_(part))
+        for row in connection.execute(query):
+            found[row.item_id] = Prediction(row.label, row.unknown, [(label, p) for label, p in row.top])
+    return found
+
+
+def write_predictions(
+    connection: Connection, model: int, ids: Sequence[int], classes: np.ndarray, said: Recognition
+) -> None:
+    """Enter what a version says of items that it has not seen before."""
+    best = np.argsort(-said.probabilities[:, 1:], axis=1, kind="stable")[:, :TOP]
+    rows = [
+        {
+            "model_id": model,
+            "item_id": item,
+            "label": None if label == UNKNOWN_STR else label,
+            "unknown": float(p[0]),
+            "top": [(str(classes[c]), round(float(p[1 + c]), 6)) for c in columns],
+        }
+        for item, label, p, columns in zip(ids, said.labels.tolist(), said.probabilities, best, strict=True)
+    ]
+    for part in in_parts(rows):
+        connection.execute(insert(predictions), part)
+
+
+def unseen(connection: Connection) -> Select[tuple[int]]:
+    """Select items that the version in use has neither learnt nor been asked about."""
+    asked = select(predictions.c.item_id).where(predictions.c.model_id == in_use(connection))
+    taught = learnt(connection).with_only_columns(lessons.c.item_id)
+    return select(items.c.id).where(items.c.id.not_in(asked), items.c.id.not_in(taught)).order_by(items.c.id)

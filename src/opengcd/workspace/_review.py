@@ -1,0 +1,214 @@
+"""What a person can do to groups: name, move, merge, remove, confirm. Each function is one step of an edit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from opengcd.validation import UNKNOWN_STR
+from opengcd.workspace._database import in_parts
+from opengcd.workspace._errors import WorkspaceError
+from opengcd.workspace._log import Edit
+from opengcd.workspace._models import learnt, versions
+from opengcd.workspace._schema import assignments, groups, items, lessons
+
+KINDS = NOVEL, KNOWN, REMOVED = "novel", "known", "removed"
+
+
+class Group(NamedTuple):
+    """A group under review."""
+
+    id: int
+    kind: str
+    """``novel``; ``known``, for items that discovery put back into a class; ``removed``, for what a person took out."""
+    label: str
+    """The name a person gave it, or a provisional one."""
+    named: bool
+    confirmed: bool
+    items: list[int]
+    """Its items that are not learnt yet, most typical first."""
+    hashes: list[str]
+    """The same, by their content."""
+    cohesion: float | None
+    probability: float | None
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+class GroupSize(NamedTuple):
+    """A group under review, without its items."""
+
+    id: int
+    kind: str
+    label: str
+    named: bool
+    confirmed: bool
+    size: int
+
+
+def group_sizes(connection: Connection) -> list[GroupSize]:
+    """Return what :func:`open_groups` returns without its items, at once also where these are many."""
+    taught = learnt(connection).with_only_columns(lessons.c.item_id)
+    query = (
+        select(groups, func.count().label("size"))
+        .join(assignments, assignments.c.group_id == groups.c.id)
+        .where(assignments.c.item_id.not_in(taught))
+        .group_by(groups.c.id)
+    )
+    found = [
+        GroupSize(row.id, row.kind, row.name or row.label, row.name is not None, row.confirmed, row.size)
+        for row in connection.execute(query)
+    ]
+    return sorted(found, key=lambda group: (KINDS.index(group.kind), -group.size, group.label))
+
+
+def open_groups(connection: Connection) -> list[Group]:
+    """Return the groups that hold something not learnt yet: novel ones first, the largest of them first."""
+    members: dict[int, list[tuple[int, str]]] = {}
+    query = (
+        select(assignments.c.group_id, assignments.c.item_id, items.c.hash)
+        .join(items, items.c.id == assignments.c.item_id)
+        .where(assignments.c.item_id.not_in(learnt(connection).with_only_columns(lessons.c.item_id)))
+        .order_by(assignments.c.group_id, assignments.c.rank, assignments.c.item_id)
+    )
+    for group, item, content in connection.execute(query):
+        members.setdefault(group, []).append((item, content))
+    shape = {row.id: row for row in connection.execute(select(groups.c.id, groups.c.cohesion, groups.c.probability))}
+    found = []
+    for id, kind, label, named, confirmed, _ in group_sizes(connection):
+        ids, hashes = (list(column) for column in zip(*members[id], strict=True))
+        row = shape[id]
+        found.append(Group(id, kind, label, named, confirmed, ids, hashes, row.cohesion, row.probability))
+    return found
+
+
+def name(edit: Edit, group: int, label: str) -> int:
+    """Name a group; with the name of a known class or of another group it joins that one. Return where it is now."""
+    label = check_label(label)
+    row = _group(edit.connection, group)
+    if row.kind != NOVEL:
+        raise WorkspaceError(f"Group {group} holds items of {row.label!r}; only a novel group can be named.")
+    home = _home(edit.connection, label)
+    if home is None and label in classes(edit.connection):
+        home = make_group(edit, KNOWN, label)
+    if home is not None:
+        if home != group:
+            merge(edit, group, home)
+        return home
+    edit.touch(groups, [group])
+    edit.connection.execute(update(groups).where(groups.c.id == group).values(name=label))
+    return group
+
+
+def move(edit: Edit, chosen: Sequence[int], group: int) -> int:
+    """Move items to a group; return how many were not there before. Moved items are its least typical."""
+    connection = edit.connection
+    _group(connection, group)
+    there = set(connection.scalars(select(assignments.c.item_id).where(assignments.c.group_id == group)))
+    new = [item for item in dict.fromkeys(chosen) if item not in there]
+    under_review = set[int]()
+    for part in in_parts(new):
+        under_review.update(connection.scalars(select(assignments.c.item_id).where(assignments.c.item_id.in_(part))))
+    if strange := [item for item in new if item not in under_review]:
+        raise WorkspaceError(f"Item {strange[0]} is in no group; run discover first.")
+    if not new:
+        return 0
+    edit.touch(assignments, new)
+    last = connection.scalar(select(func.max(assignments.c.rank)).where(assignments.c.group_id == group))
+    start = 0 if last is None else last + 1
+    for part in in_parts(new):
+        connection.execute(delete(assignments).where(assignments.c.item_id.in_(part)))
+    connection.execute(
+        insert(assignments),
+        [{"item_id": item, "group_id": group, "rank": start + i, "by_person": True} for i, item in enumerate(new)],
+    )
+    return len(new)
+
+
+def merge(edit: Edit, group: int, into: int) -> None:
+    """Move all of a group to another one; what is empty is shown no more, and its name is free again."""
+    if group == into:
+        raise WorkspaceError(f"Group {group} cannot be merged into itself.")
+    members = select(assignments.c.item_id).where(assignments.c.group_id == group).order_by(assignments.c.rank)
+    row = _group(edit.connection, group)
+    move(edit, edit.connection.scalars(members).all(), into)
+    if row.kind == NOVEL and row.name is not None:
+        edit.touch(groups, [group])
+        edit.connection.execute(update(groups).where(groups.c.id == group).values(name=None, confirmed=False))
+
+
+def remove(edit: Edit, chosen: Sequence[int]) -> int:
+    """Take items out of the review: they are neither learnt nor grouped again. Return how many."""
+    home = edit.connection.scalar(select(groups.c.id).where(groups.c.kind == REMOVED))
+    return move(edit, chosen, make_group(edit, REMOVED, "removed") if home is None else home)
+
+
+def confirm(edit: Edit, group: int) -> None:
+    """Say that a group is right: ``learn`` takes it."""
+    row = _group(edit.connection, group)
+    if row.kind == REMOVED or row.name is None:
+        raise WorkspaceError(f"Group {group} has no name; name it before it is confirmed.")
+    if not row.confirmed:
+        edit.touch(groups, [group])
+        edit.connection.execute(update(groups).where(groups.c.id == group).values(confirmed=True))
+
+
+def make_group(edit: Edit, kind: str, label: str, named: bool = True, **more: Any) -> int:
+    """Add an empty group; return its number."""
+    values = {"kind": kind, "label": label, "name": label if named else None, "confirmed": False} | more
+    (id,) = edit.connection.execute(insert(groups).values(values)).inserted_primary_key or (0,)
+    edit.before.setdefault(groups.name, {})[id] = None  # it did not exist before
+    return id
+
+
+def group_named(edit: Edit, label: str) -> int:
+    """Return the group of that name, a new one if there is none: known if the class is, else novel."""
+    label = check_label(label)
+    home = _home(edit.connection, label)
+    if home is not None:
+        return home
+    return make_group(edit, KNOWN if label in classes(edit.connection) else NOVEL, label)
+
+
+def to_learn(connection: Connection) -> dict[int, str]:
+    """Return what a person has said and the recogniser has not learnt: items and their classes.
+
+    That is all of confirmed groups, and what a person put into a known class.
+    """
+    said = groups.c.confirmed | ((groups.c.kind == KNOWN) & assignments.c.by_person)
+    query = (
+        select(assignments.c.item_id, groups.c.name)
+        .join(groups, groups.c.id == assignments.c.group_id)
+        .where(said, assignments.c.item_id.not_in(learnt(connection).with_only_columns(lessons.c.item_id)))
+        .order_by(assignments.c.item_id)
+    )
+    return {row.item_id: row.name for row in connection.execute(query)}
+
+
+def classes(connection: Connection) -> list[str]:
+    """Return the classes that the version in use knows."""
+    return next((version.classes for version in versions(connection) if version.in_use), [])
+
+
+def check_label(label: str) -> str:
+    """Return the name of a class without spaces around it, if it can be one."""
+    label = label.strip()
+    if not label or label == UNKNOWN_STR:
+        raise WorkspaceError(f"A class cannot be named {label!r}; choose another name.")
+    return label
+
+
+def _home(connection: Connection, label: str) -> int | None:
+    # A group whose class was learnt since keeps its name; what is put back into the class now is a group of its own.
+    kind = KNOWN if label in classes(connection) else NOVEL
+    return connection.scalar(select(groups.c.id).where(groups.c.name == label, groups.c.kind == kind))
+
+
+def _group(connection: Connection, group: int) -> Any:
+    row = connection.execute(select(groups).where(groups.c.id == group)).one_or_none()
+    if row is None:
+        raise WorkspaceError(f"There is no group {group}; `opengcd status` lists those there are.")
+    return row

@@ -1,0 +1,187 @@
+"""What a workspace remembers: the tables, their version, and how an older one becomes the present one.
+
+Rows of ``items``, ``lessons``, ``models`` and ``edits`` are only ever added. What a person or a discovery decides lies
+in ``groups`` and ``assignments``, and which model is in use in ``meta``: those are what the edit log can restore.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Dialect,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    insert,
+    inspect,
+    select,
+    update,
+)
+from sqlalchemy.types import TypeDecorator
+
+from opengcd.workspace._errors import WorkspaceError
+
+SCHEMA_VERSION = 1
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+"""From a version to the next: ``MIGRATIONS[1](connection)`` turns a database of version 1 into one of version 2."""
+
+
+class FilePath(TypeDecorator[str]):
+    """A path as the file system has it, which need not be valid text."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> bytes | None:
+        """Return the bytes of a path."""
+        return None if value is None else os.fsencode(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        """Return the path of bytes."""
+        return None if value is None else os.fsdecode(bytes(value))
+
+
+metadata = MetaData()
+
+meta = Table(
+    "meta",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("value", String, nullable=False),
+)
+items = Table(
+    "items",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("hash", String(64), nullable=False, unique=True),  # of the file's content: a copy is the same item
+    Column("width", Integer, nullable=False),
+    Column("height", Integer, nullable=False),
+)
+paths = Table(
+    "paths",
+    metadata,
+    Column("path", FilePath, primary_key=True),
+    Column("item_id", ForeignKey("items.id"), nullable=False, index=True),
+    Column("size", BigInteger, nullable=False),
+    Column("mtime", BigInteger, nullable=False),
+)
+failures = Table(
+    "failures",
+    metadata,
+    Column("path", FilePath, primary_key=True),
+    Column("reason", String, nullable=False),
+    Column("at", String, nullable=False),
+)
+embedders = Table(
+    "embedders",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("fingerprint", String, nullable=False, unique=True),
+    Column("name", String, nullable=False),
+    Column("width", Integer, nullable=False),
+)
+features = Table(
+    "features",
+    metadata,
+    Column("item_id", ForeignKey("items.id"), primary_key=True),
+    Column("embedder_id", ForeignKey("embedders.id"), primary_key=True),
+    Column("shard", Integer, nullable=False),
+    Column("row", Integer, nullable=False),
+    Index("features_by_place", "embedder_id", "shard", "row", unique=True),
+)
+models = Table(
+    "models",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("parent", ForeignKey("models.id")),
+    Column("phase", Integer, nullable=False),
+    Column("classes", JSON, nullable=False),
+    Column("at", String, nullable=False),
+)
+lessons = Table(  # which items, by which label, a model was the first to learn
+    "lessons",
+    metadata,
+    Column("item_id", ForeignKey("items.id"), primary_key=True),
+    Column("model_id", ForeignKey("models.id"), primary_key=True),
+    Column("label", String, nullable=False),
+)
+predictions = Table(
+    "predictions",
+    metadata,
+    Column("model_id", ForeignKey("models.id"), primary_key=True),
+    Column("item_id", ForeignKey("items.id"), primary_key=True),
+    Column("label", String),  # none: rejected
+    Column("unknown", Float, nullable=False),
+    Column("top", JSON, nullable=False),
+)
+groups = Table(
+    "groups",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("kind", String, nullable=False),  # novel, known (items put back), removed
+    Column("label", String, nullable=False),  # provisional, by discovery
+    Column("name", String),  # by a person; of a known class from the start
+    Column("confirmed", Boolean, nullable=False),
+    Column("cohesion", Float),
+    Column("probability", Float),
+    sqlite_autoincrement=True,  # an exported folder must not meet another group by an old number
+)
+assignments = Table(
+    "assignments",
+    metadata,
+    Column("item_id", ForeignKey("items.id"), primary_key=True, autoincrement=False),
+    Column("group_id", ForeignKey("groups.id", deferrable=True, initially="DEFERRED"), nullable=False, index=True),
+    Column("rank", Integer, nullable=False),  # 0 is the most typical
+    Column("by_person", Boolean, nullable=False),
+)
+edits = Table(
+    "edits",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", String, nullable=False),
+    Column("who", String, nullable=False),
+    Column("verb", String, nullable=False),
+    Column("details", JSON, nullable=False),
+    Column("before", JSON(none_as_null=True)),  # rows as they were; none where there is nothing to undo
+    Column("undoes", ForeignKey("edits.id")),
+    sqlite_autoincrement=True,
+)
+
+
+def schema_version(connection: Connection) -> int | None:
+    """Return the version of a database; None if it is empty."""
+    if not inspect(connection).has_table("meta"):
+        return None
+    return int(connection.scalar(select(meta.c.value).where(meta.c.key == "schema")) or 0)
+
+
+def migrate(connection: Connection) -> None:
+    """Make the tables, or bring those of an older version up to this one, all in the caller's transaction."""
+    version = schema_version(connection)
+    if version is None:
+        metadata.create_all(connection)
+        rows = {"schema": str(SCHEMA_VERSION), "id": secrets.token_hex(8)}
+        connection.execute(insert(meta), [{"key": key, "value": value} for key, value in rows.items()])
+        return
+    if version > SCHEMA_VERSION:
+        raise WorkspaceError(
+            f"The workspace has schema version {version}, but this version of OpenGCD knows {SCHEMA_VERSION}; "
+            "install a newer OpenGCD."
+        )
+    for step in range(version, SCHEMA_VERSION):
+        MIGRATIONS[step](connection)
+    connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(SCHEMA_VERSION)))

@@ -1,0 +1,61 @@
+"""``workspace.json``: what a workspace was made with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from opengcd.storage import replace_file
+from opengcd.workspace._errors import WorkspaceError
+
+FILE = "workspace.json"
+FORMAT = "opengcd-workspace"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How images become vectors, and how the recogniser is made; see :meth:`Workspace.create`."""
+
+    embedder: str
+    pooling: str = "cls"
+    recognizer: dict[str, Any] = field(default_factory=dict)
+    database: str | None = None
+
+    @property
+    def unit_length(self) -> bool:
+        """Whether vectors are scaled to unit length: those of a network, as in the paper, but not plain pixels."""
+        return self.embedder != "pixels"
+
+
+def read_settings(folder: Path) -> Settings:
+    """Return the settings of a workspace."""
+    try:
+        document = json.loads((folder / FILE).read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise WorkspaceError(f"There is no workspace at {folder}; make one with opengcd init.") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise WorkspaceError(f"{folder / FILE} cannot be read: {error}.") from None
+    if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
+        raise WorkspaceError(f"{folder / FILE} was not written by OpenGCD.")
+    if document.pop("format_version", None) != FORMAT_VERSION:
+        raise WorkspaceError(f"{folder} was made by another version of OpenGCD; use that one.")
+    try:
+        return Settings(**document)
+    except TypeError as error:
+        raise WorkspaceError(f"{folder / FILE} is damaged: {error}.") from None
+
+
+def write_settings(folder: Path, settings: Settings) -> None:
+    """Make a folder a workspace; to do so again with the same settings changes nothing."""
+    if (folder / FILE).exists():
+        if read_settings(folder) != settings:
+            raise WorkspaceError(f"{folder} is a workspace already, made with other settings; choose another folder.")
+        return
+    if folder.exists() and (not folder.is_dir() or any(not f.name.startswith(".") for f in folder.iterdir())):
+        raise WorkspaceError(f"{folder} exists and is no workspace; choose a new name or an empty folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    document = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(settings)}
+    replace_file(folder / FILE, json.dumps(document, indent=1).encode())

@@ -1,0 +1,253 @@
+"""A user's project on disk: everything that can be done with it, by its verbs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from sqlalchemy import func, select
+
+from opengcd.embed import Embedder, Pixels
+from opengcd.progress import Progress, silent
+from opengcd.storage import replace_file
+from opengcd.workspace import _folders as folders
+from opengcd.workspace import _log as log
+from opengcd.workspace import _models as models
+from opengcd.workspace import _review as review
+from opengcd.workspace._database import in_parts
+from opengcd.workspace._errors import WorkspaceError
+from opengcd.workspace._export import FORMATS, as_folders
+from opengcd.workspace._files import content_hash
+from opengcd.workspace._labels import Labelled, count_by_source, labelled_items
+from opengcd.workspace._loop import Loop
+from opengcd.workspace._review import Group, GroupSize
+from opengcd.workspace._schema import failures, items, meta, paths
+from opengcd.workspace._settings import Settings, write_settings
+from opengcd.workspace._thumbnails import thumbnail
+
+
+class Status(NamedTuple):
+    """Where a workspace stands."""
+
+    embedder: str
+    version: models.Version | None
+    """The version of the recogniser in use; None before the known classes are learnt."""
+    versions: int
+    counts: dict[str, int]
+    """Items by what is known of them; see :data:`opengcd.workspace.SOURCES`."""
+    groups: list[GroupSize]
+    failures: int
+
+
+class Workspace(Loop):
+    """Images in, labels out, on disk.
+
+    Parameters
+    ----------
+    path : path
+        The folder of a workspace that :meth:`create` made.
+    who : str or None
+        The name that the history shows; by default the user's.
+    device : str
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+    embedder : Embedder or None
+        An embedder of one's own instead of the one named at creation.
+
+    Examples
+    --------
+    >>> from opengcd import Workspace
+    >>> workspace = Workspace.create("birds", embedder="facebook/dino-vitb16")  # doctest: +SKIP
+    >>> unusable = workspace.fit("images/known")  # doctest: +SKIP
+    >>> for result in workspace.recognize(["images/stream"]):  # doctest: +SKIP
+    ...     print(result.path, result.label, result.unknown)
+    >>> workspace.discover()  # doctest: +SKIP
+    >>> group = workspace.groups()[0]  # doctest: +SKIP
+    >>> workspace.name(group.id, "heron", confirm=True)  # doctest: +SKIP
+    >>> workspace.learn()  # doctest: +SKIP
+
+    """
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        embedder: str | Embedder = "facebook/dino-vitb16",
+        *,
+        pooling: str = "cls",
+        recognizer: Mapping[str, Any] | None = None,
+        database: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Make a workspace; one that was made with the same settings is opened.
+
+        ``embedder`` is what :func:`opengcd.embed.load_embedder` takes, or an embedder of one's own.
+        ``recognizer`` has parameters of :class:`~opengcd.OpenWorldRecognizer`, as ``{"preset": "robust"}``.
+        ``database`` is a SQLAlchemy URL of PostgreSQL; by default all lies in the folder. ``options`` are those of the
+        class itself.
+        """
+        name = embedder if isinstance(embedder, str) else embedder.name
+        if name != Pixels.name and os.path.exists(name):
+            name = os.path.abspath(name)
+        made = Settings(name, pooling, {"random_state": 0} | dict(recognizer or {}), database)
+        write_settings(Path(path), made)
+        return cls(path, embedder=None if isinstance(embedder, str) else embedder, **options)
+
+    # Review.
+
+    def groups(self) -> list[Group]:
+        """Return the groups under review: novel ones, largest first, then items put back, then removed ones."""
+        with self._database.reading() as connection:
+            return review.open_groups(connection)
+
+    def name(self, group: int, label: str, *, confirm: bool = False) -> int:
+        """Name a group; by the name of a known class or another group it joins that one. Return the group it is now."""
+        with self._editing("name") as edit:
+            home = review.name(edit, group, label)
+            if confirm:
+                review.confirm(edit, home)
+            edit.details = {"group": group, "label": label, "confirmed": confirm}
+        return home
+
+    def move(self, chosen: Sequence[int], group: int) -> None:
+        """Move items to another group."""
+        with self._editing("move") as edit:
+            if moved := review.move(edit, chosen, group):
+                edit.details = {"images": moved, "group": group}
+
+    def merge(self, group: int, into: int) -> None:
+        """Move all items of a group to another one."""
+        with self._editing("merge") as edit:
+            review.merge(edit, group, into)
+            edit.details = {"group": group, "into": into}
+
+    def remove(self, chosen: Sequence[int]) -> None:
+        """Take items out of the review for good."""
+        with self._editing("remove") as edit:
+            edit.details = {"images": review.remove(edit, chosen)}
+
+    def confirm(self, group: int) -> None:
+        """Say that a named group is right, so that :meth:`learn` takes it."""
+        with self._editing("confirm") as edit:
+            review.confirm(edit, group)
+            edit.details = {"group": group} if edit.before else {}
+
+    def export_groups(
+        self, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
+    ) -> list[tuple[str, str]]:
+        """Write a folder of links (or copies) for each group, to be changed by a person and read by import_groups.
+
+        Return the files that are gone, with reasons.
+        """
+        found = self.groups()
+        files = self._paths([item for group in found for item in group.items])
+        with self._database.reading() as connection:
+            id = connection.scalar(select(meta.c.value).where(meta.c.key == "id")) or ""
+        return folders.export_groups(id, found, files, out, copy, progress)
+
+    def import_groups(self, folder: str | os.PathLike[str]) -> folders.Changes:
+        """Read folders that :meth:`export_groups` wrote and a person changed: all changes are one edit."""
+        with self._editing("review") as edit:
+            changes, note = folders.import_groups(edit, folder)
+            if edit.before:
+                edit.details = {key: value for key, value in changes._asdict().items() if key != "ignored"}
+        folders.write_note(folder, note)
+        return changes
+
+    # Records.
+
+    def status(self) -> Status:
+        """Return where things stand."""
+        with self._database.reading() as connection:
+            versions = models.versions(connection)
+            return Status(
+                self.settings.embedder,
+                next((version for version in versions if version.in_use), None),
+                len(versions),
+                count_by_source(connection),
+                review.group_sizes(connection),
+                connection.scalar(select(func.count()).select_from(failures)) or 0,
+            )
+
+    def failures(self) -> list[tuple[str, str]]:
+        """Return the files that could not be used, with reasons."""
+        with self._database.reading() as connection:
+            rows = connection.execute(select(failures.c.path, failures.c.reason).order_by(failures.c.path))
+            return [(path, reason) for path, reason in rows]
+
+    def labels(self) -> list[Labelled]:
+        """Return every item with its label, and who says so."""
+        with self._database.reading() as connection:
+            return labelled_items(connection)
+
+    def export(
+        self,
+        format: str,
+        out: str | os.PathLike[str],
+        *,
+        copy: bool = False,
+        progress: Progress = silent,
+    ) -> list[tuple[str, str]]:
+        """Write all labels to a file (``csv``, ``json``, ``coco``) or a folder (``folders``, of links or copies).
+
+        Return the files that are gone, with reasons.
+        """
+        if format == "folders":
+            return as_folders(self.labels(), out, copy, progress)
+        replace_file(Path(out), self.export_bytes(format))
+        return []
+
+    def export_bytes(self, format: str) -> bytes:
+        """Return what :meth:`export` would write to a file."""
+        if format not in FORMATS:
+            raise WorkspaceError(f"Unknown format {format!r}; choose from {', '.join(FORMATS)} or folders.")
+        return FORMATS[format](self.labels())
+
+    def history(self) -> list[log.Entry]:
+        """Return who did what when, the latest first."""
+        with self._database.reading() as connection:
+            return log.history(connection)
+
+    def undo(self) -> log.Entry:
+        """Take back the last edit: of groups, a discovery, a phase, or a rollback."""
+        with self._database.writing() as connection:
+            return log.undo_last(connection, self.who)
+
+    def versions(self) -> list[models.Version]:
+        """Return all versions of the recogniser, the oldest first."""
+        with self._database.reading() as connection:
+            return models.versions(connection)
+
+    def rollback(self, version: int) -> None:
+        """Use an earlier version of the recogniser, or a later one again; what it has not learnt is under review."""
+        with self._editing("rollback") as edit:
+            if models.in_use(edit.connection) != version:
+                models.use(edit, version)
+                edit.details = {"version": version}
+
+    def paths(self, item: int) -> list[str]:
+        """Return the files of an item."""
+        return self._paths([item]).get(item, [])
+
+    def find(self, path: str | os.PathLike[str]) -> int | None:
+        """Return the item that a file is; None if it has not been seen, also under another name."""
+        with self._database.reading() as connection:
+            return connection.scalar(select(items.c.id).where(items.c.hash == content_hash(path)))
+
+    def thumbnail(self, item: int) -> Path:
+        """Return the file of a small picture of an item."""
+        with self._database.reading() as connection:
+            content = connection.scalar(select(items.c.hash).where(items.c.id == item))
+        if content is None:
+            raise WorkspaceError(f"There is no item {item}.")
+        return thumbnail(self.path / "thumbnails", content, self.paths(item))
+
+    def _paths(self, ids: Sequence[int]) -> dict[int, list[str]]:
+        found: dict[int, list[str]] = {}
+        with self._database.reading() as connection:
+            for part in in_parts(ids):
+                query = select(paths.c.item_id, paths.c.path).where(paths.c.item_id.in_(part)).order_by(paths.c.path)
+                for item, path in connection.execute(query):
+                    found.setdefault(item, []).append(path)
+        return found

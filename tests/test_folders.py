@@ -1,0 +1,209 @@
+"""Review in a file manager: what a person does to folders comes back as edits."""
+
+import os
+import shutil
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from opengcd import Workspace
+from opengcd.workspace import Changes, WorkspaceError, _folders
+from opengcd.workspace._outgoing import class_name, distinct, folder_name
+from pictures import paint, truth
+
+
+@pytest.fixture
+def exported(workspace, tmp_path):
+    out = tmp_path / "review"
+    assert workspace.export_groups(out) == []
+    return out
+
+
+def folder_of(out, colour):
+    return next(file.parent for file in sorted(out.rglob("*.png")) if truth(file) == colour)
+
+
+def sizes(workspace):
+    return {group.label: len(group) for group in workspace.groups()}
+
+
+def test_the_export_shows_the_most_typical_first(workspace, exported):
+    assert sorted(folder.name for folder in exported.iterdir() if folder.is_dir()) == ["group 1", "group 2"]
+    for group in workspace.groups():
+        files = sorted((exported / group.label).glob("*.png"))
+        assert [file.name[:5] for file in files] == [f"{i:05d}" for i in range(1, 9)]
+        assert [workspace.find(file) for file in files] == group.items
+        assert all(file.is_symlink() for file in files)
+
+
+def test_a_round_trip_changes_nothing(workspace, exported):
+    before, history = workspace.groups(), workspace.history()
+    assert workspace.import_groups(exported) == Changes(0, 0, 0, [])
+    assert workspace.groups() == before
+    assert workspace.history() == history
+
+
+def test_rename_move_delete(workspace, exported):
+    blue, yellow = folder_of(exported, "blue"), folder_of(exported, "yellow")
+    files = sorted(blue.glob("*.png"))
+    files[0].rename(yellow / files[0].name)
+    files[1].unlink()
+    (exported / "odd").mkdir()
+    files[2].rename(exported / "odd" / "I gave it a name.png")
+    (exported / "_known_red").mkdir()
+    files[3].rename(exported / "_known_red" / files[3].name)
+    (exported / "empty").mkdir()
+    blue.rename(exported / "sky")
+    before = workspace.groups()
+    assert workspace.import_groups(exported) == Changes(3, 3, 1, [])
+    assert sizes(workspace) == {"sky": 4, yellow.name: 9, "odd": 1, "red": 1, "removed": 1}
+    confirmed = {group.label for group in workspace.groups() if group.confirmed}
+    assert confirmed == {"sky", "odd"}
+    history = workspace.history()
+    assert (history[0].verb, history[0].details) == ("review", {"named": 3, "moved": 3, "removed": 1})
+    assert workspace.import_groups(exported) == Changes(0, 0, 0, [])
+    assert workspace.history() == history
+    # A person goes on in the same folders, also back to where something was.
+    (yellow / files[0].name).rename(exported / "sky" / files[0].name)
+    assert workspace.import_groups(exported).moved == 1
+    assert sizes(workspace)["sky"] == 5
+    assert workspace.learn().classes == ["black", "green", "red", "white", "odd", "sky"]
+    workspace.undo()
+    workspace.undo()
+    workspace.undo()
+    assert workspace.groups() == before
+
+
+def test_the_same_import_again_after_a_crash_is_no_news(workspace, exported, monkeypatch):
+    folder_of(exported, "blue").rename(exported / "red")
+    folder_of(exported, "yellow").rename(exported / "sun")
+    with monkeypatch.context() as crash:
+        crash.setattr(_folders, "write_note", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            workspace.import_groups(exported)
+    done, history = workspace.groups(), workspace.history()
+    assert sizes(workspace) == {"red": 8, "sun": 8}
+    workspace.import_groups(exported)
+    assert (workspace.groups(), workspace.history()) == (done, history)
+
+
+def test_items_put_back_have_folders_too(workspace, tmp_path):
+    workspace.discover(k=4)
+    out = tmp_path / "review"
+    workspace.export_groups(out, copy=True)
+    folders = sorted(folder for folder in out.iterdir() if folder.is_dir())
+    assert all(folder.name.startswith("_known_") for folder in folders)
+    assert not any(file.is_symlink() for file in out.rglob("*.png"))
+    before = workspace.groups()
+    assert workspace.import_groups(out) == Changes(0, 0, 0, [])
+    assert workspace.groups() == before
+    folders[0].rename(out / "new class")
+    changes = workspace.import_groups(out)
+    assert (changes.named, changes.removed) == (1, 0)
+    assert changes.moved == next(len(group) for group in before if group.label == folders[0].name[7:])
+    assert sizes(workspace)["new class"] == changes.moved
+    (out / "new class").rename(folders[0])
+    workspace.import_groups(out)
+    assert "new class" not in sizes(workspace)
+    workspace.learn()
+
+
+def test_others_may_edit_meanwhile(workspace, exported):
+    blue = folder_of(exported, "blue")
+    by_label = {group.label: group for group in workspace.groups()}
+    other = next(group for label, group in by_label.items() if label != blue.name)
+    workspace.move(other.items[:2], by_label[blue.name].id)
+    blue.rename(exported / "sky")
+    assert workspace.import_groups(exported) == Changes(1, 0, 0, [])
+    assert sizes(workspace) == {"sky": 10, other.label: 6}
+
+
+def test_copies_that_were_edited_keep_their_place(workspace, tmp_path):
+    out = tmp_path / "review"
+    workspace.export_groups(out, copy=True)
+    file = next(out.rglob("*.png"))
+    Image.new("RGB", (5, 5)).save(file)
+    assert workspace.import_groups(out) == Changes(0, 0, 0, [])
+
+
+def test_hidden_marks_may_get_lost(workspace, exported):
+    for mark in exported.rglob(".opengcd-group"):
+        mark.unlink()
+    assert workspace.import_groups(exported) == Changes(0, 0, 0, [])
+
+
+def test_foreign_files_are_passed_over(workspace, exported, tmp_path):
+    (stranger,) = paint(folder_of(exported, "blue"), "red", [7])
+    changes = workspace.import_groups(exported)
+    assert changes[:3] == (0, 0, 0)
+    assert changes.ignored == [(str(stranger), "it was not part of the export; let recognize see it first")]
+
+
+def test_an_image_in_two_folders(workspace, exported):
+    blue, yellow = folder_of(exported, "blue"), folder_of(exported, "yellow")
+    file = min(blue.glob("*.png"))
+    shutil.copy(file, yellow / file.name)  # copied, but meant to be moved
+    assert workspace.import_groups(exported) == Changes(0, 1, 0, [])
+    (exported / "third").mkdir()
+    (exported / "fourth").mkdir()
+    file = max(blue.glob("*.png"))
+    for name in ("third", "fourth"):
+        shutil.copy(file, exported / name / file.name)
+    file.unlink()
+    with pytest.raises(WorkspaceError, match="delete one of them"):
+        workspace.import_groups(exported)
+
+
+def test_imports_that_cannot_be(workspace, exported, tmp_path, world):
+    with pytest.raises(WorkspaceError, match="no finished export"):
+        workspace.import_groups(tmp_path)
+    with pytest.raises(WorkspaceError, match="not empty"):
+        workspace.export_groups(exported)
+    with (
+        Workspace.create(tmp_path / "other", "pixels") as other,
+        pytest.raises(WorkspaceError, match="another workspace"),
+    ):
+        other.import_groups(exported)
+    file = next(exported.rglob("*.png"))
+    file.rename(exported / file.name)
+    with pytest.raises(WorkspaceError, match="move it into a folder"):
+        workspace.import_groups(exported)
+    (exported / file.name).rename(file)
+    (exported / "_known_heron").mkdir()
+    file.rename(exported / "_known_heron" / file.name)
+    with pytest.raises(WorkspaceError, match="'heron' is known, but it is not"):
+        workspace.import_groups(exported)
+    workspace.discover(k=6)
+    with pytest.raises(WorkspaceError, match="Export them again"):
+        workspace.import_groups(exported)
+
+
+def test_images_that_are_gone_are_listed_and_stay_in_their_groups(workspace, tmp_path):
+    (file,) = paint(tmp_path / "new", "blue", [900])
+    list(workspace.recognize([file]))
+    workspace.discover(k=6)
+    file.unlink()
+    before = workspace.groups()
+    assert workspace.export_groups(tmp_path / "review") == [(str(file), "the file is gone")]
+    workspace.import_groups(tmp_path / "review")
+    assert workspace.groups() == before
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=50))
+@settings(deadline=None)
+def test_every_class_has_a_name_that_a_file_system_bears(label):
+    name = folder_name(label)
+    assert class_name(name) == label
+    assert name not in (".", "..")
+    assert not set(name) & set('/\\:*?"<>|\0')
+    assert not name.startswith((".", "_", " "))
+    assert not name.endswith((".", " "))
+    assert len(os.fsencode(name)) <= 200
+
+
+def test_names_that_are_too_long_or_taken():
+    assert len(os.fsencode(folder_name("é" * 300))) <= 200
+    taken = set()
+    assert [distinct(name, taken) for name in ("a", "A", "a", "b")] == ["a", "A (2)", "a (3)", "b"]

@@ -1,0 +1,113 @@
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from PIL import Image
+
+from opengcd import Workspace
+from opengcd.embed import EmbedderError, load_embedder
+from opengcd.embed._onnx import MEAN, STD
+from opengcd.workspace import WorkspaceError
+from pictures import KNOWN, RECOGNIZER, paint, truth
+
+
+def network(file, nodes, output, rows="n", side=8, channels=3):
+    """Write a network of a few nodes from ``x`` to ``y``."""
+    graph = helper.make_graph(
+        nodes,
+        "tiny",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [rows, channels, side, side])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, output)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, file)
+    return str(file)
+
+
+def mean_colour(file, **shape):
+    nodes = [helper.make_node("ReduceMean", ["x"], ["y"], axes=[2, 3], keepdims=0)]
+    return network(file, nodes, [shape.get("rows", "n"), 3], **shape)
+
+
+def plain(colour):
+    return Image.new("RGB", (20, 12), colour)
+
+
+def test_by_hand(tmp_path):
+    embedder = load_embedder(mean_colour(tmp_path / "mean.onnx"), device="cpu")
+    colours = [(255, 0, 0), (0, 51, 102), (9, 9, 9)]
+    expected = [(np.array(colour) / 255 - MEAN) / STD for colour in colours]
+    found = embedder([plain(colour) for colour in colours])
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert (found.dtype, embedder.name) == (np.float32, str(tmp_path / "mean.onnx"))
+
+
+def test_the_middle_of_an_image_is_taken(tmp_path):
+    wide = Image.new("RGB", (60, 20), "red")
+    wide.paste("blue", (14, 0, 46, 20))
+    embedder = load_embedder(mean_colour(tmp_path / "mean.onnx"), device="cpu")
+    np.testing.assert_allclose(embedder([wide]), embedder([plain("blue")]), atol=1e-4)
+
+
+@pytest.mark.parametrize("rows", ["n", 4])
+def test_batches_of_any_and_of_one_size(tmp_path, rows):
+    embedder = load_embedder(mean_colour(tmp_path / "mean.onnx", rows=rows), device="cpu", batch_size=3)
+    images = [plain((i, 2 * i, 3 * i)) for i in range(10)]
+    parts = list(embedder.stream(images))
+    assert [len(part) for part in parts] == ([4, 4, 2] if rows == 4 else [3, 3, 3, 1])
+    np.testing.assert_array_equal(np.concatenate(parts), embedder(images))
+    assert np.ptp(np.concatenate(parts)[:, 0]) > 0.1
+
+
+def test_tokens_and_maps(tmp_path):
+    # Tokens: the pixels of one channel, one number each.
+    shape = helper.make_node("Constant", [], ["s"], value=helper.make_tensor("s", TensorProto.INT64, [3], [0, 3, 64]))
+    file = network(tmp_path / "tokens.onnx", [shape, helper.make_node("Reshape", ["x", "s"], ["y"])], ["n", 3, 64])
+    (first,) = load_embedder(file, device="cpu")([plain("red")])
+    (mean,) = load_embedder(file, device="cpu", pooling="mean")([plain("red")])
+    np.testing.assert_allclose(first, np.full(64, (1 - MEAN[0]) / STD[0]), rtol=1e-5)
+    np.testing.assert_allclose(mean, np.full(64, ((np.array([1, 0, 0]) - MEAN) / STD).mean()), rtol=1e-4)
+    file = network(tmp_path / "map.onnx", [helper.make_node("Identity", ["x"], ["y"])], ["n", 3, 8, 8])
+    np.testing.assert_allclose(
+        load_embedder(file, device="cpu", pooling="mean")([plain("red")])[0],
+        (np.array([1, 0, 0]) - MEAN) / STD,
+        rtol=1e-4,
+    )
+    with pytest.raises(EmbedderError, match="'mean' for a map"):
+        load_embedder(file, device="cpu")([plain("red")])
+
+
+def test_fingerprints(tmp_path):
+    one = load_embedder(mean_colour(tmp_path / "a.onnx"), device="cpu")
+    same = load_embedder(mean_colour(tmp_path / "b.onnx"), device="cpu")
+    other = load_embedder(mean_colour(tmp_path / "c.onnx", side=10), device="cpu")
+    assert one.fingerprint == same.fingerprint != other.fingerprint
+    (tmp_path / "b.onnx.data").write_bytes(b"weights of a large network")
+    assert load_embedder(str(tmp_path / "b.onnx"), device="cpu").fingerprint != one.fingerprint
+
+
+def test_a_workspace_embeds_by_an_onnx_file(world, tmp_path, monkeypatch):
+    known, stream = world
+    mean_colour(tmp_path / "mean.onnx")
+    monkeypatch.chdir(tmp_path)
+    with Workspace.create("w", "mean.onnx", recognizer=RECOGNIZER) as workspace:
+        assert workspace.fit(known) == []
+        found = [(truth(one.path), one.top[0][0]) for one in workspace.recognize([stream])]
+    assert all(label == said for label, said in found if label in KNOWN)
+    monkeypatch.chdir(stream)  # the file is found from anywhere
+    mean_colour(tmp_path / "mean.onnx", side=10)
+    with (
+        Workspace(tmp_path / "w") as workspace,
+        pytest.raises(WorkspaceError, match="not the one that this workspace was made with"),
+    ):
+        list(workspace.recognize(paint(tmp_path / "new", "red", [999])))
+
+
+def test_files_that_are_no_such_network(tmp_path):
+    (tmp_path / "noise.onnx").write_bytes(b"noise")
+    with pytest.raises(EmbedderError, match="holds no network"):
+        load_embedder(str(tmp_path / "noise.onnx"), device="cpu")
+    with pytest.raises(EmbedderError, match="holds no network"):
+        load_embedder(str(tmp_path / "none.onnx"), device="cpu")
+    with pytest.raises(EmbedderError, match="batch × 3 × height × width"):
+        load_embedder(mean_colour(tmp_path / "grey.onnx", channels=1), device="cpu")

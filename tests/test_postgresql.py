@@ -1,0 +1,96 @@
+"""A PostgreSQL URL works as SQLite does. The tests start a server of their own, where the programs are installed."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from opengcd import Workspace
+from opengcd.workspace import Changes
+from pictures import RECOGNIZER, paint, truth
+
+
+def program(name):
+    found = shutil.which(name) or next(iter(sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None)
+    if found is None:
+        pytest.skip(f"PostgreSQL's {name} is not installed")
+    return str(found)
+
+
+@pytest.fixture(scope="module")
+def url():
+    initdb, pg_ctl = program("initdb"), program("pg_ctl")
+    user = None
+    if os.geteuid() == 0:  # the server refuses to run as root
+        try:
+            user = pwd.getpwnam("postgres").pw_name
+        except KeyError:
+            pytest.skip("there is no user postgres")
+    # Not pytest's own folder, which other users may not enter; the path of a socket must be short.
+    with tempfile.TemporaryDirectory(prefix="opengcd-pg-") as folder:
+        os.chmod(folder, 0o755)
+        data = Path(folder) / "data"
+        data.mkdir()
+        if user:
+            shutil.chown(folder, user)
+            shutil.chown(data, user)
+        quiet = {"check": True, "stdout": subprocess.DEVNULL, "user": user, "cwd": folder}
+        subprocess.run([initdb, "-D", data, "-A", "trust", "-U", "tester", "-E", "UTF8", "--no-sync"], **quiet)
+        settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+        subprocess.run([pg_ctl, "-D", data, "-w", "-o", settings, "-l", f"{folder}/log", "start"], **quiet)
+        yield f"postgresql+psycopg://tester@/postgres?host={folder}"
+        subprocess.run([pg_ctl, "-D", data, "-m", "immediate", "stop"], **quiet)
+
+
+def test_the_loop_on_postgresql(url, world, tmp_path):
+    known, stream = world
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=url) as workspace:
+        assert workspace.fit(known) == []
+        names = ["a\nb.png", os.fsdecode(b"\xff.png")]
+        for name in names:
+            paint(tmp_path / "odd", "red", [7000 + len(name)])[0].rename(tmp_path / "odd" / name)
+        assert len(list(workspace.recognize([stream, tmp_path / "odd"]))) == 48 + 2
+        assert workspace.discover(k=6).groups == 2
+        out = tmp_path / "review"
+        workspace.export_groups(out)
+        assert workspace.import_groups(out) == Changes(0, 0, 0, [])
+        for folder in [f for f in out.iterdir() if f.is_dir()]:
+            folder.rename(out / truth(next(folder.glob("*.png"))))
+        assert workspace.import_groups(out).named == 2
+        before = workspace.labels()
+        assert workspace.learn().id == 2
+        assert workspace.status().counts["learnt"] == 48
+        workspace.undo()
+        assert workspace.labels() == before
+        workspace.undo()
+        workspace.undo()
+        assert workspace.groups() == []
+    assert not (tmp_path / "w" / "workspace.db").exists()
+    with Workspace(tmp_path / "w") as again:
+        assert len(again.history()) == 8
+
+
+def test_writers_wait_and_readers_do_not(url, tmp_path):
+    workspace = Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=url)
+    done = []
+
+    def write():
+        with Workspace(tmp_path / "w") as other:
+            other._note("try", {"by": "other"})
+        done.append("other")
+
+    with workspace._database.writing():
+        second = threading.Thread(target=write)
+        second.start()
+        with Workspace(tmp_path / "w") as reader:
+            reader.history()
+        second.join(timeout=0.5)
+        assert done == []
+    second.join()
+    assert done == ["other"]
+    workspace.close()

@@ -1,0 +1,414 @@
+import contextlib
+import csv
+import io
+import json
+import shutil
+from collections import Counter
+
+import numpy as np
+import pytest
+from PIL import Image
+from sqlalchemy import insert, select
+
+from opengcd import Workspace
+from opengcd import workspace as package
+from opengcd.embed import Pixels
+from opengcd.workspace import WorkspaceError, _features, _schema
+from opengcd.workspace._database import Database
+from opengcd.workspace._features import FeatureStore
+from opengcd.workspace._log import editing, undo_last
+from opengcd.workspace._schema import items, meta
+from pictures import COLOURS, KNOWN, RECOGNIZER, paint, paint_world, truth
+
+
+def colours(workspace, group):
+    return Counter(truth(workspace.paths(item)[0]) for item in group.items)
+
+
+def novel(workspace):
+    return {max(colours(workspace, group)): group for group in workspace.groups() if group.kind == "novel"}
+
+
+def labels(workspace):
+    """The label and its source of every file."""
+    return {path: (one.label, one.source) for one in workspace.labels() for path in one.paths}
+
+
+# The loop.
+
+
+def test_the_loop(tmp_path):
+    known, stream = paint_world(tmp_path)
+    workspace = Workspace.create(tmp_path / "birds", "pixels", recognizer=RECOGNIZER, who="ann")
+    assert workspace.fit(known) == []
+    results = list(workspace.recognize([stream]))
+    assert {(truth(r.path), r.label) for r in results} == {
+        *((colour, colour) for colour in KNOWN), ("blue", "unknown"), ("yellow", "unknown"),
+    }  # fmt: skip
+    assert all(len(r.top) == 3 and r.top[0][1] >= r.top[1][1] for r in results)
+    assert all((r.unknown > r.top[0][1]) == (r.label == "unknown") for r in results)
+
+    found = workspace.discover(k=6)
+    assert (found.k, found.items, found.put_back, found.groups) == (6, 16, 0, 2)
+    groups = novel(workspace)
+    assert {colour: dict(colours(workspace, group)) for colour, group in groups.items()} == {
+        "blue": {"blue": 8},
+        "yellow": {"yellow": 8},
+    }
+    with pytest.raises(WorkspaceError, match="nothing to learn"):
+        workspace.learn()
+    workspace.name(groups["blue"].id, "blue", confirm=True)
+    workspace.name(groups["yellow"].id, "yellow")
+    version = workspace.learn()  # yellow is not confirmed yet
+    assert (version.id, version.parent, version.phase) == (2, 1, 2)
+    assert version.classes == [*sorted(KNOWN), "blue"]
+    workspace.confirm(groups["yellow"].id)
+    assert workspace.learn().classes == [*sorted(KNOWN), "blue", "yellow"]
+    more = [file for colour in COLOURS for file in paint(tmp_path / "more", colour, [500, 501])]
+    assert all(r.label == truth(r.path) for r in workspace.recognize(more))
+    assert workspace.status().counts == dict.fromkeys(package.SOURCES, 0) | {"learnt": 48, "recognized": 44}
+    assert [entry.verb for entry in workspace.history()] == [
+        "recognize", "learn", "confirm", "learn", "name", "name", "discover", "recognize", "init",
+    ]  # fmt: skip
+    assert {entry.who for entry in workspace.history()} == {"ann"}
+
+
+def test_nothing_is_embedded_twice(world, tmp_path):
+    seen = []
+
+    class Counting(Pixels):
+        def _row(self, image):
+            seen.append(image)
+            return super()._row(image)
+
+    known, stream = world
+    workspace = Workspace.create(tmp_path / "w", Counting(), recognizer=RECOGNIZER)
+    workspace.fit(known)
+    first = list(workspace.recognize([stream, stream / "red100.png"]))
+    assert len(seen) == 32 + 48
+    assert len(first) == 48
+    # A copy elsewhere, a link, the same again, and a file that only got a new time.
+    shutil.copytree(stream, tmp_path / "copy")
+    (tmp_path / "copy" / "link.png").symlink_to(stream / "red100.png")
+    (tmp_path / "copy" / "blue100.png").touch()
+    again = list(workspace.recognize([stream, tmp_path / "copy", known]))
+    assert len(again) == 48 + 49 + 32
+    assert len(seen) == 32 + 48
+    assert workspace.status().counts["learnt"] == 32
+    item = workspace.find(stream / "red100.png")
+    assert workspace.paths(item) == sorted(
+        map(str, [stream / "red100.png", tmp_path / "copy" / "link.png", tmp_path / "copy" / "red100.png"])
+    )
+
+
+def test_a_changed_file_is_another_item(workspace, tmp_path):
+    (file,) = paint(tmp_path / "new", "red", [1000])
+    (one,) = workspace.recognize([file])
+    paint(tmp_path / "new", "green", [1000])[0].rename(file)
+    (two,) = workspace.recognize([file])
+    assert (one.label, two.label) == ("red", "green")
+    assert one.item != two.item
+    assert workspace.paths(one.item) == []
+
+
+def test_two_embedders_never_mix(world, workspace, tmp_path):
+    (file,) = paint(tmp_path, "red", [2000])
+    with (
+        Workspace(workspace.path, embedder=Pixels(side=4)) as other,
+        pytest.raises(WorkspaceError, match="not the one that this workspace was made with"),
+    ):
+        list(other.recognize([file]))
+
+
+def test_vectors_of_networks_have_unit_length_and_pixels_do_not(workspace):
+    with workspace._database.reading() as connection:
+        plain = workspace._vectors(connection, [1, 2])
+        object.__setattr__(workspace.settings, "embedder", "some/network")
+        unit = workspace._vectors(connection, [1, 2])
+    assert np.linalg.norm(plain, axis=1).min() > 1.5
+    np.testing.assert_allclose(unit, plain / np.linalg.norm(plain, axis=1, keepdims=True), rtol=1e-6)
+
+
+# Review.
+
+
+def test_edits_and_their_undoing(workspace):
+    before = workspace.groups()
+    blue, yellow = novel(workspace)["blue"], novel(workspace)["yellow"]
+    steps = [before]
+    for edit in (
+        lambda: workspace.move(blue.items[:3], yellow.id),
+        lambda: workspace.name(yellow.id, "sun"),
+        lambda: workspace.remove(yellow.items[:1]),
+        lambda: workspace.confirm(yellow.id),
+        lambda: workspace.merge(blue.id, yellow.id),
+    ):
+        edit()
+        steps.append(workspace.groups())
+        assert steps[-1] != steps[-2]
+    sizes = {group.label: len(group) for group in steps[-1]}
+    assert sizes == {"sun": 15, "removed": 1}
+    assert steps[-1][0].items[-8:-5] == blue.items[:3]  # what is moved comes last
+    for expected in reversed(steps[:-1]):
+        workspace.undo()
+        assert workspace.groups() == expected
+    assert workspace.undo().verb == "discover"
+    assert workspace.groups() == []
+    with pytest.raises(WorkspaceError, match="nothing to undo"):
+        workspace.undo()
+    assert sum(entry.verb == "undo" for entry in workspace.history()) == 6
+    assert sum(entry.undone for entry in workspace.history()) == 6
+
+
+def test_a_group_named_after_a_known_class_is_put_back_and_learnt(workspace):
+    groups = novel(workspace)
+    home = workspace.name(groups["blue"].id, "red")
+    assert workspace.name(groups["yellow"].id, " red ") == home
+    (group,) = workspace.groups()
+    assert (group.kind, group.label, len(group)) == ("known", "red", 16)
+    assert {one.source for one in workspace.labels()} == {"learnt", "recognized", "reviewed"}
+    assert workspace.learn().classes == sorted(KNOWN)
+    assert workspace.groups() == []
+
+
+def test_groups_of_one_name_become_one(workspace):
+    groups = novel(workspace)
+    assert workspace.name(groups["blue"].id, "sky") == groups["blue"].id
+    assert workspace.name(groups["yellow"].id, "sky") == groups["blue"].id
+    (group,) = workspace.groups()
+    assert len(group) == 16
+
+
+def test_discovery_keeps_what_a_person_decided(workspace, tmp_path):
+    groups = novel(workspace)
+    workspace.name(groups["blue"].id, "sky")
+    workspace.remove(groups["yellow"].items[-1:])
+    list(workspace.recognize(paint(tmp_path / "new", "yellow", range(600, 604))))
+    found = workspace.discover(k=5)
+    assert found.items == 7 + 4
+    by_kind = {group.label: (group.kind, len(group)) for group in workspace.groups()}
+    assert by_kind == {"group 1": ("novel", 11), "sky": ("novel", 8), "removed": ("removed", 1)}
+    workspace.undo()
+    assert {len(group) for group in workspace.groups()} == {8, 7, 1}
+
+
+def test_items_that_discovery_puts_back(workspace):
+    workspace.discover(k=4)  # no room for a new class
+    groups = workspace.groups()
+    assert {group.kind for group in groups} == {"known"}
+    assert {group.label for group in groups} <= set(KNOWN)
+    assert sum(map(len, groups)) == 16
+    assert workspace.status().counts["put back"] == 16
+    with pytest.raises(WorkspaceError, match="nothing to learn"):
+        workspace.learn()  # nobody has looked at them
+    workspace.confirm(groups[0].id)
+    workspace.learn()
+    assert workspace.status().counts["learnt"] == 32 + len(groups[0])
+    # A later discovery does not forget what was confirmed, though an earlier version does not know it.
+    with contextlib.suppress(WorkspaceError):
+        workspace.discover(k=4)
+    workspace.rollback(1)
+    assert workspace.status().counts["reviewed"] == len(groups[0])
+
+
+def test_wrong_edits_are_refused_and_leave_no_trace(workspace):
+    groups = novel(workspace)
+    blue = groups["blue"].id
+    for edit, message in (
+        (lambda: workspace.name(blue, "unknown"), "cannot be named 'unknown'"),
+        (lambda: workspace.name(blue, "  "), "cannot be named"),
+        (lambda: workspace.name(999, "sky"), "no group 999"),
+        (lambda: workspace.confirm(blue), "has no name"),
+        (lambda: workspace.merge(blue, blue), "into itself"),
+        (lambda: workspace.move([10**6], blue), "is in no group"),
+        (lambda: workspace.rollback(7), "no version 7"),
+        (lambda: workspace.thumbnail(10**6), "no item"),
+        (lambda: workspace.export_bytes("xml"), "choose from csv, json, coco or folders"),
+    ):
+        with pytest.raises(WorkspaceError, match=message):
+            edit()
+    assert len(workspace.history()) == 3
+    workspace.move(groups["blue"].items, blue)  # where they are already
+    assert len(workspace.history()) == 3
+
+
+# Versions.
+
+
+def test_rollback_and_undo_of_a_phase(workspace, tmp_path):
+    before = labels(workspace)
+    workspace.name(novel(workspace)["blue"].id, "sky", confirm=True)
+    named = labels(workspace)
+    workspace.learn()
+    learnt = labels(workspace)
+    assert Counter(learnt.values())["sky", "learnt"] == 8
+    workspace.rollback(1)
+    assert labels(workspace) == named
+    workspace.rollback(2)
+    assert labels(workspace) == learnt
+    # What only another version has seen waits to be asked about.
+    (file,) = paint(tmp_path / "new", "red", [4000])
+    (result,) = workspace.recognize([file])
+    workspace.rollback(1)
+    assert labels(workspace) == named | {result.path: ("unknown", "waiting")}
+    assert workspace.learn().id == 3  # another version; 2 is kept
+    assert [(v.id, v.parent) for v in workspace.versions()] == [(1, None), (2, 1), (3, 1)]
+    assert labels(workspace) == learnt | {result.path: ("red", "recognized")}
+    for _ in range(5):
+        workspace.undo()
+    waiting = {result.path: ("unknown", "waiting")}
+    assert labels(workspace) == named | waiting
+    workspace.undo()
+    assert labels(workspace) == before | waiting
+    workspace.discover(k=6)
+    assert labels(workspace)[result.path] == ("red", "recognized")
+
+
+def test_edits_made_during_learning_are_not_lost(workspace, monkeypatch):
+    groups = novel(workspace)
+    workspace.name(groups["blue"].id, "sky", confirm=True)
+    from opengcd.recognizer import OpenWorldRecognizer
+
+    def meddle(self, path):
+        workspace.remove(groups["blue"].items[:1])
+
+    monkeypatch.setattr(OpenWorldRecognizer, "save", meddle)
+    with pytest.raises(WorkspaceError, match="changed while learn ran"):
+        workspace.learn()
+    assert len(workspace.versions()) == 1
+
+
+# What comes out.
+
+
+def test_export(workspace, tmp_path):
+    workspace.name(novel(workspace)["blue"].id, "a/b: .", confirm=True)
+    rows = list(csv.DictReader(io.StringIO(workspace.export_bytes("csv").decode())))
+    assert len(rows) == 80
+    assert Counter((row["label"], row["source"]) for row in rows) == {
+        **{(colour, "learnt"): 8 for colour in KNOWN},
+        **{(colour, "recognized"): 8 for colour in KNOWN},
+        ("a/b: .", "reviewed"): 8,
+        (novel(workspace)["yellow"].label, "grouped"): 8,
+    }
+    document = json.loads(workspace.export_bytes("json"))
+    assert [one["hash"] for one in document] == [row["hash"] for row in rows]
+    coco = json.loads(workspace.export_bytes("coco"))
+    assert len(coco["images"]) == len(coco["annotations"]) == 80
+    assert {c["name"] for c in coco["categories"]} == {row["label"] for row in rows}
+    assert coco["annotations"][0]["bbox"] == [0, 0, 12, 12]
+    assert workspace.export("folders", tmp_path / "out") == []
+    found = Counter(file.parent.name for file in (tmp_path / "out").rglob("*.png"))
+    assert found["a%2Fb%3A %2E"] == 8
+    assert found["red"] == 16
+    workspace.export("csv", tmp_path / "labels.csv")
+    assert (tmp_path / "labels.csv").read_bytes() == workspace.export_bytes("csv")
+    with pytest.raises(WorkspaceError, match="not empty"):
+        workspace.export("folders", tmp_path / "out", copy=True)
+
+
+def test_rejected_items_have_no_coco_label(workspace):
+    workspace.undo()
+    coco = json.loads(workspace.export_bytes("coco"))
+    assert (len(coco["images"]), len(coco["annotations"])) == (80, 64)
+    assert "unknown" not in {category["name"] for category in coco["categories"]}
+
+
+def test_thumbnails(workspace, tmp_path):
+    Image.new("RGB", (900, 300), "red").save(tmp_path / "wide.png")
+    (result,) = workspace.recognize([tmp_path / "wide.png"])
+    with Image.open(workspace.thumbnail(result.item)) as small:
+        assert small.size == (256, 85)
+    (tmp_path / "wide.png").unlink()
+    assert workspace.thumbnail(result.item).exists()
+    workspace.thumbnail(result.item).unlink()
+    with pytest.raises(WorkspaceError, match="moved or deleted"):
+        workspace.thumbnail(result.item)
+
+
+# The parts.
+
+
+def test_shards_by_hand(tmp_path, monkeypatch):
+    monkeypatch.setattr(_features, "SHARD_ROWS", 3)
+    database = Database(f"sqlite:///{tmp_path / 'db'}")
+    X = np.arange(14, dtype=np.float32).reshape(7, 2)
+    with database.writing() as connection:
+        rows = [{"hash": str(i), "width": 1, "height": 1} for i in range(1, 8)]
+        connection.execute(insert(items), rows)
+        store = FeatureStore.make(connection, tmp_path, "f" * 64, "net", 2)
+        store.append(connection, [1, 2], X[:2])
+    with database.writing() as connection:
+        store.append(connection, [3, 4, 5], X[2:5] + 100)
+        connection.rollback()  # a crash: the rows are in the files, but nobody names them
+    shards = [tmp_path / ("f" * 16) / f"00000{i}.f32" for i in range(3)]
+    assert [file.stat().st_size for file in shards[:2]] == [3 * 8, 2 * 8]
+    with database.writing() as connection:
+        store.append(connection, [3, 4, 5, 6, 7], X[2:])
+    assert [file.stat().st_size for file in shards] == [3 * 8, 3 * 8, 8]
+    with database.reading() as connection:
+        np.testing.assert_array_equal(store.of_items(connection, [7, 1, 4, 3]), X[[6, 0, 3, 2]])
+        assert FeatureStore.find(connection, tmp_path, "e" * 64) is None
+        shards[1].write_bytes(b"12345")
+        with pytest.raises(WorkspaceError, match="missing or cut off"):
+            store.of_items(connection, [4])
+
+
+def test_the_log_restores_rows_of_all_kinds(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'db'}")
+    with database.writing() as connection:
+        connection.execute(insert(meta), [{"key": "kept", "value": "1"}, {"key": "gone", "value": "2"}])
+        with editing(connection, "ann", "try") as edit:
+            edit.touch(meta, ["kept", "gone", "new"])
+            connection.execute(meta.update().where(meta.c.key == "kept").values(value="9"))
+            connection.execute(meta.delete().where(meta.c.key == "gone"))
+            connection.execute(insert(meta).values(key="new", value="3"))
+    with database.writing() as connection:
+        undo_last(connection, "bob")
+        found = {row.key: row.value for row in connection.execute(select(meta))}
+    assert {key: found.get(key) for key in ("kept", "gone", "new")} == {"kept": "1", "gone": "2", "new": None}
+
+
+def test_a_schema_is_brought_up_to_date(workspace, monkeypatch):
+    def add_a_column(connection):
+        connection.exec_driver_sql("ALTER TABLE items ADD COLUMN note VARCHAR")
+
+    monkeypatch.setattr(_schema, "MIGRATIONS", {1: add_a_column})
+    monkeypatch.setattr(_schema, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr("opengcd.workspace._database.SCHEMA_VERSION", 2)
+    with Workspace(workspace.path) as migrated, migrated._database.reading() as connection:
+        assert connection.exec_driver_sql("SELECT note FROM items").first() == (None,)
+        assert _schema.schema_version(connection) == 2
+    monkeypatch.undo()
+    with pytest.raises(WorkspaceError, match="install a newer OpenGCD"):
+        Workspace(workspace.path)
+
+
+def test_folders_that_are_no_workspace(tmp_path, world):
+    with pytest.raises(WorkspaceError, match="There is no workspace"):
+        Workspace(tmp_path / "none")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").touch()
+    with pytest.raises(WorkspaceError, match="choose a new name"):
+        Workspace.create(tmp_path / "other", "pixels")
+    (tmp_path / "workspace.json").write_text("{")
+    with pytest.raises(WorkspaceError, match="cannot be read"):
+        Workspace(tmp_path)
+    (tmp_path / "workspace.json").write_text('{"format": "x"}')
+    with pytest.raises(WorkspaceError, match="not written by OpenGCD"):
+        Workspace(tmp_path)
+    Workspace.create(tmp_path / "new", "pixels").close()
+    Workspace.create(tmp_path / "new", "pixels").close()  # goes on
+    with pytest.raises(WorkspaceError, match="other settings"):
+        Workspace.create(tmp_path / "new", "pixels", recognizer={"classifier": "mlp"})
+    with pytest.raises(WorkspaceError, match=r"postgresql\+psycopg"):
+        Workspace.create(tmp_path / "db", "pixels", database="nonsense")
+    with Workspace(tmp_path / "new") as unfinished:
+        assert unfinished.status().version is None
+        with pytest.raises(WorkspaceError, match="finish opengcd init"):
+            list(unfinished.recognize([world[1]]))
+
+
+def test_a_workspace_is_set_up_once(workspace, world):
+    with pytest.raises(WorkspaceError, match="set up already"):
+        workspace.fit(world[0])
