@@ -81,8 +81,8 @@ def estimate_by_rehearsal(
     The agreement is as rehearsed, and no larger number agrees as well: classes that lie well apart can be merged
     without disagreement. :math:`q_0` is the number of new classes if they were as large as known ones are, labelled
     rows (:math:`\bar m` on average) and those in the stream taken together. Neither is enough alone: where classes
-    overlap, A says little, and a size is only a habit. The estimate is the median of P; its interval leaves out 5 % on
-    either side.
+    overlap, A says little, and a size is only a habit. The estimate is the median of P or, where few new classes are
+    expected and being off by one matters, its mode; its interval leaves out 5 % on either side.
 
     ``X``, ``codes``, ``p`` are labelled rows with their classifier's probabilities, ``seen`` the number of labelled
     rows that each class ever had, ``L`` the same rows in the metric, ``U`` the stream in it.
@@ -256,6 +256,8 @@ def _weigh(
     weight = np.exp(log_p - log_p.max())
     share = np.cumsum(weight) / weight.sum()
     low, middle, high = (known + int(numbers[np.searchsorted(share, at)]) for at in (0.05, 0.5, 0.95))
+    if expected < FEW_CLASSES:
+        middle = known + int(numbers[weight.argmax()])
     curve = [CurvePoint(known + q, float(log_p[q - 1] - log_p.max()), float(a), mean)
              for q, a in zip(grid, agreements.tolist(), strict=True) if q <= len(numbers)]  # fmt: skip
     wide = (high - known) > WIDE**2 * max(1, low - known) and high > low + 2
