@@ -64,6 +64,45 @@ def test_a_perfect_method_scores_perfectly_and_never_sees_a_test_row():
     assert [sorted(set(y.tolist())) for _, y in oracle.taught] == [[0, 1, 2, 3], [4, 5], [6, 7]]
 
 
+class Watcher(Oracle):
+    """Notes what it is shown; asks for the whole stream."""
+
+    adapts = True
+    discovers_from = "stream"
+
+    def __init__(self):
+        super().__init__()
+        self.judged, self.observed, self.given = [], [], []
+
+    def predict(self, X):
+        self.judged.append(len(self.observed))
+        return super().predict(X)
+
+    def observe(self, X):
+        self.observed.append(X)
+
+    def discover(self, X, *, rejected, progress=None):
+        self.given.append((X, rejected))
+        c = X[:, 0].astype(int)
+        groups = [Group(g, np.flatnonzero(c == g), X[:1], 0.0) for g in np.unique(c[rejected])]
+        return Discovery(c, len(self.classes_) + len(groups), [], groups, rejected, True)
+
+
+def test_a_method_that_adapts_is_shown_only_what_it_has_judged_and_may_discover_from_the_stream():
+    data, groups = line_world(), [np.arange(4), np.array([4, 5]), np.array([6, 7])]
+    watcher = Watcher()
+    results = [result for result, _ in run_protocol(watcher, data, groups, random_state=0)]
+    # Part i is judged after i parts were observed, in each of two phases.
+    assert watcher.judged[: 2 * _protocol.PARTS : 2] == list(range(_protocol.PARTS))
+    stream, rejected = watcher.given[0]
+    np.testing.assert_array_equal(np.concatenate(watcher.observed[: _protocol.PARTS]), stream)
+    assert len(stream) == 4 * 6 + 2 * 12
+    assert rejected.sum() == results[0].rejected == 24
+    assert (results[0].hca, results[0].learnt_share) == (1, 1)
+    for X, _ in watcher.taught:
+        assert (X[:, 1] < 100).all()
+
+
 def test_a_class_never_discovered_is_reported_and_breaks_nothing():
     data, groups = line_world(), [np.arange(4), np.array([4, 5]), np.array([6, 7])]
     results = [result for result, _ in run_protocol(Oracle(blind=5), data, groups, random_state=0)]

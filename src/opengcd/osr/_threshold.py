@@ -85,9 +85,7 @@ def stream_threshold(
     known_accepted, stream_accepted = (_share_below(s, candidates) for s in (known_scores, stream_scores))
     right = _share_below(known_scores[known_right], candidates) * known_right.mean()
     share = known_share(known_scores, stream_scores, unknown).value
-    expected, spread = (
-        np.interp(known_accepted, unknown.known_accepted, v) for v in (unknown.accepted, unknown.spread)
-    )
+    expected, spread = _at(unknown, known_accepted)
     noise = _noise(known_accepted, len(known_scores), stream_accepted, len(stream_scores)) / (1 - share) ** 2
     prior = spread**2 + PROFILE_DOUBT**2
     accepted = (stream_accepted - share * known_accepted) / (1 - share)
@@ -114,7 +112,7 @@ def known_share(known_scores: np.ndarray, stream_scores: np.ndarray, unknown: Un
     """
     candidates = _candidates(known_scores, stream_scores)
     known, stream = (_share_below(s, candidates) for s in (known_scores, stream_scores))
-    accepted, spread = (np.interp(known, unknown.known_accepted, v) for v in (unknown.accepted, unknown.spread))
+    accepted, spread = _at(unknown, known)
     contrast = known - accepted
     # Where all known rows are accepted, nothing tells how many unknown ones are.
     useful = (known > LEAST_ACCEPTED) & (known < MOST_ACCEPTED) & (contrast > LEAST_CONTRAST)
@@ -126,6 +124,12 @@ def known_share(known_scores: np.ndarray, stream_scores: np.ndarray, unknown: Un
     variance = (noise + ((1 - estimate) * spread[useful]) ** 2) / c**2
     # Estimates at neighbouring thresholds err alike, so their mean is hardly better than one of them.
     return Share(float(np.average(estimate, weights=1 / variance)), float(np.mean(1 / variance) ** -0.5))
+
+
+def _at(unknown: UnknownProfile, known_accepted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Share of unknown rows accepted where that share of known ones is, and its spread."""
+    at, accepted, spread = unknown
+    return np.interp(known_accepted, at, accepted), np.interp(known_accepted, at, spread)
 
 
 def _noise(known: np.ndarray, n_known: int, stream: np.ndarray, n_stream: int) -> np.ndarray:
