@@ -141,7 +141,11 @@ def test_settings_that_do_not_go_together():
     with pytest.raises(ValueError, match="set max_known_rejected instead"):
         fitted(X, y, alpha=1.0)
     with pytest.raises(ValueError, match="builds on rejection by novelty"):
-        Preset("mine", discovery="joint")
+        Preset("mine", discovery="joint", search="rehearsal")
+    with pytest.raises(ValueError, match="belong together"):
+        Preset("mine", search="rehearsal")
+    with pytest.raises(ValueError, match="pass X.rejected."):
+        fitted(X, y, preset="paper").discover(X, rejected=np.zeros(len(X), dtype=bool))
     with pytest.raises(ValueError, match="rejection is 'uncertainty' or 'novelty'"):
         Preset("mine", rejection="guess")
 
@@ -344,7 +348,7 @@ def test_agreement_falls_when_there_are_more_groups_than_classes():
     values = {q: _rehearsal.agreement(L, y[rows], U, rejected, q, 0, "cpu") for q in (4, 8, 16)}
     assert values[4] > 0.95
     assert values[4] > values[8] > values[16]
-    assert _rehearsal.agreement(L, y[rows], U[:5], rejected[:5], 10, 0, "cpu") == 0
+    assert np.isnan(_rehearsal.agreement(L, y[rows], U[:5], rejected[:5], 10, 0, "cpu"))
 
 
 def test_agreement_and_size_are_weighed():
@@ -397,6 +401,36 @@ def test_the_head_brings_stray_prototypes_to_their_rows():
     np.testing.assert_array_equal(after, refine(L, codes, U, start, random_state=0, device="cpu"))
 
 
+def test_known_rows_alone_are_not_thrown_away():
+    for seed in range(4):
+        X, y, stream, truth = world(novel=0, of_known=40, seed=seed)
+        recognizer = fitted(X, y).observe(stream)
+        assert recognizer.threshold_.known_rejected < 0.2
+        assert (recognizer.predict(stream) == -1).mean() < 0.25
+
+
+def test_a_batch_much_smaller_than_what_was_labelled():
+    X, y, _, _ = world(labelled=200)
+    rng = np.random.default_rng(3)
+    truth = np.repeat(np.arange(8, 12), 20)
+    batch = draw(truth, rng)
+    found = fitted(X, y).discover(batch)
+    assert found.k > 8
+    assert found.novel.mean() > 0.9
+
+
+def test_a_given_number_is_kept_though_hardly_anything_was_rejected():
+    X, y, stream, truth = world()
+    found = fitted(X, y).discover(stream, k=12, rejected=np.zeros(len(stream), dtype=bool))
+    assert metrics.hca(truth, found.labels, range(8)) > 0.8
+
+
+def test_features_that_say_nothing():
+    recognizer = fitted(np.ones((40, 3)), np.arange(40) % 4)
+    assert recognizer.threshold_.known_rejected < 0.1
+    assert np.isfinite(recognizer.threshold_.value)
+
+
 def test_a_class_that_was_cut_is_only_cut_further():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 5)), np.repeat([0, 1, 2], 30)
@@ -409,3 +443,10 @@ def test_a_class_that_was_cut_is_only_cut_further():
     assert memory.seen == {0: 30, 1: 30, 2: 30}
     memory.update(X[:3] + 1, y[:3])  # it brought something new: chosen anew
     assert memory.seen[0] == 33
+    by_order = ExemplarMemory(4, "authors", 0, "cpu", rank_once=True)  # whose most important rows come last
+    by_order.update(X[:10], y[:10])
+    by_order.update(X[30:40], y[30:40])
+    chosen = ExemplarMemory(4, "authors", 0, "cpu")
+    chosen.update(X[:10], y[:10])
+    chosen.update(X[30:40], y[30:40])
+    np.testing.assert_array_equal(by_order.X, chosen.X)

@@ -45,7 +45,10 @@ for command in COMMANDS:
 def demo(
     out: Annotated[Path, typer.Option(help="Where to write the HTML page.")] = Path("demo.html"),
     seed: Annotated[int, typer.Option(min=0, help="Class order, split and all other chance.")] = 0,
-    classifier: Annotated[Literal["svm", "mlp", "xgb"], typer.Option(help="Which classifier to use.")] = "svm",
+    preset: Annotated[Literal["best", "paper", "robust"], typer.Option(help="Which set of methods to use.")] = "best",
+    classifier: Annotated[
+        Literal["logistic", "svm", "mlp", "xgb"] | None, typer.Option(help="Another classifier than the preset's.")
+    ] = None,
 ) -> None:
     """Run the whole loop on handwritten digits: four phases, a simulated reviewer, one HTML page."""
     require("matplotlib", "report")
@@ -58,9 +61,10 @@ def demo(
 
     data = digits(seed)
     with terminal.progress_bar() as progress:
-        phases = list(run_demo(data, seed, classifier, progress))
+        phases = list(run_demo(data, seed, preset, classifier, progress))
     terminal.print_table("OpenGCD on handwritten digits", *table_rows(phases))
-    write_page(out, data, phases, f"opengcd demo --seed {seed} --classifier {classifier}")
+    command = f"opengcd demo --seed {seed} --preset {preset}" + (f" --classifier {classifier}" if classifier else "")
+    write_page(out, data, phases, command)
     typer.echo(f"Pictures of the discovered groups: {out}")
 
 

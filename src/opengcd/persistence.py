@@ -201,8 +201,13 @@ def _restore_novelty(
         "known_right": (known,),
         "known_rejected": (),
         "unknown": (3, stored["unknown"].shape[-1]),
+        "seen": (stored["seen"].size,),
     }
-    if any(stored[name].shape != shape for name, shape in shapes.items()) or not known:
+    if (
+        any(stored[name].shape != shape for name, shape in shapes.items())
+        or not known
+        or not all(np.isfinite(array).all() for array in stored.values())
+    ):
         raise ModelFileError("The model is damaged: the score for unknown and the classes do not fit together.")
     metric.origin_, metric.map_ = stored["origin"], stored["map"]
     score.metric_, score.means_ = metric, stored["means"]

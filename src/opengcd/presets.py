@@ -47,6 +47,8 @@ class Preset:
             )
         if self.discovery == "joint" and self.rejection != "novelty":
             raise ValueError(f"Preset {self.name!r}: joint discovery builds on rejection by novelty; choose that too.")
+        if (self.discovery == "joint") != (self.search == "rehearsal"):
+            raise ValueError(f"Preset {self.name!r}: search='rehearsal' and discovery='joint' belong together.")
 
 
 PRESETS: dict[str, Preset] = {

@@ -187,6 +187,7 @@ class OpenWorldRecognizer(BaseEstimator):
         classes = np.concatenate([self.classes_, np.setdiff1d(y, self.classes_)])
         memory = copy.copy(self.memory_)
         memory.selector, memory.device = self._selector(), self.device
+        memory.rank_once = resolve_preset(self.preset).rank_once
         if self.memory_size is not None:
             memory.size = self.memory_size
         self._enter_phase(self.phase_ + 1, self._seed, classes, memory, X, y, progress)
@@ -280,8 +281,10 @@ class OpenWorldRecognizer(BaseEstimator):
         new = np.setdiff1d(confirmed[told], self.classes_)
         if not len(told):
             return self._discover(X, k, rejected, self._known(), progress)
-        known = self._known_with(X[told], confirmed[told], new)
+        known = self._known_with(X[told], confirmed[told], new, X[rest])
         found = self._discover(X[rest], k, rejected[rest], known, progress)
+        if isinstance(known.rejection, NoveltyRejection):
+            X = known.rejection.score.metric_.transform(X)  # where groups have their centres
         return with_confirmed(found, rest, X, confirmed, new)
 
     def _discover(
@@ -289,7 +292,8 @@ class OpenWorldRecognizer(BaseEstimator):
     ) -> Discovery:
         preset = resolve_preset(self.preset)
         if preset.discovery == "joint":
-            assert isinstance(known.rejection, NoveltyRejection)
+            if not isinstance(known.rejection, NoveltyRejection):
+                raise ValueError("The preset was changed after fit; call fit again.")
             labelled = Labelled(known.X, known.codes, infer(known.model, known.X).probabilities, known.seen)
             return discover_jointly(
                 labelled,
@@ -305,6 +309,8 @@ class OpenWorldRecognizer(BaseEstimator):
                 device=self.device,
                 progress=progress,
             )
+        if not rejected.all():
+            raise ValueError(f"Preset {preset.name!r} groups rejected rows alone; pass X[rejected].")
         if k is not None:
             estimate = ClassNumberEstimate(k, [], True, "", k)
         else:
@@ -344,6 +350,7 @@ class OpenWorldRecognizer(BaseEstimator):
     @property
     def adapts(self) -> bool:
         """Whether :meth:`observe` changes anything."""
+        check_is_fitted(self)
         return isinstance(self._rejection, NoveltyRejection) and self._rejection.adapt
 
     @property
@@ -436,8 +443,8 @@ class OpenWorldRecognizer(BaseEstimator):
         seen = np.array([memory.seen[c] for c in self.classes_.tolist()])
         return _Known(self.classes_, memory.X, codes, seen, self._model, self._rejection)
 
-    def _known_with(self, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> _Known:
-        """The same after rows were labelled by a person, as if they had been learnt."""
+    def _known_with(self, X: np.ndarray, y: np.ndarray, new: np.ndarray, rest: np.ndarray) -> _Known:
+        """The same after rows were labelled by a person, as if they had been learnt and the rest observed."""
         known = self._known()
         classes = np.concatenate([known.classes, new])
         codes = np.concatenate([known.codes, encode(y, classes)])
@@ -447,6 +454,8 @@ class OpenWorldRecognizer(BaseEstimator):
         model, rejection = known.model, known.rejection
         if resolve_preset(self.preset).discovery == "joint":
             model, rejection, _ = self._fit(X, codes, self._seed, self.phase_, silent)
+            if len(rest):
+                rejection.observe(rest, infer(model, rest).probabilities)
         return _Known(classes, X, codes, seen, model, rejection)
 
     def _check_settings(self, classes: int) -> None:

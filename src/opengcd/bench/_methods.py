@@ -33,6 +33,7 @@ class Undiscovered(OpenWorldRecognizer):
     """OWR-UE: rejects, but leaves what it rejected in one heap, to be labelled one by one."""
 
     reviews_one_by_one = True
+    discovers_from = "rejected"
 
     def discover(self, X: Any, k: int | None = None, *, progress: Progress = silent, **more: Any) -> Discovery:
         """Return all rows as one group."""
@@ -54,7 +55,7 @@ class Family(NamedTuple):
 NEVER_REJECT = {"alpha": 0.0}
 ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "best": ("what we recommend", {}),
-    "best-plain": ("without whitening: distances in the features as they are", {"whiten": False}),
+    "best-plain": ("without whitening: features are only centred and scaled", {"whiten": False}),
     "best-fixed": ("without adaptation: the threshold for unknown from labelled data alone", {"adapt": False}),
     "best-rejects": ("discovery on the rejected rows alone, not on the whole stream", {"over_stream": False}),
     "best-headless": ("without the refinement head", {"head": False}),

@@ -38,10 +38,16 @@ def digits(seed: int) -> Dataset:
     return Dataset("digits", X[training], y[training], X[~training], y[~training], [str(c) for c in range(10)])
 
 
-def run_demo(data: Dataset, seed: int = 0, classifier: str = "svm", progress: Progress = silent) -> Iterator[DemoPhase]:
+def run_demo(
+    data: Dataset,
+    seed: int = 0,
+    preset: str = "best",
+    classifier: str | None = None,
+    progress: Progress = silent,
+) -> Iterator[DemoPhase]:
     """Lead a recogniser through the phases of the paper's protocol."""
     groups = class_groups(10, SIZES, derive(seed, 1))
-    recognizer = OpenWorldRecognizer(classifier, max_classes=MAX_CLASSES, random_state=seed)
+    recognizer = OpenWorldRecognizer(classifier, preset=preset, max_classes=MAX_CLASSES, random_state=seed)
     phases = run_protocol(recognizer, data, groups, random_state=derive(seed, 2), progress=progress)
     for group, (result, detail) in zip(groups, phases, strict=True):
         yield DemoPhase(result, detail, sorted(group.tolist()))

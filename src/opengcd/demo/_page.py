@@ -91,7 +91,7 @@ def _curves(phases: Sequence[DemoPhase]) -> str:
         curve = sorted(phase.detail.discovery.curve) if phase.detail is not None else []
         line = axes.plot([p.k for p in curve], [p.score for p in curve], ".-", label=f"phase {phase.result.phase}")
         axes.axvline(phase.result.k_true or 0, color=line[0].get_color(), linestyle=":", linewidth=1)
-    axes.set(xlabel="number of classes k (dotted: true)", ylabel="ACC + silhouette")
+    axes.set(xlabel="number of classes k (dotted: true)", ylabel="score of k")
     axes.legend(frameon=False)
     return (
         f"<h2>Curves</h2><div class='curves'>{page.svg(scores, 'Accuracy, HNA and HCA by phase')}"
@@ -117,7 +117,7 @@ def _groups(data: Dataset, phase: int, detail: PhaseDetail) -> str:
         )
     returned = int((~detail.discovery.novel).sum())
     caution = "" if detail.discovery.trusted else f" The search for k asks for caution: {detail.discovery.reason}."
-    note = f"{len(detail.examined)} items; {returned} were put back to known classes.{caution}"
+    note = f"{len(detail.examined)} items; {returned} are taken for known classes.{caution}"
     body = "".join(cards) or "<p>No new group was found.</p>"
     return (
         f"<h2>Phase {phase}: what was discovered</h2><p>{html.escape(note)} Each card shows the most typical items "

@@ -79,9 +79,10 @@ def refine(
 def _neighbours(rows: Tensor, number: int, rng: torch.Generator) -> Tensor:
     """Return the numbers of the nearest rows of each, itself not counted: (n, number)."""
     pool = torch.randperm(len(rows), generator=rng, device=rows.device)[:CANDIDATES]
+    candidates = rows[pool].T
     found = torch.empty(len(rows), number, dtype=torch.long, device=rows.device)
     for block in kernels.row_blocks(rows, len(pool)):
-        similarity = rows[block] @ rows[pool].T
+        similarity = rows[block] @ candidates
         itself = torch.arange(len(rows), device=rows.device)[block, None] == pool
         similarity[itself] = -torch.inf
         found[block] = pool[similarity.topk(min(number, len(pool)), 1).indices]

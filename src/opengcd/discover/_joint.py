@@ -20,6 +20,7 @@ from opengcd.randomness import Seed, derive, seed_sequence
 CONCENTRATION = 15.0
 REJECTS_DOUBT = 0.15
 """How far the share of known rows among rejected ones may be off."""
+ROWS_OF_A_GROUP = 3
 FEW = 20
 """With fewer rows there are no neighbours worth learning from, and the head is left out."""
 
@@ -64,7 +65,8 @@ def discover_jointly(
         raise ValueError(f"k={k} is less than the {known} known classes; raise it.")
     score, threshold = rejection.score, rejection.threshold.value
     L, U = score.metric_.transform(labelled.X), score.metric_.transform(X)
-    share = _known_share(rejection, score(X, p) if n else np.empty(0), rejected)
+    scores = score(X, p) if n else np.empty(0)
+    share = _known_share(rejection, scores, rejected)
     if k is None:
         estimate, reality = estimate_by_rehearsal(
             labelled.X,
@@ -88,6 +90,9 @@ def discover_jointly(
     novel = estimate.k - known
     if not n or novel < 1:
         return _all_known(U, p, L, labelled.codes, classes, estimate)
+    if rejected.sum() < ROWS_OF_A_GROUP * novel:  # too few to start from: the most unknown rows join them
+        rejected = rejected.copy()
+        rejected[np.argsort(-scores, kind="stable")[: ROWS_OF_A_GROUP * novel]] = True
     # In the sizes of classes, labelled rows count as much as makes a known class as large as a new one.
     lacking = ((1 - share.value) / novel - share.value / known) * n
     found = joint_mixture(
@@ -103,15 +108,19 @@ def discover_jointly(
     )
     progress("grouping", 1, 2)
     sharpness = CONCENTRATION
-    cosines, labels, probabilities = U @ found.centers.T, found.labels, found.probabilities
+    labels, probabilities = found.labels.copy(), found.probabilities.copy()
     if head and n >= FEW:
         sharpness = 1 / SHARP
         cosines = refine(L, labelled.codes, U, found.centers, random_state=derive(seed, 2), device=device)
         labels, probabilities = cosines.argmax(1), softmax(cosines / SHARP, axis=1).max(1)
+    else:
+        cosines = U @ found.centers.T
     of_known = labels < known
     fused = np.log(p[of_known] + 1e-12) + log_softmax(sharpness * cosines[of_known, :known], axis=1)
-    labels = labels.copy()
     labels[of_known] = fused.argmax(1)
+    # Being of a known class at all, and of this one.
+    at_all = softmax(sharpness * cosines[of_known], axis=1)[:, :known].sum(1)
+    probabilities[of_known] = at_all * softmax(fused, axis=1).max(1, initial=0.0)
     progress("grouping", 2, 2)
     real = None if reality is None else reality(found.recurrence)
     return arrange(U, classes, Clustering(labels, _centers(U, labels, found.centers), 0.0, 0), estimate,

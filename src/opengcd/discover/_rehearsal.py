@@ -28,7 +28,7 @@ AGREEMENT_DOUBT = 0.08
 SPAN, POINTS = 6.0, 10
 """Numbers of new classes from a sixth to six times the one expected from sizes, so many of them, are looked at."""
 WIDE = 1.5
-"""An estimate is not trusted if the ends of its interval are further apart than this factor."""
+"""An estimate is not trusted if the numbers of new classes at either end are further off than this factor."""
 
 
 class Rehearsal(NamedTuple):
@@ -81,8 +81,8 @@ def estimate_by_rehearsal(
     The agreement is as rehearsed, and no larger number agrees as well: classes that lie well apart can be merged
     without disagreement. :math:`q_0` is the number of new classes if they were as large as known ones are, labelled
     rows (:math:`\bar m` on average) and those in the stream taken together. Neither is enough alone: where classes
-    overlap, A says little, and a size is only a habit. The estimate is the median of P; its interval leaves out 5 % on
-    either side.
+    overlap, A says little, and a size is only a habit. The estimate is the median of P or, where few new classes are
+    expected and being off by one matters, its mode; its interval leaves out 5 % on either side.
 
     ``X``, ``codes``, ``p`` are labelled rows with their classifier's probabilities, ``seen`` the number of labelled
     rows that each class ever had, ``L`` the same rows in the metric, ``U`` the stream in it.
@@ -91,12 +91,15 @@ def estimate_by_rehearsal(
     share, share_doubt = known_share
     novel_rows = (1 - share) * n
     expected = novel_rows / (seen.mean() + share * n / known)
-    most = min(max_classes - known, max(int(rejected.sum()) // 4, min(1, int(rejected.sum()))))
-    if most < 1 or expected < 0.5:
-        reason = "hardly any row is of a new class" if most else "there is no row, or no number of classes, to group"
+    most = max(0, min(max_classes - known, max(int(rejected.sum()) // 4, min(1, int(rejected.sum())))))
+    if most < 1 or (expected < 0.5 and 1 - share < 2 * share_doubt):
+        reason = "hardly any row is of a new class" if most else "no row was rejected, or max_classes is reached"
         return RehearsedNumber(
             ClassNumberEstimate(known, [], False, reason, known, (known, known + min(1, most))), _chance
         )
+    # A stream much smaller than what was labelled says nothing about the size of its classes.
+    size_doubt = np.hypot(SIZE_DOUBT if expected >= 1 else 2 * SIZE_DOUBT, share_doubt / (1 - share))
+    expected = max(expected, 1.0)
     sample, size = _matched_sample(n, novel_rows / expected, int(np.median(np.bincount(codes))))
     rows = generator(derive(seed, 0)).permutation(n)[:sample]
     # Among few classes every number counts.
@@ -122,7 +125,7 @@ def estimate_by_rehearsal(
         np.array(agreements),
         [r.agreement for r in rehearsals],
         expected,
-        np.hypot(SIZE_DOUBT, share_doubt / (1 - share)),
+        float(size_doubt),
         most,
     )
     return RehearsedNumber(estimate, _reality(rehearsals))
@@ -131,7 +134,7 @@ def estimate_by_rehearsal(
 def agreement(
     L: np.ndarray, codes: np.ndarray, U: np.ndarray, rejected: np.ndarray, novel: int, seed: Seed, device: str = "auto"
 ) -> float:
-    """Return how well two groupings of all rows agree, each found from a half of them; 0 if a half has too few rows."""
+    """Return how well two groupings of all rows agree, each found from a half of them; nan if it has too few rows."""
     known = int(codes.max()) + 1
     values = []
     for r in range(REPEATS):
@@ -139,7 +142,7 @@ def agreement(
         groupings = []
         for s, side in enumerate((half, ~half)):
             if rejected[side].sum() < novel:
-                return 0.0
+                return float("nan")
             centers = joint_mixture(
                 L,
                 codes,
@@ -186,7 +189,7 @@ def rehearse(
     of_class = {c: rng.permutation(np.flatnonzero(codes == c)) for c in order.tolist()}
     drawn = [of_class[c][:size] for c in order[:hidden].tolist()]
     # As many known rows as in the true stream, but half of each class must stay to be known by.
-    number = round(known_share / (1 - known_share) * sum(map(len, drawn)) / len(anchors)) if known_share < 1 else size
+    number = round(known_share / (1 - known_share) * sum(map(len, drawn)) / len(anchors))
     spared = [of_class[c][: min(number, len(of_class[c]) // 2)] for c in anchors.tolist()]
     stream = np.concatenate(drawn + spared)
     labelled = np.setdiff1d(np.flatnonzero(np.isin(codes, anchors)), stream)
@@ -243,11 +246,13 @@ def _weigh(
 ) -> ClassNumberEstimate:
     """Combine agreement and size to a distribution over the number of new classes."""
     heard = np.array([a for a in rehearsed if np.isfinite(a)])
+    grouped = np.isfinite(agreements)
+    grid, agreements = [q for q, could in zip(grid, grouped, strict=True) if could], agreements[grouped]
     numbers = np.arange(1, min(most, round(2 * SPAN * expected) + 1) + 1)
-    at = np.interp(np.log(numbers), np.log(grid), agreements)
+    at = np.interp(np.log(numbers), np.log(grid), agreements) if grid else np.zeros(len(numbers))
     size = -((np.log(numbers) - np.log(expected)) ** 2) / (2 * size_doubt**2) - np.log(numbers)
     evidence, mean = np.zeros(len(numbers)), 0.0
-    if len(heard):
+    if len(heard) and grid:
         mean = float(heard.mean())
         doubt = np.sqrt((heard.var(ddof=1) * (1 + 1 / len(heard)) if len(heard) > 1 else 0.0) + AGREEMENT_DOUBT**2)
         beyond = np.append(np.maximum.accumulate(at[::-1])[::-1][1:], 0.0)
@@ -255,7 +260,9 @@ def _weigh(
     log_p = evidence + size
     weight = np.exp(log_p - log_p.max())
     share = np.cumsum(weight) / weight.sum()
-    low, middle, high = (known + int(numbers[np.searchsorted(share, at)]) for at in (0.05, 0.5, 0.95))
+    low, middle, high = (known + int(numbers[np.searchsorted(share, s)]) for s in (0.05, 0.5, 0.95))
+    if expected < FEW_CLASSES:
+        middle = int(np.clip(known + int(numbers[weight.argmax()]), low, high))
     curve = [CurvePoint(known + q, float(log_p[q - 1] - log_p.max()), float(a), mean)
              for q, a in zip(grid, agreements.tolist(), strict=True) if q <= len(numbers)]  # fmt: skip
     wide = (high - known) > WIDE**2 * max(1, low - known) and high > low + 2

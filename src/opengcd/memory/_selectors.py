@@ -16,6 +16,9 @@ from opengcd.validation import check_features, check_integer
 ADMM_ROWS = 128
 """Up to this many rows ``ds3`` solves the convex program; above, its integral form by lazy greedy."""
 
+NESTED = ("herding", "greedy", "kcenter")
+"""Selectors that add one row after the other: a shorter choice is the beginning of a longer one."""
+
 Selector = str | Callable[[np.ndarray, int, np.random.Generator], np.ndarray]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from opengcd.classify import fit_classifier, infer
 from opengcd.osr._rule import critical_alpha
-from opengcd.osr._threshold import UnknownProfile
+from opengcd.osr._threshold import MOST_REJECTED, UnknownProfile
 from opengcd.randomness import Seed, derive, generator, seed_sequence
 from opengcd.whitening import WithinClassWhitening
 
@@ -20,7 +20,6 @@ SEARCH_ROWS = 5000
 DEFAULT_REJECTED = 0.05
 SHARES = np.linspace(0, 1, 101)
 """Shares of known rows accepted, in the open-set search."""
-MOST_REJECTED = 0.6
 
 
 class NoveltyScore:
@@ -39,7 +38,7 @@ class NoveltyScore:
         In how many folds rows are held out; None takes 3, or 8 where classes have fewer than 100 rows, and then
         corrects the scores for what was left out.
     whiten : bool
-        Without it, distances are taken in the features as they are, scaled to unit length.
+        Without it, features are only centred and scaled to unit length.
 
     Attributes
     ----------
@@ -102,8 +101,7 @@ class NoveltyScore:
     ) -> np.ndarray:
         """Return the score that rows would get if only ``classes`` were known, the columns of ``p`` that count.
 
-        What is left of the probabilities is scaled to a sum of 1: for a softmax, as if the other classes had never
-        been.
+        What is left of the probabilities is scaled to a sum of 1.
         """
         some = p[:, classes] + 1e-12  # a row that is sure to be of a hidden class says nothing of the others
         return self._combine(_witnesses(metric, means, X, some / some.sum(1, keepdims=True)))
@@ -153,7 +151,9 @@ class NoveltyScore:
             return DEFAULT_REJECTED, UnknownProfile(SHARES, SHARES**2, np.full(len(SHARES), 0.3))
         mean = np.mean(hna, axis=0) * (SHARES >= 1 - MOST_REJECTED)
         spread = np.std(accepted, axis=0, ddof=1) if len(accepted) > 1 else np.full(len(SHARES), 0.3)
-        return float(1 - SHARES[mean.argmax()]), UnknownProfile(SHARES, np.mean(accepted, axis=0), spread)
+        best = len(mean) - 1 - mean[::-1].argmax()  # on a tie, reject least
+        rejected = float(1 - SHARES[best]) if mean.max() > 0 else DEFAULT_REJECTED
+        return rejected, UnknownProfile(SHARES, np.mean(accepted, axis=0), spread)
 
     def _combine(self, witnesses: np.ndarray) -> np.ndarray:
         total: np.ndarray = ((witnesses - self.center_) / self.scale_).sum(1)

@@ -14,6 +14,10 @@ LEAST_CONTRAST = 0.02
 """Nor where known and unknown rows are accepted almost alike."""
 KNOWN_DOUBT = 0.03
 """Relative error of the share of known rows accepted, since held-out rows are not quite those of a stream."""
+PROFILE_DOUBT = 0.05
+"""How far true unknown classes may be from known ones that played them, beyond what those differ among themselves."""
+MOST_REJECTED = 0.6
+"""No threshold rejects a larger share of known rows."""
 MOST_KNOWN = 0.999
 """Even a stream that looks known through and through may hold an unknown row."""
 
@@ -55,7 +59,8 @@ def bounded_threshold(known_scores: np.ndarray, share: float, source: str = "bou
         raise ValueError(f"The share of known rows to reject must lie between 0 and 1, not {share!r}.")
     scores = np.sort(known_scores)
     # The smallest score above which no more than the share lies.
-    value = float(scores[len(scores) - 1 - int(np.floor(share * len(scores) + 1e-9))]) if share < 1 else -np.inf
+    kept = len(scores) - int(np.floor(share * len(scores) + 1e-9))
+    value = float(scores[kept - 1]) if kept > 0 else float(np.nextafter(scores[0], -np.inf))
     return Threshold(value, source, float((scores > value).mean()))
 
 
@@ -70,8 +75,9 @@ def stream_threshold(
     .. math:: \mathrm{AKS}(t) = P(\text{accepted and right} \mid \text{known}), \qquad
               \mathrm{AUS}(t) = 1 - \frac{A_s(t) - \pi A_k(t)}{1 - \pi}
 
-    and the :math:`t` with the largest harmonic mean is taken. It assumes that known rows of the stream look like the
-    labelled ones.
+    and the :math:`t` with the largest harmonic mean is taken. Where hardly any row is unknown, AUS is all noise; it is
+    averaged with what known classes that played the unknown let expect, each with the inverse of its variance. It
+    assumes that known rows of the stream look like the labelled ones.
     """
     if not len(stream_scores):
         raise ValueError("There is no stream to find a threshold from.")
@@ -79,9 +85,16 @@ def stream_threshold(
     known_accepted, stream_accepted = (_share_below(s, candidates) for s in (known_scores, stream_scores))
     right = _share_below(known_scores[known_right], candidates) * known_right.mean()
     share = known_share(known_scores, stream_scores, unknown).value
-    unknown_rejected = np.clip(1 - (stream_accepted - share * known_accepted) / (1 - share), 0, 1)
+    expected, spread = (
+        np.interp(known_accepted, unknown.known_accepted, v) for v in (unknown.accepted, unknown.spread)
+    )
+    noise = _noise(known_accepted, len(known_scores), stream_accepted, len(stream_scores)) / (1 - share) ** 2
+    prior = spread**2 + PROFILE_DOUBT**2
+    accepted = (stream_accepted - share * known_accepted) / (1 - share)
+    unknown_rejected = np.clip(1 - (accepted * prior + expected * noise) / (prior + noise), 0, 1)
     total = right + unknown_rejected
     hna = np.where(total > 0, 2 * right * unknown_rejected / np.where(total > 0, total, 1), 0)
+    hna *= known_accepted >= 1 - MOST_REJECTED
     best = int(hna.argmax())
     value = float(candidates[best])
     return Threshold(value, "stream", float(1 - known_accepted[best]), share, float(hna[best]))
@@ -109,10 +122,16 @@ def known_share(known_scores: np.ndarray, stream_scores: np.ndarray, unknown: Un
         return Share(MOST_KNOWN, 0.5)
     k, s, u, c = known[useful], stream[useful], accepted[useful], contrast[useful]
     estimate = np.clip((s - u) / c, 0, MOST_KNOWN)
-    noise = s * (1 - s) / max(1, len(stream_scores)) + k * (1 - k) / max(1, len(known_scores))
-    variance = (noise + (KNOWN_DOUBT * k) ** 2 + ((1 - estimate) * spread[useful]) ** 2) / c**2
+    noise = _noise(k, len(known_scores), s, len(stream_scores))
+    variance = (noise + ((1 - estimate) * spread[useful]) ** 2) / c**2
     # Estimates at neighbouring thresholds err alike, so their mean is hardly better than one of them.
     return Share(float(np.average(estimate, weights=1 / variance)), float(np.mean(1 / variance) ** -0.5))
+
+
+def _noise(known: np.ndarray, n_known: int, stream: np.ndarray, n_stream: int) -> np.ndarray:
+    """Variance of the difference of two shares."""
+    sampling = stream * (1 - stream) / max(1, n_stream) + known * (1 - known) / max(1, n_known)
+    return np.asarray(sampling + (KNOWN_DOUBT * known) ** 2)
 
 
 def _candidates(known_scores: np.ndarray, stream_scores: np.ndarray) -> np.ndarray:
