@@ -147,7 +147,9 @@ class Loop(Project):
             )
             with self._editing("discover", since) as edit:
                 groups, put_back = regroup(edit, ids, told, found)
-                done = Discovered(int(found.k), found.k_interval, len(ids), put_back, groups, found.trusted, found.reason)
+                done = Discovered(
+                    int(found.k), found.k_interval, len(ids), put_back, groups, found.trusted, found.reason
+                )
                 edit.details = {"k": done.k, "images": len(ids), "put back": put_back, "groups": groups}
                 edit.details |= {"version": version}
                 if found.k_interval is not None:
