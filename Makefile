@@ -8,7 +8,7 @@ demo: .venv/ready ## the whole loop on handwritten digits; writes demo.html
 	$(BIN)/opengcd demo --out demo.html
 
 birds: .venv/ready ## images to labels on birds, by the commands, where ../shared has them
-	$(BIN)/python -m benchmarks.birds --classifier logistic
+	$(BIN)/python -m benchmarks.birds
 
 test: lint ## everything that must hold, in a few minutes
 	$(BIN)/pytest -m "not slow"

@@ -109,7 +109,9 @@ def storing(quick: bool) -> Row:
             folder = root / ("stream" if i >= 100 else f"known/{i % 4}")
             folder.mkdir(parents=True, exist_ok=True)
             Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(folder / f"{i}.png")
-        workspace = Workspace.create(root / "w", Pixels(), recognizer={"alpha": 1.0, "selector": "random"})
+        workspace = Workspace.create(
+            root / "w", Pixels(), recognizer={"preset": "paper", "alpha": 1.0, "selector": "random"}
+        )
         workspace.fit(root / "known")
         seconds, again = (seconds_of(lambda: [*workspace.recognize([root / "stream"])]) for _ in range(2))
         workspace.close()
@@ -158,7 +160,9 @@ def embedding(quick: bool) -> Row:
                     embedder.model(batch)
 
         def ours(number: int) -> float:
-            with Workspace.create(root / f"w{number}", embedder, recognizer={"alpha": 1.0}) as workspace:
+            with Workspace.create(
+                root / f"w{number}", embedder, recognizer={"preset": "paper", "alpha": 1.0}
+            ) as workspace:
                 workspace.fit(root / "known")
                 return seconds_of(lambda: [*workspace.recognize(files)])
 

@@ -11,15 +11,24 @@ COLOURS = {
     "blue": (30, 40, 220),
     "yellow": (230, 220, 40),
 }
+MORE = {
+    "orange": (240, 130, 20),
+    "purple": (130, 30, 130),
+    "cyan": (40, 220, 220),
+    "brown": (110, 70, 30),
+    "grey": (130, 130, 130),
+    "pink": (250, 150, 180),
+}
 RECOGNIZER = {"preset": "paper", "classifier": "svm", "alpha": 1.0, "selector": "greedy"}
 """Rejects just what is new in this world, and needs no search."""
 KNOWN = ("red", "green", "black", "white")
 
 
 def picture(colour, seed, side=12):
-    rng = np.random.default_rng([seed, *COLOURS[colour]])
+    value = (COLOURS | MORE)[colour]
+    rng = np.random.default_rng([seed, *value])
     noise = rng.integers(-25, 26, (side, side, 3))
-    return Image.fromarray((np.array(COLOURS[colour]) + noise).clip(0, 255).astype(np.uint8))
+    return Image.fromarray((np.array(value) + noise).clip(0, 255).astype(np.uint8))
 
 
 def paint(folder, colour, numbers):
@@ -42,4 +51,4 @@ def paint_world(folder, n=8):
 
 def truth(path):
     """The colour that a file is named after."""
-    return next(colour for colour in COLOURS if colour in str(path).rpartition("/")[2])
+    return next(colour for colour in COLOURS | MORE if colour in str(path).rpartition("/")[2])

@@ -17,7 +17,7 @@ from opengcd.workspace import WorkspaceError, _features, _schema
 from opengcd.workspace._database import Database
 from opengcd.workspace._features import FeatureStore
 from opengcd.workspace._log import editing, undo_last
-from opengcd.workspace._schema import items, meta
+from opengcd.workspace._schema import edits, items, meta
 from pictures import COLOURS, KNOWN, RECOGNIZER, paint, paint_world, truth
 
 
@@ -373,15 +373,36 @@ def test_a_schema_is_brought_up_to_date(workspace, monkeypatch):
     def add_a_column(connection):
         connection.exec_driver_sql("ALTER TABLE items ADD COLUMN note VARCHAR")
 
-    monkeypatch.setattr(_schema, "MIGRATIONS", {1: add_a_column})
-    monkeypatch.setattr(_schema, "SCHEMA_VERSION", 2)
-    monkeypatch.setattr("opengcd.workspace._database.SCHEMA_VERSION", 2)
+    newer = _schema.SCHEMA_VERSION + 1
+    monkeypatch.setattr(_schema, "MIGRATIONS", {newer - 1: add_a_column})
+    monkeypatch.setattr(_schema, "SCHEMA_VERSION", newer)
+    monkeypatch.setattr("opengcd.workspace._database.SCHEMA_VERSION", newer)
     with Workspace(workspace.path) as migrated, migrated._database.reading() as connection:
         assert connection.exec_driver_sql("SELECT note FROM items").first() == (None,)
-        assert _schema.schema_version(connection) == 2
+        assert _schema.schema_version(connection) == newer
     monkeypatch.undo()
     with pytest.raises(WorkspaceError, match="install a newer OpenGCD"):
         Workspace(workspace.path)
+
+
+def test_a_workspace_of_the_first_schema_goes_on(workspace, tmp_path):
+    workspace.discover(k=5)
+    with workspace._database.writing() as connection:
+        for column in ("models DROP COLUMN threshold", "predictions DROP COLUMN score",
+                       "assignments DROP COLUMN probability"):  # fmt: skip
+            connection.exec_driver_sql(f"ALTER TABLE {column}")
+        connection.execute(meta.update().where(meta.c.key == "schema").values(value="1"))
+        for id, before in connection.execute(select(edits.c.id, edits.c.before)).all():
+            for _, row in (before or {}).get("assignments", ()):
+                (row or {}).pop("probability", None)
+            connection.execute(edits.update().where(edits.c.id == id).values(before=before))
+    with Workspace(workspace.path) as old:
+        old.undo()
+        assert sorted(len(group) for group in old.groups()) == [8, 8]
+        old.remove(old.groups()[0].items[:1])
+        old.undo()
+        list(old.recognize(paint(tmp_path / "new", "yellow", [600])))
+        assert old.discover(k=6).items == 17
 
 
 def test_folders_that_are_no_workspace(tmp_path, world):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,7 +14,7 @@ import typer
 from opengcd.cli_errors import end_for_bad, errors_in_a_line, list_bad, tell_bad
 
 if TYPE_CHECKING:
-    from opengcd.workspace import Result
+    from opengcd.workspace import GroupSize, Result
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the workspace.")]
 Copy = Annotated[bool, typer.Option(help="Copy the images instead of linking to them.")]
@@ -32,6 +32,10 @@ def init(
     preset: Annotated[str | None, typer.Option(help="Choices of the method, as in the Python interface.")] = None,
     classifier: Annotated[str | None, typer.Option(help="svm, mlp, xgb or logistic.")] = None,
     memory: Annotated[int | None, typer.Option(min=1, help="Number of exemplars kept for all classes.")] = None,
+    max_known_rejected: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Reject at most this share of known images (default: follow the stream)."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="All chance.")] = 0,
     database: Annotated[
         str | None, typer.Option(help="A PostgreSQL URL; by default SQLite in the workspace's folder.")
@@ -40,7 +44,12 @@ def init(
     """Make a workspace and learn the known classes; if interrupted, the same command goes on."""
     from opengcd import Workspace, terminal
 
-    given = {"preset": preset, "classifier": classifier, "memory_size": memory}
+    given = {
+        "preset": preset,
+        "classifier": classifier,
+        "memory_size": memory,
+        "max_known_rejected": max_known_rejected,
+    }
     recognizer = {"random_state": seed} | {key: value for key, value in given.items() if value is not None}
     with errors_in_a_line():
         with (
@@ -82,16 +91,17 @@ def discover(
     workspace: Folder,
     k: Annotated[int | None, typer.Option(help="Number of classes, known ones included (default: estimated).")] = None,
 ) -> None:
-    """Group what was rejected; groups that a person has named stay."""
+    """Group what is new; groups that a person has named stay."""
     from opengcd import Workspace, terminal
 
     with errors_in_a_line(), Workspace(workspace) as opened:
         with terminal.progress_bar() as progress:
             found = opened.discover(k, progress=progress)
+        _show_number(found.k, found.k_interval)
         typer.echo(
-            f"{found.groups} groups among {found.items} rejected images (k = {found.k} with the known classes); "
-            f"{found.put_back} were put back into known classes."
+            f"{found.groups} groups among {found.items} images; {found.put_back} were put back into known classes."
         )
+        _show_groups(opened.status().groups)
         if not found.trusted:
             typer.echo(f"The number of classes is doubtful: {found.reason}", err=True)
 
@@ -149,14 +159,16 @@ def status(workspace: Folder) -> None:
             return
         typer.echo(f"version   {found.version.id} of {found.versions}, phase {found.version.phase}")
         typer.echo(f"classes   {len(found.version.classes)}: {', '.join(found.version.classes)}")
+        if threshold := found.version.threshold:
+            _show_threshold(**threshold)
+        if found.discovered:
+            _show_number(found.discovered["k"], found.discovered.get("k interval"))
         for source, number in found.counts.items():
             if number:
                 typer.echo(f"{number:9,} {source}: {SOURCES[source]}")
         if found.failures:
             typer.echo(f"{found.failures:9,} files could not be used")
-        for group in found.groups:
-            state = "confirmed" if group.confirmed else "named" if group.named and group.kind == "novel" else group.kind
-            typer.echo(f"{group.size:9,} in group {group.id}, {group.label} ({state})")
+        _show_groups(found.groups)
 
 
 def export(
@@ -218,6 +230,30 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
 )  # fmt: skip
 
 
+def _show_threshold(source: str, known_rejected: float, known_share: float | None, **_: Any) -> None:
+    grounds = {"bound": "by the bound that was set", "labelled": "by labelled images", "stream": "by the stream"}
+    share = "" if known_share is None else f"; {known_share:.0%} of the stream seem known"
+    typer.echo(f"threshold {grounds[source]}: rejects about {known_rejected:.0%} of known images{share}")
+
+
+def _show_number(k: int, interval: Sequence[int] | None) -> None:
+    likely = f", very likely {interval[0]} to {interval[1]}" if interval and interval[0] < interval[1] else ""
+    typer.echo(f"k         {k} classes with the known ones{likely}")
+
+
+def _show_groups(groups: Iterable[GroupSize]) -> None:
+    for group in groups:
+        state = "confirmed" if group.confirmed else "named" if group.named and group.kind == "novel" else group.kind
+        facts = [state]
+        if group.kind == "novel" and group.cohesion is not None:
+            facts.append(f"cohesion {group.cohesion:.2f}")
+        if group.kind == "novel" and group.probability is not None:
+            facts.append(f"a class with probability {group.probability:.2f}")
+        if group.doubtful:
+            facts.append("doubtful")
+        typer.echo(f"{group.size:9,} in group {group.id}, {group.label} ({', '.join(facts)})")
+
+
 def _follow(results: Iterable[Result], show: Callable[[Result], None]) -> None:
     """Show results until the user ends it, bad images at once."""
     bad = 0
@@ -272,4 +308,4 @@ _SHOWN: dict[str, Callable[[], Callable[[Result], None]]] = {"table": _as_lines,
 
 
 def _facts(details: dict[str, Any]) -> str:
-    return ", ".join(f"{key} {', '.join(v) if isinstance(v, list) else v}" for key, v in details.items())
+    return ", ".join(f"{key} {', '.join(map(str, v)) if isinstance(v, list) else v}" for key, v in details.items())

@@ -216,6 +216,16 @@ class OpenWorldRecognizer(BaseEstimator):
         self._rejection.observe(X, inference.probabilities)
         return self
 
+    def recall(self, scores: Any) -> Self:
+        """Set the threshold by all unknown scores of the stream so far, as :meth:`recognize` gave them.
+
+        Who keeps the scores need not show the rows again to :meth:`observe` after the recogniser was loaded.
+        """
+        if self.adapts:
+            assert isinstance(self._rejection, NoveltyRejection)
+            self._rejection.recall(np.asarray(scores, dtype=np.float64))
+        return self
+
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row: a known class, or ``unknown_label_``."""
         return self.recognize(X).labels

@@ -18,11 +18,12 @@ def as_csv(found: Sequence[Labelled]) -> bytes:
     """Return one line for each file."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["path", "hash", "label", "source", "unknown", "top"])
+    lines.writerow(["path", "hash", "label", "source", "unknown", "top", "probability"])
     for one in found:
         top = "; ".join(f"{label} {p:.3f}" for label, p in one.top)
         unknown = "" if one.unknown is None else f"{one.unknown:.6f}"
-        lines.writerows([path, one.hash, one.label, one.source, unknown, top] for path in one.paths)
+        grouped = "" if one.probability is None else f"{one.probability:.6f}"
+        lines.writerows([path, one.hash, one.label, one.source, unknown, top, grouped] for path in one.paths)
     return text.getvalue().encode("utf-8", "surrogateescape")
 
 

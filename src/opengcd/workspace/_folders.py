@@ -60,7 +60,7 @@ def export_groups(
     total = sum(map(len, shown))
     done = 0
     for group in shown:
-        name = folder_name(group.label)
+        name = folder_name(f"{group.label} (doubtful)" if group.doubtful else group.label)
         folder = root / distinct(PUT_BACK + name if group.kind == KNOWN else name, taken)
         folder.mkdir()
         note["folders"][folder.name] = group.id

@@ -14,7 +14,7 @@ from opengcd.workspace._schema import assignments, groups, items, paths, predict
 SOURCES = {
     "learnt": "the recogniser was taught it",
     "reviewed": "a person said so; learn takes it",
-    "put back": "rejected, but discovery finds it to be of a known class",
+    "put back": "discovery finds it to be of a known class, and not what recognition said",
     "grouped": "in a group that nobody has confirmed",
     "removed": "a person took it out of the review",
     "recognized": "the recogniser says so",
@@ -36,6 +36,8 @@ class Labelled(NamedTuple):
     """One of :data:`SOURCES`."""
     unknown: float | None
     top: list[tuple[str, float]]
+    probability: float | None
+    """Of being in the right group, by discovery; None for what is in none or a person put there."""
 
 
 def labelled_items(connection: Connection) -> list[Labelled]:
@@ -51,13 +53,14 @@ def labelled_items(connection: Connection) -> list[Labelled]:
         predictions.c.label.label("predicted"),
         predictions.c.unknown,
         predictions.c.top,
+        assignments.c.probability,
     ]
     found = []
     for row in connection.execute(select(items, *grounds, *facts).select_from(source).order_by(items.c.id)):
         said = _source(row)
         top = [(name, p) for name, p in row.top or ()]
         place = (row.id, row.hash, files.get(row.id, []), row.width, row.height)
-        found.append(Labelled(*place, _label(row, said), said, row.unknown, top))
+        found.append(Labelled(*place, _label(row, said), said, row.unknown, top, row.probability))
     return found
 
 

@@ -19,6 +19,8 @@ from opengcd.workspace._schema import assignments, edits, groups, meta
 
 RESTORABLE = (meta, groups, assignments)
 """What an undo can restore; a row refers to tables before its own only."""
+UNDONE = select(edits.c.undoes).where(edits.c.undoes.is_not(None))
+"""Entries that were taken back."""
 
 
 class Entry(NamedTuple):
@@ -76,8 +78,7 @@ def last_edit(connection: Connection) -> int:
 
 def undo_last(connection: Connection, who: str) -> Entry:
     """Take back the last edit that still stands."""
-    undone = select(edits.c.undoes).where(edits.c.undoes.is_not(None))
-    standing = edits.c.before.is_not(None) & edits.c.undoes.is_(None) & edits.c.id.not_in(undone)
+    standing = edits.c.before.is_not(None) & edits.c.undoes.is_(None) & edits.c.id.not_in(UNDONE)
     row = connection.execute(select(edits).where(standing).order_by(edits.c.id.desc()).limit(1)).one_or_none()
     if row is None:
         raise WorkspaceError("There is nothing to undo.")
@@ -88,6 +89,13 @@ def undo_last(connection: Connection, who: str) -> Entry:
             edit.touch(table, (key for key, _ in row.before.get(table.name, ())))
         _restore(connection, row.before)
     return Entry(row.id, row.at, row.who, row.verb, row.details, True)
+
+
+def last_discovery(connection: Connection, model: int) -> dict[str, Any]:
+    """Return the details of the last discovery by a model that still stands; empty if there is none."""
+    standing = select(edits.c.details).where(edits.c.verb == "discover", edits.c.id.not_in(UNDONE))
+    found = connection.scalars(standing.order_by(edits.c.id.desc()))
+    return next((details for details in found if details.get("version") == model), {})
 
 
 def history(connection: Connection) -> list[Entry]:
@@ -120,7 +128,8 @@ def _restore(connection: Connection, before: dict[str, list[tuple[Any, Any]]]) -
         for part in in_parts(gone):
             connection.execute(delete(table).where(*(key.in_(part) for key in table.primary_key)))
     for table in RESTORABLE:
-        rows = [row for _, row in before.get(table.name, ()) if row is not None]
+        empty = {c.name: None for c in table.columns}  # an entry may be older than a column
+        rows = [empty | row for _, row in before.get(table.name, ()) if row is not None]
         (key,) = table.primary_key
         present: set[Any] = set()
         for part in in_parts([row[key.name] for row in rows]):

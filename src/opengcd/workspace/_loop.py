@@ -18,20 +18,30 @@ from opengcd.workspace import _review as review
 from opengcd.workspace._database import in_parts
 from opengcd.workspace._errors import WorkspaceError
 from opengcd.workspace._files import Found, find_files, readable
-from opengcd.workspace._grouping import regroup, rejected
+from opengcd.workspace._grouping import regroup, to_group
 from opengcd.workspace._intake import Intake, Taken
 from opengcd.workspace._project import Project
-from opengcd.workspace._recognition import Prediction, Result, predicted, unseen, write_predictions
+from opengcd.workspace._recognition import (
+    Prediction,
+    Result,
+    observed_scores,
+    predicted,
+    unseen,
+    write_predictions,
+)
 
 
 class Discovered(NamedTuple):
-    """What a discovery found among rejected items."""
+    """What a discovery found."""
 
     k: int
     """Number of classes, known ones included."""
+    k_interval: tuple[int, int] | None
+    """k lies between these with a probability of 90 %, if the search can tell."""
     items: int
+    """Items that were looked at and that no person had decided on: all of the stream, or the rejected ones."""
     put_back: int
-    """Items that look like a known class."""
+    """Items that look like a known class, and not like what recognition said."""
     groups: int
     trusted: bool
     reason: str
@@ -39,6 +49,9 @@ class Discovered(NamedTuple):
 
 class Loop(Project):
     """The verbs that embed, compute and take time."""
+
+    _scores: np.ndarray
+    """Unknown scores of all that the version in use was asked about, while a command runs."""
 
     def fit(self, known: str | os.PathLike[str], *, progress: Progress = silent) -> list[tuple[str, str]]:
         """Learn the classes of a folder of folders; return the files that could not be used, with reasons."""
@@ -84,7 +97,7 @@ class Loop(Project):
         """Yield what is said of files that :func:`find_files` found."""
         counts = {"images": 0, "rejected": 0, "bad": 0}
         with self._alone(progress):
-            self._load_recognizer()
+            self._recall()
             for batch in self._take(files, progress):
                 for result in self._recognize(batch):
                     counts["bad" if result.reason else "images"] += 1
@@ -109,22 +122,38 @@ class Loop(Project):
             time.sleep(every)
 
     def discover(self, k: int | None = None, *, progress: Progress = silent) -> Discovered:
-        """Group what was rejected; groups that a person has named or changed stay as they are.
+        """Group what is new; groups that a person has named or changed stay as they are.
 
+        Where the preset takes the whole stream, as the default does, images that were accepted may turn out to be new,
+        too. Those that a person has given a class serve as examples of it.
         ``k`` is the number of classes, known ones included; without it, it is estimated.
         """
         with self._alone(progress):
             self._catch_up(progress)
+            version, recognizer = self._load_recognizer()
+            whole = recognizer.discovers_from == "stream"
             with self._database.reading() as connection:
-                since, ids = log.last_edit(connection), rejected(connection)
+                since, ids, told = log.last_edit(connection), to_group(connection, whole), review.to_learn(connection)
             if not ids:
                 raise WorkspaceError("There is nothing to discover: no image has been rejected, or all are reviewed.")
-            found = self._load_recognizer()[1].discover(self._all_vectors(ids), k, progress=progress)
-            put_back = int(np.sum(~found.novel))
-            done = Discovered(int(found.k), len(ids), put_back, len(found.groups), found.trusted, found.reason)
+            X = self._all_vectors([*ids, *told])
+            found = recognizer.discover(
+                X,
+                k,
+                # By the threshold of now: what was said of an early image by an early one does not count.
+                rejected=recognizer.predict(X) == UNKNOWN_STR if whole else None,
+                confirmed=[UNKNOWN_STR] * len(ids) + list(told.values()),
+                progress=progress,
+            )
             with self._editing("discover", since) as edit:
-                regroup(edit, ids, found)
-                edit.details = {"k": done.k, "images": len(ids), "put back": put_back, "groups": done.groups}
+                groups, put_back = regroup(edit, ids, told, found)
+                done = Discovered(
+                    int(found.k), found.k_interval, len(ids), put_back, groups, found.trusted, found.reason
+                )
+                edit.details = {"k": done.k, "images": len(ids), "put back": put_back, "groups": groups}
+                edit.details |= {"version": version}
+                if found.k_interval is not None:
+                    edit.details |= {"k interval": list(found.k_interval)}
         return done
 
     def learn(self, *, progress: Progress = silent) -> models.Version:
@@ -169,22 +198,40 @@ class Loop(Project):
                 results.append(Result(path, item, UNKNOWN_STR if label is None else label, unknown, top))
         return results
 
-    def _predict(self, ids: Sequence[int]) -> dict[int, Prediction]:
-        """Ask the version in use about items, and store what it says."""
+    def _recall(self) -> None:
+        """Let the threshold be what the stored stream makes of it, whoever has recognised it."""
+        with self._database.reading() as connection:
+            self._scores = observed_scores(connection)
+        self._load_recognizer()[1].recall(self._scores)
+
+    def _observe(self, scores: np.ndarray) -> None:
+        """Let the threshold follow the stream."""
+        self._scores = np.concatenate([self._scores, scores])
+        self._load_recognizer()[1].recall(self._scores)
+
+    def _predict(self, ids: Sequence[int], observe: bool = True) -> dict[int, Prediction]:
+        """Ask the version in use about items, and store what it says; what it learns from them serves later ones."""
         version, recognizer = self._load_recognizer()
         said = recognizer.recognize(self._all_vectors(ids))
+        if observe:
+            self._observe(said.unknown_score)
         with self._database.writing() as connection:
             write_predictions(connection, version, ids, recognizer.classes_, said)
+            models.note_threshold(connection, version, recognizer)
             return predicted(connection, ids)
 
     def _catch_up(self, progress: Progress) -> None:
         """Ask the version in use about all that it has not seen, as what only other versions were asked about."""
+        self._recall()
         with self._database.reading() as connection:
-            waiting = list(connection.scalars(unseen(connection)))
+            waiting: list[int] = list(connection.scalars(unseen(connection)))
+        recognizer = self._load_recognizer()[1]
+        if waiting and recognizer.adapts:
+            self._observe(recognizer.unknown_score(self._all_vectors(waiting)))  # this stream is known to its end
         done = 0
         for part in in_parts(waiting):
             progress("recognising anew", done, len(waiting))
-            self._predict(part)
+            self._predict(part, observe=False)
             done += len(part)
         if waiting:
             progress("recognising anew", done, len(waiting))

@@ -31,6 +31,8 @@ class Version(NamedTuple):
     classes: list[str]
     at: str
     in_use: bool
+    threshold: dict[str, Any] | None
+    """The fields of :class:`opengcd.osr.Threshold`, as the stream has moved it; None where the preset has none."""
 
 
 def folder_of(folder: Path, id: int) -> Path:
@@ -48,7 +50,9 @@ def versions(connection: Connection) -> list[Version]:
     """Return all versions, the oldest first."""
     current = in_use(connection)
     rows = connection.execute(select(models).order_by(models.c.id))
-    return [Version(row.id, row.parent, row.phase, row.classes, row.at, row.id == current) for row in rows]
+    return [
+        Version(row.id, row.parent, row.phase, row.classes, row.at, row.id == current, row.threshold) for row in rows
+    ]
 
 
 def lineage(connection: Connection) -> list[int]:
@@ -76,10 +80,17 @@ def add(edit: Edit, id: int, recognizer: OpenWorldRecognizer, taught: Mapping[in
     connection = edit.connection
     row = {"id": id, "parent": in_use(connection), "phase": recognizer.phase_, "at": now()}
     connection.execute(insert(models).values(row | {"classes": recognizer.classes_.tolist()}))
+    note_threshold(connection, id, recognizer)
     rows: Sequence[dict[str, Any]] = [{"item_id": i, "model_id": id, "label": label} for i, label in taught.items()]
     for part in in_parts(rows):
         connection.execute(insert(lessons), part)
     use(edit, id)
+
+
+def note_threshold(connection: Connection, id: int, recognizer: OpenWorldRecognizer) -> None:
+    """Write down the threshold of a version, for those who do not load it."""
+    if (threshold := recognizer.threshold_) is not None:
+        connection.execute(update(models).where(models.c.id == id).values(threshold=threshold._asdict()))
 
 
 def use(edit: Edit, id: int) -> None:

@@ -64,12 +64,22 @@ def write_predictions(
             "item_id": item,
             "label": None if label == UNKNOWN_STR else label,
             "unknown": float(p[0]),
+            "score": float(score),
             "top": [(str(classes[c]), round(float(p[1 + c]), 6)) for c in columns],
         }
-        for item, label, p, columns in zip(ids, said.labels.tolist(), said.probabilities, best, strict=True)
+        for item, label, score, p, columns in zip(
+            ids, said.labels.tolist(), said.unknown_score, said.probabilities, best, strict=True
+        )
     ]
     for part in in_parts(rows):
         connection.execute(insert(predictions), part)
+
+
+def observed_scores(connection: Connection) -> np.ndarray:
+    """Return the unknown scores of all that the version in use was asked about."""
+    known = predictions.c.score.is_not(None)  # older versions of OpenGCD did not keep them
+    query = select(predictions.c.score).where(predictions.c.model_id == in_use(connection), known)
+    return np.array(connection.scalars(query.order_by(predictions.c.item_id)).all(), dtype=np.float64)
 
 
 def unseen(connection: Connection) -> Select[tuple[int]]:

@@ -32,7 +32,13 @@ class Group(NamedTuple):
     hashes: list[str]
     """The same, by their content."""
     cohesion: float | None
+    """Root mean squared distance of its items to their centre: the smaller, the tighter."""
     probability: float | None
+    """How likely it is a class of its own; None where nothing is known about that."""
+    doubtful: bool
+    """Whether it is more likely a chance heap, and nobody has said otherwise by a name."""
+    probabilities: list[float | None]
+    """How likely each item belongs to it, by discovery; None for what a person put there."""
 
     def __len__(self) -> int:
         return len(self.items)
@@ -47,6 +53,9 @@ class GroupSize(NamedTuple):
     named: bool
     confirmed: bool
     size: int
+    cohesion: float | None
+    probability: float | None
+    doubtful: bool
 
 
 def group_sizes(connection: Connection) -> list[GroupSize]:
@@ -59,29 +68,37 @@ def group_sizes(connection: Connection) -> list[GroupSize]:
         .group_by(groups.c.id)
     )
     found = [
-        GroupSize(row.id, row.kind, row.name or row.label, row.name is not None, row.confirmed, row.size)
+        GroupSize(
+            row.id,
+            row.kind,
+            row.name or row.label,
+            row.name is not None,
+            row.confirmed,
+            row.size,
+            row.cohesion,
+            row.probability,
+            row.name is None and row.probability is not None and row.probability < 0.5,
+        )
         for row in connection.execute(query)
     ]
-    return sorted(found, key=lambda group: (KINDS.index(group.kind), -group.size, group.label))
+    return sorted(found, key=lambda group: (KINDS.index(group.kind), group.doubtful, -group.size, group.label))
 
 
 def open_groups(connection: Connection) -> list[Group]:
-    """Return the groups that hold something not learnt yet: novel ones first, the largest of them first."""
-    members: dict[int, list[tuple[int, str]]] = {}
+    """Return the groups that hold something not learnt yet: novel ones first, of them doubtful ones last."""
+    members: dict[int, list[tuple[int, str, float | None]]] = {}
     query = (
-        select(assignments.c.group_id, assignments.c.item_id, items.c.hash)
+        select(assignments.c.group_id, assignments.c.item_id, items.c.hash, assignments.c.probability)
         .join(items, items.c.id == assignments.c.item_id)
         .where(assignments.c.item_id.not_in(learnt(connection).with_only_columns(lessons.c.item_id)))
         .order_by(assignments.c.group_id, assignments.c.rank, assignments.c.item_id)
     )
-    for group, item, content in connection.execute(query):
-        members.setdefault(group, []).append((item, content))
-    shape = {row.id: row for row in connection.execute(select(groups.c.id, groups.c.cohesion, groups.c.probability))}
+    for home, item, content, probability in connection.execute(query):
+        members.setdefault(home, []).append((item, content, probability))
     found = []
-    for id, kind, label, named, confirmed, _ in group_sizes(connection):
-        ids, hashes = (list(column) for column in zip(*members[id], strict=True))
-        row = shape[id]
-        found.append(Group(id, kind, label, named, confirmed, ids, hashes, row.cohesion, row.probability))
+    for group in group_sizes(connection):
+        ids, hashes, probabilities = (list(column) for column in zip(*members[group.id], strict=True))
+        found.append(Group(*group[:5], ids, hashes, *group[6:], probabilities))
     return found
 
 

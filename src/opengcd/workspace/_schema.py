@@ -1,6 +1,7 @@
 """What a workspace remembers: the tables, their version, and how an older one becomes the present one.
 
-Rows of ``items``, ``lessons``, ``models`` and ``edits`` are only ever added. What a person or a discovery decides lies
+Rows of ``items``, ``lessons``, ``models`` and ``edits`` are only ever added; just the threshold of a model follows the
+stream. What a person or a discovery decides lies
 in ``groups`` and ``assignments``, and which model is in use in ``meta``: those are what the edit log can restore.
 """
 
@@ -35,8 +36,19 @@ from sqlalchemy.types import TypeDecorator
 
 from opengcd.workspace._errors import WorkspaceError
 
-SCHEMA_VERSION = 1
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+SCHEMA_VERSION = 2
+
+
+def _add_what_is_estimated(connection: Connection) -> None:
+    for addition in (
+        "models ADD COLUMN threshold JSON",
+        "predictions ADD COLUMN score DOUBLE PRECISION",
+        "assignments ADD COLUMN probability DOUBLE PRECISION",
+    ):
+        connection.exec_driver_sql(f"ALTER TABLE {addition}")
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _add_what_is_estimated}
 """From a version to the next: ``MIGRATIONS[1](connection)`` turns a database of version 1 into one of version 2."""
 
 
@@ -111,6 +123,7 @@ models = Table(
     Column("phase", Integer, nullable=False),
     Column("classes", JSON, nullable=False),
     Column("at", String, nullable=False),
+    Column("threshold", JSON(none_as_null=True)),  # of the unknown score, where the preset has one
 )
 lessons = Table(  # which items, by which label, a model was the first to learn
     "lessons",
@@ -126,6 +139,7 @@ predictions = Table(
     Column("item_id", ForeignKey("items.id"), primary_key=True),
     Column("label", String),  # none: rejected
     Column("unknown", Float, nullable=False),
+    Column("score", Float),  # unbounded, unlike the probability "unknown": the threshold is found from it
     Column("top", JSON, nullable=False),
 )
 groups = Table(
@@ -147,6 +161,7 @@ assignments = Table(
     Column("group_id", ForeignKey("groups.id", deferrable=True, initially="DEFERRED"), nullable=False, index=True),
     Column("rank", Integer, nullable=False),  # 0 is the most typical
     Column("by_person", Boolean, nullable=False),
+    Column("probability", Float),  # of the group to be the right one, by discovery
 )
 edits = Table(
     "edits",

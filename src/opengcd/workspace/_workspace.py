@@ -38,6 +38,8 @@ class Status(NamedTuple):
     counts: dict[str, int]
     """Items by what is known of them; see :data:`opengcd.workspace.SOURCES`."""
     groups: list[GroupSize]
+    discovered: dict[str, Any]
+    """What the last discovery of this version found, as the history has it; empty if there was none."""
     failures: int
 
 
@@ -97,7 +99,7 @@ class Workspace(Loop):
     # Review.
 
     def groups(self) -> list[Group]:
-        """Return the groups under review: novel ones, largest first, then items put back, then removed ones."""
+        """Return the groups under review: novel ones, the doubtful last, then items put back, then removed ones."""
         with self._database.reading() as connection:
             return review.open_groups(connection)
 
@@ -161,12 +163,14 @@ class Workspace(Loop):
         """Return where things stand."""
         with self._database.reading() as connection:
             versions = models.versions(connection)
+            current = next((version for version in versions if version.in_use), None)
             return Status(
                 self.settings.embedder,
-                next((version for version in versions if version.in_use), None),
+                current,
                 len(versions),
                 count_by_source(connection),
                 review.group_sizes(connection),
+                {} if current is None else log.last_discovery(connection, current.id),
                 connection.scalar(select(func.count()).select_from(failures)) or 0,
             )
 
