@@ -47,7 +47,8 @@ class Logistic(ArrayClassifier):
             value.backward()
             return value
 
-        optimiser.step(loss)
+        with kernels.threads_for(Z.numel()):
+            optimiser.step(loss)
         self.weight_, self.bias_ = (p.detach().cpu().numpy() for p in (W, b))
         return self
 

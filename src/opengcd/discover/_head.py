@@ -55,23 +55,24 @@ def refine(
     def draw(high: int, size: int) -> Tensor:
         return torch.randint(high, (size,), generator=rng, device=where)
 
-    for _ in range(steps):
-        i = draw(len(rows), BATCH)
-        j = near[i, draw(near.shape[1], BATCH)]
-        l = draw(len(labelled), share)  # noqa: E741  the formula's letter
-        c = normalize(prototypes, dim=1)
-        of_i, of_j, of_l = rows[i] @ c.T, rows[j] @ c.T, labelled[l] @ c.T
-        p_i, p_j = log_softmax(of_i / SHARP, 1), log_softmax(of_j / SHARP, 1)
-        q_i, q_j = softmax(of_i.detach() / SHARPER, 1), softmax(of_j.detach() / SHARPER, 1)
-        agreement = -0.5 * ((q_i * p_j).sum(1) + (q_j * p_i).sum(1)).mean()
-        mean = p_i.exp().sum(0) + p_j.exp().sum(0) + 2 * softmax(of_l / SHARP, 1).sum(0)
-        mean = mean / mean.sum()
-        entropy = -(mean * mean.clamp(min=1e-9).log()).sum()
-        loss = 0.5 * (agreement - EVENNESS * entropy) + 0.5 * cross_entropy(of_l / SHARP, classes[l])
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        schedule.step()
+    with kernels.threads_for(BATCH * rows.shape[1]):
+        for _ in range(steps):
+            i = draw(len(rows), BATCH)
+            j = near[i, draw(near.shape[1], BATCH)]
+            l = draw(len(labelled), share)  # noqa: E741  the formula's letter
+            c = normalize(prototypes, dim=1)
+            of_i, of_j, of_l = rows[i] @ c.T, rows[j] @ c.T, labelled[l] @ c.T
+            p_i, p_j = log_softmax(of_i / SHARP, 1), log_softmax(of_j / SHARP, 1)
+            q_i, q_j = softmax(of_i.detach() / SHARPER, 1), softmax(of_j.detach() / SHARPER, 1)
+            agreement = -0.5 * ((q_i * p_j).sum(1) + (q_j * p_i).sum(1)).mean()
+            mean = p_i.exp().sum(0) + p_j.exp().sum(0) + 2 * softmax(of_l / SHARP, 1).sum(0)
+            mean = mean / mean.sum()
+            entropy = -(mean * mean.clamp(min=1e-9).log()).sum()
+            loss = 0.5 * (agreement - EVENNESS * entropy) + 0.5 * cross_entropy(of_l / SHARP, classes[l])
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            schedule.step()
     cosines: np.ndarray = (rows @ normalize(prototypes.detach(), dim=1).T).cpu().numpy()
     return cosines
 

@@ -82,14 +82,15 @@ def joint_mixture(
         ).centers
         centers = normalize(torch.cat([fixed[:known], kernels.to_tensor(start, where).to(rows.dtype)]), dim=1)
         charge = torch.zeros(k, dtype=rows.dtype, device=where)
-        for _ in range(steps):
-            sums, sizes = fixed.clone(), counts.clone()
-            for block, logits in _logits(rows, centers, charge, concentration):
-                R = torch.softmax(logits, 1)
-                sums += R.T @ block
-                sizes += R.sum(0)
-            centers = normalize(sums, dim=1)
-            charge = balance * torch.log(sizes.clamp(min=1e-6) / sizes.sum())
+        with kernels.threads_for(rows.numel()):
+            for _ in range(steps):
+                sums, sizes = fixed.clone(), counts.clone()
+                for block, logits in _logits(rows, centers, charge, concentration):
+                    R = torch.softmax(logits, 1)
+                    sums += R.T @ block
+                    sizes += R.sum(0)
+                centers = normalize(sums, dim=1)
+                charge = balance * torch.log(sizes.clamp(min=1e-6) / sizes.sum())
         ends.append((centers, charge))
     found = [_decide(rows, *end, concentration) for end in ends]
     again = [[jaccard(one.labels, other.labels, k) for other in found if other is not one] for one in found]
