@@ -31,7 +31,7 @@ def main() -> None:
         panel.axvline(phase["k_true"], color="grey", linestyle=":", label="true number")
         panel.xaxis.set_major_formatter(ScalarFormatter())
         panel.xaxis.set_minor_formatter(NullFormatter())
-        panel.set(title=f"{result['cell']['dataset']}: found {phase['k']}, true {phase['k_true']}", 
+        panel.set(title=f"{result['cell']['dataset']}: found {phase['k']}, true {phase['k_true']}",
                   xlabel="number of classes", ylim=(-0.05, 1.1))  # fmt: skip
     panels[0][0].legend(fontsize=7)
     figure.savefig(out / "rehearsal.png", dpi=110)
