@@ -11,9 +11,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from opengcd.bench import read_results
+from opengcd.bench._figures import count_by_logarithm
 
 
 def main() -> None:
@@ -24,13 +24,11 @@ def main() -> None:
     for panel, result in zip(panels[0], cells, strict=True):
         phase = result["phases"][0]
         k, score, agreement, rehearsed = np.array(phase["k_curve"]).T
-        panel.set_xscale("log", base=2)
+        count_by_logarithm(panel)
         panel.plot(k, agreement, "o-", color="tab:blue", markersize=3, label="agreement in the stream")
         panel.axhline(rehearsed[0], color="tab:orange", label="agreement in rehearsals")
         panel.plot(k, np.exp(score), color="tab:green", label="probability (largest = 1)")
         panel.axvline(phase["k_true"], color="grey", linestyle=":", label="true number")
-        panel.xaxis.set_major_formatter(ScalarFormatter())
-        panel.xaxis.set_minor_formatter(NullFormatter())
         panel.set(title=f"{result['cell']['dataset']}: found {phase['k']}, true {phase['k_true']}",
                   xlabel="number of classes", ylim=(-0.05, 1.1))  # fmt: skip
     panels[0][0].legend(fontsize=7)

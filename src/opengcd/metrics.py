@@ -171,6 +171,13 @@ def harmonic_mean(a: float, b: float) -> float:
     return 0.0 if total == 0 else 2 * a * b / total
 
 
+def harmonic_means(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """:func:`harmonic_mean` of each pair of shares."""
+    total = a + b
+    means: np.ndarray = np.where(total > 0, 2 * a * b / np.where(total > 0, total, 1), 0)
+    return means
+
+
 def contingency(y_true: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     """Count items by (cluster, class)."""
     classes, rows = np.unique(y_true, return_inverse=True)

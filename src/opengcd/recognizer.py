@@ -221,9 +221,8 @@ class OpenWorldRecognizer(BaseEstimator):
 
         Who keeps the scores need not show the rows again to :meth:`observe` after the recogniser was loaded.
         """
-        if self.adapts:
-            assert isinstance(self._rejection, NoveltyRejection)
-            self._rejection.recall(np.asarray(scores, dtype=np.float64))
+        check_is_fitted(self)
+        self._rejection.recall(np.asarray(scores, dtype=np.float64))
         return self
 
     def predict(self, X: Any) -> np.ndarray:

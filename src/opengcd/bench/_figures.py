@@ -133,7 +133,7 @@ def _draw_k(found: dict[str, Runs], method: str) -> Figure:
         for axes, (t, phase) in zip(row, phases.items(), strict=False):
             _draw_search(axes, phase)
             axes.set(title=f"{dataset}, phase {t}", xlabel="k", ylabel="score")
-            _count_by_logarithm(axes)
+            count_by_logarithm(axes)
     return figure
 
 
@@ -186,7 +186,7 @@ def _draw_memory(found: dict[Setting, dict[str, Runs]], method: str) -> Figure:
                     sizes, means = zip(*points, strict=True)
                     axes.plot(sizes, means, color=f"C{t}", marker=MARKERS[t % len(MARKERS)], label=f"phase {t}")
             axes.set(title=f"{dataset}: {title}", xlabel="exemplars", ylabel="%", ylim=(-2, 102))
-            _count_by_logarithm(axes)
+            count_by_logarithm(axes)
     _legend_below(figure, grid)
     return figure
 
@@ -202,7 +202,7 @@ def _grid(rows: int, columns: int) -> tuple[Figure, list[list[Axes]]]:
     return figure, figure.subplots(max(1, rows), columns, squeeze=False).tolist()
 
 
-def _count_by_logarithm(axes: Axes) -> None:
+def count_by_logarithm(axes: Axes) -> None:
     """Spread a count logarithmically, with plain numbers at the ticks."""
     from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 

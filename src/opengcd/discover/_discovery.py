@@ -66,7 +66,6 @@ def arrange(
     ``probabilities`` are those of the rows' labels, ``reality`` those of all clusters to be real.
     """
     known = len(classes)
-    gap = np.linalg.norm(X - found.centers[found.labels], axis=1)
     clusters, sizes = np.unique(found.labels[found.labels >= known], return_counts=True)
     clusters = clusters[np.argsort(-sizes, kind="stable")]
     names = fresh_labels(classes, len(clusters))
@@ -74,11 +73,8 @@ def arrange(
     name_of[:known], name_of[clusters] = classes, names
     groups = []
     for cluster, name in zip(clusters, names, strict=True):
-        rows = np.flatnonzero(found.labels == cluster)
-        rows = rows[np.argsort(gap[rows], kind="stable")]
-        cohesion = float(np.sqrt(np.mean(gap[rows] ** 2)))
-        real = None if reality is None else float(reality[cluster])
-        groups.append(Group(name, rows, found.centers[cluster], cohesion, real))
+        rows, real = np.flatnonzero(found.labels == cluster), None if reality is None else float(reality[cluster])
+        groups.append(_group(name, X, rows, found.centers[cluster], real))
     return Discovery(
         labels=name_of[found.labels],
         k=estimate.k,
@@ -108,13 +104,16 @@ def with_confirmed(
     groups = [replace(group, rows=rest[group.rows]) for group in found.groups]
     for label in new:
         rows = np.flatnonzero(labels == label)
-        center = X[rows].mean(0)
-        gap = np.linalg.norm(X[rows] - center, axis=1)
-        cohesion = float(np.sqrt(np.mean(gap**2)))
-        groups.append(Group(label, rows[np.argsort(gap, kind="stable")], center, cohesion, 1.0))
+        groups.append(_group(label, X, rows, X[rows].mean(0), 1.0))
     groups.sort(key=len, reverse=True)
     novel = np.isin(labels, [group.label for group in groups])
     return replace(found, labels=labels, probabilities=probabilities, groups=groups, novel=novel)
+
+
+def _group(label: Any, X: np.ndarray, rows: np.ndarray, center: np.ndarray, probability: float | None) -> Group:
+    """Put the rows of a group in order, from its centre outwards."""
+    gap = np.linalg.norm(X[rows] - center, axis=1)
+    return Group(label, rows[np.argsort(gap, kind="stable")], center, float(np.sqrt(np.mean(gap**2))), probability)
 
 
 def fresh_labels(classes: np.ndarray, n: int) -> np.ndarray:

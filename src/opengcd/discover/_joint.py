@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_softmax, softmax
 
+from opengcd import kernels
 from opengcd.discover._class_number import ClassNumberEstimate
 from opengcd.discover._discovery import Discovery, arrange
 from opengcd.discover._head import SHARP, refine
@@ -89,7 +90,8 @@ def discover_jointly(
     progress("grouping", 0, 2)
     novel = estimate.k - known
     if not n or novel < 1:
-        return _all_known(U, p, L, labelled.codes, classes, estimate)
+        # There are no new classes: every row gets the known class that its classifier says.
+        return arrange(U, classes, Clustering(p.argmax(1), score.means_, 0.0, 0), estimate, p.max(1, initial=0.0))
     if rejected.sum() < ROWS_OF_A_GROUP * novel:  # too few to start from: the most unknown rows join them
         rejected = rejected.copy()
         rejected[np.argsort(-scores, kind="stable")[: ROWS_OF_A_GROUP * novel]] = True
@@ -145,18 +147,9 @@ def _known_share(rejection: NoveltyRejection, scores: np.ndarray, rejected: np.n
     return Share(known / max(known + unknown, 1e-9), REJECTS_DOUBT)
 
 
-def _all_known(
-    U: np.ndarray, p: np.ndarray, L: np.ndarray, codes: np.ndarray, classes: np.ndarray, estimate: ClassNumberEstimate
-) -> Discovery:
-    """There are no new classes: every row gets the known class that its classifier says."""
-    centers = np.stack([L[codes == c].mean(0) for c in range(len(classes))])
-    return arrange(U, classes, Clustering(p.argmax(1), centers, 0.0, 0), estimate, p.max(1, initial=0.0))
-
-
 def _centers(U: np.ndarray, labels: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Mean of the rows of each class or group; the start for one without rows."""
-    sums = np.zeros_like(start)
-    np.add.at(sums, labels, U)
-    counts = np.bincount(labels, minlength=len(start))[:, None]
-    centers: np.ndarray = np.where(counts > 0, sums / np.maximum(counts, 1), start)
+    rows, codes = kernels.to_tensor(U, "cpu"), kernels.to_tensor(labels, "cpu")
+    means = kernels.class_means(rows, codes, len(start)).numpy()
+    centers: np.ndarray = np.where(np.bincount(labels, minlength=len(start))[:, None] > 0, means, start)
     return centers

@@ -102,14 +102,14 @@ def estimate_by_rehearsal(
     expected = max(expected, 1.0)
     sample, size = _matched_sample(n, novel_rows / expected, int(np.median(np.bincount(codes))))
     rows = generator(derive(seed, 0)).permutation(n)[:sample]
-    # Among few classes every number counts.
-    candidates = np.concatenate([np.geomspace(expected / SPAN, expected * SPAN, POINTS), expected + np.arange(-2, 3)])
-    grid = sorted({int(np.clip(round(q), 1, most)) for q in candidates[: None if expected < FEW_CLASSES else POINTS]})
-    number = REHEARSALS_OF_FEW if known <= FEW_CLASSES else REHEARSALS
-    total = len(grid) + number
-    hidden = int(np.clip(round(expected), 2, known // 2)) if known >= 4 else 0
+    candidates = np.geomspace(expected / SPAN, expected * SPAN, POINTS)
+    if expected < FEW_CLASSES:  # every number counts
+        candidates = np.append(candidates, expected + np.arange(-2, 3))
+    grid = sorted({int(np.clip(round(q), 1, most)) for q in candidates})
+    number = 0 if known < 4 else REHEARSALS_OF_FEW if known <= FEW_CLASSES else REHEARSALS
+    total, hidden = len(grid) + number, int(np.clip(round(expected), 2, max(2, known // 2)))
     rehearsals = []
-    for r in range(number if hidden else 0):
+    for r in range(number):
         progress("rehearsing discovery", r, total)
         rehearsals.append(
             rehearse(X, codes, p, score, threshold, hidden, size, share, derive(seed, 1, r), device=device)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from opengcd.classify import fit_classifier, infer
+from opengcd.metrics import harmonic_means
 from opengcd.osr._rule import critical_alpha
 from opengcd.osr._threshold import MOST_REJECTED, UnknownProfile
 from opengcd.randomness import Seed, derive, generator, seed_sequence
@@ -146,7 +147,7 @@ class NoveltyScore:
             cut = np.quantile(score[is_known], SHARES)[:, None]
             aks = ((score <= cut) & (present[labels] == codes[judged]))[:, is_known].mean(1)
             accepted.append((score <= cut)[:, ~is_known].mean(1))
-            hna.append(2 * aks * (1 - accepted[-1]) / np.maximum(aks + 1 - accepted[-1], 1e-12))
+            hna.append(harmonic_means(aks, 1 - accepted[-1]))
         if not hna:  # with two classes none can be spared
             return DEFAULT_REJECTED, UnknownProfile(SHARES, SHARES**2, np.full(len(SHARES), 0.3))
         mean = np.mean(hna, axis=0) * (SHARES >= 1 - MOST_REJECTED)

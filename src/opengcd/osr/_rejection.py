@@ -35,6 +35,9 @@ class Rejection(Protocol):
     def observe(self, X: np.ndarray, p: np.ndarray) -> None:
         """Take notice of rows of the stream."""
 
+    def recall(self, seen: np.ndarray) -> None:
+        """Take notice of all scores of the stream so far."""
+
 
 class UncertaintyRejection:
     """The paper's rule, Eqs. 1 to 3; the stream teaches it nothing."""
@@ -47,6 +50,9 @@ class UncertaintyRejection:
         return Judgement(self.rule.rejects(p), 1 / (1 + critical_alpha(p)), self.rule.probabilities(p))
 
     def observe(self, X: np.ndarray, p: np.ndarray) -> None:
+        """Do nothing."""
+
+    def recall(self, seen: np.ndarray) -> None:
         """Do nothing."""
 
 
@@ -86,7 +92,9 @@ class NoveltyRejection:
             self.recall(np.concatenate([self.seen, self.score(X, p)]))
 
     def recall(self, seen: np.ndarray) -> None:
-        """Set the threshold by scores of the stream."""
+        """Set the threshold by scores of the stream, if it may follow."""
+        if not self.adapt:
+            return
         self.seen = seen[-MOST_SEEN:]
         if len(self.seen) >= LEAST_SEEN:
             score = self.score

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opengcd.classify import fit_classifier, infer
+from opengcd.metrics import harmonic_means
 from opengcd.osr._rule import critical_alpha
 from opengcd.progress import Progress, silent
 from opengcd.randomness import Seed, derive, generator, seed_sequence
@@ -79,7 +80,7 @@ def search_alpha(
         aks = scores[r] = _share(accepted & right)
         if open_world:
             aus = 1 - _share(_accepted(model, X[unknown], alphas)[1])
-            scores[r] = np.where(aks + aus > 0, 2 * aks * aus / np.maximum(aks + aus, 1e-300), 0)
+            scores[r] = harmonic_means(aks, aus)
     progress("searching alpha", repeats, repeats)
     mean = scores.mean(0)
     if open_world and mean.max() == 0 and np.bincount(codes).max() > 1:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opengcd.metrics import harmonic_means
+
 POINTS = 400
 """Candidate thresholds: as many quantiles of all scores."""
 LEAST_ACCEPTED, MOST_ACCEPTED = 0.05, 0.98
@@ -90,9 +92,7 @@ def stream_threshold(
     prior = spread**2 + PROFILE_DOUBT**2
     accepted = (stream_accepted - share * known_accepted) / (1 - share)
     unknown_rejected = np.clip(1 - (accepted * prior + expected * noise) / (prior + noise), 0, 1)
-    total = right + unknown_rejected
-    hna = np.where(total > 0, 2 * right * unknown_rejected / np.where(total > 0, total, 1), 0)
-    hna *= known_accepted >= 1 - MOST_REJECTED
+    hna = harmonic_means(right, unknown_rejected) * (known_accepted >= 1 - MOST_REJECTED)
     best = int(hna.argmax())
     value = float(candidates[best])
     return Threshold(value, "stream", float(1 - known_accepted[best]), share, float(hna[best]))
