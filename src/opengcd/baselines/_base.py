@@ -373,7 +373,7 @@ class Baseline(BaseEstimator, ABC):
         else:
             # Scores depend on how many classes and rows a model has seen, so the share is carried over, not the number.
             fitting, held_out = split_rows(codes, generator(derive(seed, GAMES)))
-            known = self._player(X[fitting], codes[fitting], derive(seed, GAMES, 0))._scores(X[held_out])
+            known = self._stand_in(X[fitting], codes[fitting], derive(seed, GAMES, 0))._scores(X[held_out])
             self.threshold_ = np.asarray(thresholds_at(known, values[best : best + 1])[0])
             self.settings_[name] = self._value(float(self.threshold_))
         progress("searching the threshold", GAMES + 1, GAMES + 1)
@@ -382,7 +382,11 @@ class Baseline(BaseEstimator, ABC):
         self.search_ = [*self.search_, *(Trial(self.phase_, tried, v, criterion, s) for v, s in trials)]
 
     def _player(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
-        """Return a baseline that plays in the search for the threshold."""
+        """Return a baseline that knows only some classes, to play open world with."""
+        return self._trial(self.settings_, X, codes, seed)
+
+    def _stand_in(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
+        """Return a baseline like this one that knows all classes, but not the rows that are held out."""
         return self._trial(self.settings_, X, codes, seed)
 
     def _check_settings(self) -> None:

@@ -22,10 +22,12 @@ HIDDEN = 512
 DROPOUT = 0.5
 EPOCHS = 50
 PATIENCE = 5
-QUERIES = 1_000
-"""Rows that ask in an epoch, drawn anew each time."""
+GROUPS = 5_000
+"""Groups, each a query and the examples of a class, that make an epoch; its queries are drawn anew each time."""
+JUDGES = 500
+"""Rows of the other classes that say when to stop."""
 BATCH = 256
-"""Groups of a query and the examples of a class."""
+"""Groups in a batch."""
 VALIDATION = 4
 """One class in so many says when to stop."""
 PAIRS = {"cpu": 2**12, "cuda": 2**20}
@@ -58,8 +60,8 @@ class L2AC(Standardised, Baseline):
 
     RANGES: ClassVar = {
         "learning_rate": Range(1e-3, (1e-4, 1e-3), check_positive),
-        "neighbours": Range(5, (1, 3, 5, 10, 15, 20), check_integer),
-        "negatives": Range(9, (1, 3, 5, 9, 14, 19), check_integer),
+        "neighbours": Range(5, (1, 3, 5, 10), check_integer),
+        "negatives": Range(9, (3, 9, 19), check_integer),
     }
     REJECTION = "threshold"
     SEARCH_ROWS = 2_400
@@ -95,48 +97,45 @@ class L2AC(Standardised, Baseline):
     def _train(self, X: np.ndarray, codes: np.ndarray) -> None:
         """Train the network on most classes, until the others say that it gets no better."""
         where = kernels.resolve_device(self.device)
-        rng = torch.Generator().manual_seed(as_int(derive(self._seed, TRAINING)))
+        seed = as_int(derive(self._seed, TRAINING))
+        rng, drops = torch.Generator().manual_seed(seed), torch.Generator(where).manual_seed(seed)
         order = np.argsort(codes, kind="stable")
         Z = kernels.to_tensor(self._standardised(X[order]).astype(np.float32), where)
-        targets = kernels.to_tensor(codes[order], where)
-        n = int(codes.max()) + 1
-        shuffled = torch.randperm(n, generator=rng).to(where)
-        last = shuffled[: n // VALIDATION]
-        judges = torch.isin(targets, last)
+        targets, n = kernels.to_tensor(codes[order], where), int(codes.max()) + 1
+        last = torch.randperm(n, generator=rng)[: n // VALIDATION].to(where)
         negatives = min(self.settings_["negatives"], n - len(last) - 1)
         unit = _unit(kernels.to_tensor(X[order], where).float())
         groups = _groups(unit, targets, self.settings_["neighbours"], negatives, last)
-        network = [weight.to(where).requires_grad_() for weight in self._initial(Z.shape[1], rng)]
-        optimiser = torch.optim.Adam(network, lr=self.settings_["learning_rate"])
-        asking, judging = torch.nonzero(~judges)[:, 0].cpu(), torch.nonzero(judges)[:, 0]
-        judging = judging[torch.randperm(len(judging), generator=rng)[:QUERIES].to(where)]
-        answers = torch.zeros(1, 1 + negatives, device=where)
-        answers[:, 0] = 1
-        # Positive and negative groups weigh the same together.
+        judges = torch.isin(targets, last)
+        accompanied = torch.bincount(targets)[targets] > 1  # a row alone in its class has no example but itself
+        asking, judging = (torch.nonzero(part & accompanied)[:, 0] for part in (~judges, judges))
+        judging = judging[torch.randperm(len(judging), generator=rng)[:JUDGES].to(where)]
+        answers = functional.one_hot(torch.zeros(1, dtype=torch.long, device=where), 1 + negatives).float()
+        # The own class weighs as much as all negatives together.
         weight = torch.where(answers > 0, negatives / (1 + negatives), 1 / (1 + negatives))
-        best, best_epoch, kept = np.inf, 0, [w.detach().clone() for w in network]
-        for epoch in range(EPOCHS):
-            for rows in asking[torch.randperm(len(asking), generator=rng)[:QUERIES]].split(
-                max(1, BATCH // (1 + negatives))
-            ):
-                rows = rows.to(where)
-                logits = self._ask(network, Z, rows, groups[rows], rng)
+        network = [start.to(where).requires_grad_() for start in self._initial(Z.shape[1], rng)]
+        optimiser = torch.optim.Adam(network, lr=self.settings_["learning_rate"])
+        best, stale, kept = np.inf, 0, network
+        for _ in range(EPOCHS if len(asking) else 0):
+            drawn = asking[torch.randperm(len(asking), generator=rng)[: GROUPS // (1 + negatives)].to(where)]
+            for rows in drawn.split(max(1, BATCH // (1 + negatives))):
+                logits = self._ask(network, Z, rows, groups[rows], drops)
                 loss = functional.binary_cross_entropy_with_logits(logits, answers.expand_as(logits), weight)
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
             if not len(judging):
-                kept = [w.detach().clone() for w in network]
                 continue
             with torch.no_grad():
                 logits = torch.cat([self._ask(network, Z, r, groups[r, :2], None) for r in judging.split(BATCH)])
                 wrong = float(functional.binary_cross_entropy_with_logits(logits, answers[:, :2].expand_as(logits)))
+            stale += 1
             if wrong < best:
-                best, best_epoch, kept = wrong, epoch, [w.detach().clone() for w in network]
-            if epoch - best_epoch >= PATIENCE:
+                best, stale, kept = wrong, 0, [weights.detach().clone() for weights in network]
+            if stale >= PATIENCE:
                 break
-        for name, value in zip(WEIGHTS, kept, strict=True):
-            setattr(self, name, value.cpu().numpy())
+        for name, weights in zip(WEIGHTS, kept, strict=True):
+            setattr(self, name, weights.detach().cpu().numpy())
 
     def _initial(self, width: int, rng: torch.Generator) -> list[Tensor]:
         """Return starting weights: Glorot's, no offsets but that of the forget gate, as is usual."""
@@ -164,7 +163,8 @@ class L2AC(Standardised, Baseline):
         difference, _, _, similarity, recurrent, output = network
         hidden = (functional.linear((x - a).abs(), difference) + sums).relu()
         if rng is not None:
-            hidden = hidden * (torch.rand(hidden.shape, generator=rng).to(hidden.device) > DROPOUT) / (1 - DROPOUT)
+            kept = torch.rand(hidden.shape, generator=rng, device=hidden.device) > DROPOUT
+            hidden = hidden * kept / (1 - DROPOUT)
         s = hidden @ similarity[:-1] + similarity[-1]
         if s.shape[-1] == 1:
             return s[..., 0]
@@ -200,9 +200,11 @@ class L2AC(Standardised, Baseline):
         return torch.cat(scores).cpu().numpy()
 
     def _player(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
-        """After the first phase the network stays what it is, and only examples change."""
-        if self.phase_ == 1:
-            return super()._player(X, codes, seed)
+        """Train a network that has not seen the classes which play the unknown; later phases train none."""
+        return super()._player(X, codes, seed) if self.phase_ == 1 else self._stand_in(X, codes, seed)
+
+    def _stand_in(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
+        """Keep the network, since logits of another have another scale, and change the examples."""
         player = copy.copy(self)
         player.classes_, player.memory_ = np.arange(int(codes.max()) + 1), copy.copy(self.memory_)
         player.memory_.X, player.memory_.y = X, codes

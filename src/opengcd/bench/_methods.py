@@ -1,4 +1,4 @@
-"""Methods by name: ours with each classifier, its ablations (Sec. 4.2.2), the baselines, any class by ``module:Class``."""
+"""Methods by name: ours with each classifier, its ablations (Sec. 4.2.2), baselines, any class by ``module:Class``."""
 
 from __future__ import annotations
 
