@@ -30,6 +30,8 @@ from opengcd.baselines._search import (
     thresholds_at,
 )
 from opengcd.baselines._weibull import fit_weibull
+from opengcd.bench import Dataset, class_groups, make_method, method_names, run_protocol
+from opengcd.bench._published import published
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))]
 
@@ -661,6 +663,20 @@ def test_few_classes_and_single_rows(name, classes):
     assert metrics.accuracy(Y[few], model.predict(X[few])) > 0.4
     model.learn(X[Y == 7][:1], [7])
     assert model.predict_closed(X[Y == 7]).tolist().count(7) > 15
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_every_baseline_runs_in_the_benchmark_beside_the_papers_numbers(name):
+    train, test = np.arange(len(X)) % 3 > 0, np.arange(len(X)) % 3 == 0
+    data = Dataset("blobs", X[train], Y[train], X[test], Y[test], [str(c) for c in range(8)])
+    method = make_method(name, memory_size=100, random_state=0, max_classes=12, **QUICK[name])
+    results = [result for result, _ in run_protocol(method, data, class_groups(8, (5, 2, 1), 0), random_state=0)]
+    assert [result.known for result in results] == [5, 7, 8]
+    assert results[0].accuracy_all > 0.95
+    assert results[0].hna > 0.5
+    assert results[0].k > 5
+    assert name in method_names()
+    assert published(name, "cub", 1, "hca") is not None
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
