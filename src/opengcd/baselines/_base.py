@@ -79,7 +79,23 @@ class Baseline(BaseEstimator, ABC):
     A class accepts a row if its score is above a threshold. Parameters that are ``"search"`` are found from labelled
     rows: those of learning once, by accuracy on held-out rows, one after the other; the one of rejection in each phase,
     by playing open world with half of the classes as the unknown (:func:`opengcd.osr.split_open_world`), with HNA.
-    ``search_`` keeps all that was tried, ``settings_`` what was found.
+
+    Attributes
+    ----------
+    classes_ : array
+        Known classes: sorted after ``fit``; those learnt later follow.
+    unknown_label_ : int or str
+        ``-1`` beside integer labels, ``"unknown"`` beside strings.
+    settings_ : dict
+        The parameters in use, given or found.
+    search_ : list of Trial
+        All that was tried, in all phases.
+    threshold_ : array
+        Of the scores: one for all classes, or one each.
+    memory_ : ExemplarMemory
+    phase_ : int
+        1 after ``fit``; one more after each ``learn``.
+
     """
 
     RANGES: ClassVar[dict[str, Range]]

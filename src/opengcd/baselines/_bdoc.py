@@ -157,7 +157,7 @@ class BDOC(TrainedHead):
         return -self._distances(X)
 
     def _threshold(self, value: float) -> np.ndarray:
-        return -self.radii_[np.flatnonzero(self.rates_ == value)[0]]
+        return -self.radii_[self.rates_ == value][0]
 
     def _check_rejection(self, value: Any, name: str) -> float:
         return check_positive(value, name)

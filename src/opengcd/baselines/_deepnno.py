@@ -121,7 +121,9 @@ class DeepNNO(TrainedHead):
         return -np.square(self._distances(X)) / 2
 
     def _threshold(self, value: float) -> float:
-        return float(np.log(max(self.taus_[np.flatnonzero(self.etas_ == value)[0]], LEAST**2)))
+        if value not in self.etas_:
+            raise ValueError("eta was changed after fit, and the threshold has followed others; call fit again.")
+        return float(np.log(max(self.taus_[self.etas_ == value][0], LEAST**2)))
 
     def _check_rejection(self, value: Any, name: str) -> float:
         return check_positive(value, name)

@@ -39,7 +39,7 @@ class EVM(Baseline):
     Parameters
     ----------
     tail : float or "search"
-        Share of the margins of a point that is fitted, from the smallest.
+        Share of the margins that is fitted, from the smallest; all points have as many as one of the largest class.
     fuse : int or "search"
         How many of the best :math:`\Psi_i` of a class are averaged (in the domain of ranking) instead of the maximum.
     distance, scale : name and number, or "search"

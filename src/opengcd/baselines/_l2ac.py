@@ -30,7 +30,7 @@ BATCH = 256
 """Groups in a batch."""
 VALIDATION = 4
 """One class in so many says when to stop."""
-PAIRS = {"cpu": 2**12, "cuda": 2**20}
+PAIRS = {"cpu": 2**12, "cuda": 2**18}
 """Pairs of a query and an example that are compared at a time."""
 WEIGHTS = ("difference_", "sum_", "hidden_bias_", "similarity_", "recurrent_", "output_")
 
