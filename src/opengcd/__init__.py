@@ -27,7 +27,19 @@ _HOME = {
     "ModelFileError": "opengcd.storage",
     "Workspace": "opengcd.workspace",
 }
-_SUBPACKAGES = ("bench", "classify", "discover", "embed", "memory", "metrics", "osr", "presets", "review", "workspace")
+_SUBPACKAGES = (
+    "baselines",
+    "bench",
+    "classify",
+    "discover",
+    "embed",
+    "memory",
+    "metrics",
+    "osr",
+    "presets",
+    "review",
+    "workspace",
+)
 
 
 def __getattr__(name: str) -> Any:
