@@ -57,9 +57,9 @@ class EVM(Baseline):
     """
 
     RANGES: ClassVar = {
-        "tail": Range(0.1, (0.01, 0.05, 0.1, 0.25), check_share),
+        "distance": Range("cosine", DISTANCES, lambda value, name: check_choice(value, name, DISTANCES)),
+        "tail": Range(0.25, (0.01, 0.05, 0.1, 0.25, 0.5), check_share),
         "fuse": Range(4, (1, 4), check_integer),
-        "distance": Range("euclidean", DISTANCES, lambda value, name: check_choice(value, name, DISTANCES)),
         "scale": Range(0.5, (0.4, 0.5, 0.55), check_positive),
         "cover": Range(0.5, (0.5, 0.7, 0.9, 1.0), check_share),
     }

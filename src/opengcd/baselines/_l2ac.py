@@ -21,15 +21,14 @@ from opengcd.validation import check_integer, check_positive, check_share, encod
 HIDDEN = 512
 DROPOUT = 0.5
 EPOCHS = 50
-PATIENCE = 5
 GROUPS = 5_000
 """Groups, each a query and the examples of a class, that make an epoch; its queries are drawn anew each time."""
 JUDGES = 500
-"""Rows of the other classes that say when to stop."""
+"""Rows of the other classes that say which epoch was best."""
 BATCH = 256
 """Groups in a batch."""
 VALIDATION = 4
-"""One class in so many says when to stop."""
+"""One class in so many says which epoch was best."""
 PAIRS = {"cpu": 2**12, "cuda": 2**18}
 """Pairs of a query and an example that are compared at a time."""
 WEIGHTS = ("difference_", "sum_", "hidden_bias_", "similarity_", "recurrent_", "output_")
@@ -45,7 +44,7 @@ class L2AC(Standardised, Baseline):
     with :math:`a_1 \dots a_k` the examples of class c most similar to x (cosine), the most similar last. The LSTM has
     one unit in each direction; with k = 1 there is none, and :math:`p = \sigma(v \cdot h)`. The network is trained
     once, on the first classes: each row is to accept its own class and to refuse the ``negatives`` classes whose means
-    are most similar to it. A quarter of these classes says when to stop. A new class only adds its examples.
+    are most similar to it. A quarter of these classes says which epoch was best. A new class only adds its examples.
 
     Parameters
     ----------
@@ -95,7 +94,7 @@ class L2AC(Standardised, Baseline):
             self._train(X, codes)
 
     def _train(self, X: np.ndarray, codes: np.ndarray) -> None:
-        """Train the network on most classes, until the others say that it gets no better."""
+        """Train the network on most classes, and keep it as it was when the others thought best of it."""
         where = kernels.resolve_device(self.device)
         seed = as_int(derive(self._seed, TRAINING))
         rng, drops = torch.Generator().manual_seed(seed), torch.Generator(where).manual_seed(seed)
@@ -115,7 +114,7 @@ class L2AC(Standardised, Baseline):
         weight = torch.where(answers > 0, negatives / (1 + negatives), 1 / (1 + negatives))
         network = [start.to(where).requires_grad_() for start in self._initial(Z.shape[1], rng)]
         optimiser = torch.optim.Adam(network, lr=self.settings_["learning_rate"])
-        best, stale, kept = np.inf, 0, network
+        best, kept = np.inf, network
         for _ in range(EPOCHS if len(asking) else 0):
             drawn = asking[torch.randperm(len(asking), generator=rng)[: GROUPS // (1 + negatives)].to(where)]
             for rows in drawn.split(max(1, BATCH // (1 + negatives))):
@@ -129,11 +128,8 @@ class L2AC(Standardised, Baseline):
             with torch.no_grad():
                 logits = torch.cat([self._ask(network, Z, r, groups[r, :2], None) for r in judging.split(BATCH)])
                 wrong = float(functional.binary_cross_entropy_with_logits(logits, answers[:, :2].expand_as(logits)))
-            stale += 1
             if wrong < best:
-                best, stale, kept = wrong, 0, [weights.detach().clone() for weights in network]
-            if stale >= PATIENCE:
-                break
+                best, kept = wrong, [weights.detach().clone() for weights in network]
         for name, weights in zip(WEIGHTS, kept, strict=True):
             setattr(self, name, weights.detach().cpu().numpy())
 
