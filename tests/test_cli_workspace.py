@@ -84,7 +84,7 @@ def test_bad_images_are_listed_and_the_status_says_so(workspace, tmp_path):
 
 def test_errors_are_one_line(tmp_path, workspace):
     assert "There is no workspace" in run("status", tmp_path, code=1).stderr
-    run("review", workspace.path, code=2)
+    run("review", workspace.path, "--export", "a", "--import", "b", code=2)
     result = run("init", tmp_path / "new", "--known", tmp_path / "none", "--embedder", "pixels", code=1)
     assert "Error: There is no folder" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1

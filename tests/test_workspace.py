@@ -152,7 +152,7 @@ def test_edits_and_their_undoing(workspace):
     for expected in reversed(steps[:-1]):
         workspace.undo()
         assert workspace.groups() == expected
-    assert workspace.undo().verb == "discover"
+    assert workspace.undo().entry.verb == "discover"
     assert workspace.groups() == []
     with pytest.raises(WorkspaceError, match="nothing to undo"):
         workspace.undo()
@@ -162,8 +162,8 @@ def test_edits_and_their_undoing(workspace):
 
 def test_a_group_named_after_a_known_class_is_put_back_and_learnt(workspace):
     groups = novel(workspace)
-    home = workspace.name(groups["blue"].id, "red")
-    assert workspace.name(groups["yellow"].id, " red ") == home
+    home = workspace.name(groups["blue"].id, "red").group
+    assert workspace.name(groups["yellow"].id, " red ").group == home
     (group,) = workspace.groups()
     assert (group.kind, group.label, len(group)) == ("known", "red", 16)
     assert {one.source for one in workspace.labels()} == {"learnt", "recognized", "reviewed"}
@@ -173,8 +173,8 @@ def test_a_group_named_after_a_known_class_is_put_back_and_learnt(workspace):
 
 def test_groups_of_one_name_become_one(workspace):
     groups = novel(workspace)
-    assert workspace.name(groups["blue"].id, "sky") == groups["blue"].id
-    assert workspace.name(groups["yellow"].id, "sky") == groups["blue"].id
+    assert workspace.name(groups["blue"].id, "sky").group == groups["blue"].id
+    assert workspace.name(groups["yellow"].id, "sky").group == groups["blue"].id
     (group,) = workspace.groups()
     assert len(group) == 16
 
@@ -389,8 +389,11 @@ def test_a_workspace_of_the_first_schema_goes_on(workspace, tmp_path):
     workspace.discover(k=5)
     with workspace._database.writing() as connection:
         for column in ("models DROP COLUMN threshold", "predictions DROP COLUMN score",
-                       "assignments DROP COLUMN probability"):  # fmt: skip
+                       "assignments DROP COLUMN probability", "models DROP COLUMN report",
+                       "edits DROP COLUMN members"):  # fmt: skip
             connection.exec_driver_sql(f"ALTER TABLE {column}")
+        for table in (_schema.jobs, _schema.sessions, _schema.tokens):
+            table.drop(connection)
         connection.execute(meta.update().where(meta.c.key == "schema").values(value="1"))
         for id, before in connection.execute(select(edits.c.id, edits.c.before)).all():
             for _, row in (before or {}).get("assignments", ()):

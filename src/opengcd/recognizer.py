@@ -282,9 +282,7 @@ class OpenWorldRecognizer(BaseEstimator):
             return self._discover(X, k, rejected, self._known(), progress)
         known = self._known_with(X[told], confirmed[told], new, X[rest])
         found = self._discover(X[rest], k, rejected[rest], known, progress)
-        if isinstance(known.rejection, NoveltyRejection):
-            X = known.rejection.score.metric_.transform(X)  # where groups have their centres
-        return with_confirmed(found, rest, X, confirmed, new)
+        return with_confirmed(found, rest, _in_metric(known.rejection, X), confirmed, new)
 
     def _discover(
         self, X: np.ndarray, k: int | None, rejected: np.ndarray, known: _Known, progress: Progress
@@ -339,6 +337,11 @@ class OpenWorldRecognizer(BaseEstimator):
         )
         progress("grouping", 1, 1)
         return arrange(X, known.classes, found, estimate)
+
+    def in_metric(self, X: Any) -> np.ndarray:
+        """Return rows where groups have their centres: whitened if the preset whitens, else as they are."""
+        check_is_fitted(self)
+        return _in_metric(self._rejection, check_features(X, width=self.n_features_in_))
 
     @property
     def threshold_(self) -> Threshold | None:
@@ -520,3 +523,7 @@ class OpenWorldRecognizer(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "phase_")
+
+
+def _in_metric(rejection: Rejection, X: np.ndarray) -> np.ndarray:
+    return rejection.score.metric_.transform(X) if isinstance(rejection, NoveltyRejection) else X

@@ -151,9 +151,11 @@ class Loop(Project):
                     int(found.k), found.k_interval, len(ids), put_back, groups, found.trusted, found.reason
                 )
                 edit.details = {"k": done.k, "images": len(ids), "put back": put_back, "groups": groups}
-                edit.details |= {"version": version}
+                edit.details |= {"version": version, "trusted": found.trusted, "reason": found.reason}
                 if found.k_interval is not None:
                     edit.details |= {"k interval": list(found.k_interval)}
+                if found.curve:
+                    edit.details |= {"curve": sorted((point.k, point.score) for point in found.curve)}
         return done
 
     def learn(self, *, progress: Progress = silent) -> models.Version:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import Connection, Select, func, insert, select, update
 
 from opengcd.workspace._database import in_parts
-from opengcd.workspace._errors import WorkspaceError
+from opengcd.workspace._errors import MissingError
 from opengcd.workspace._log import Edit, now
 from opengcd.workspace._schema import lessons, meta, models
 
@@ -97,7 +97,7 @@ def use(edit: Edit, id: int) -> None:
     """Put a version to use."""
     connection = edit.connection
     if id not in {version.id for version in versions(connection)}:
-        raise WorkspaceError(f"There is no version {id}; `opengcd status` lists those there are.")
+        raise MissingError(f"There is no version {id}; `opengcd status` lists those there are.")
     edit.touch(meta, [IN_USE])
     if in_use(connection) is None:
         connection.execute(insert(meta).values(key=IN_USE, value=str(id)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,9 +18,11 @@ from opengcd.embed import Embedder, load_embedder
 from opengcd.progress import Progress
 from opengcd.workspace import _log as log
 from opengcd.workspace import _models as models
+from opengcd.workspace._access import Access
 from opengcd.workspace._database import Database
 from opengcd.workspace._errors import WorkspaceError
 from opengcd.workspace._features import FeatureStore
+from opengcd.workspace._jobs import Jobs
 from opengcd.workspace._log import Edit
 from opengcd.workspace._schema import embedders
 from opengcd.workspace._settings import Settings, read_settings
@@ -35,6 +38,10 @@ class Project:
     settings: Settings
     who: str
     device: str
+    access: Access
+    """Who may use the service."""
+    jobs: Jobs
+    """Long work that the service was asked for."""
 
     def __init__(
         self,
@@ -50,7 +57,15 @@ class Project:
         self.device = device
         self._given_embedder = embedder
         self._database = Database(self.settings.database or f"sqlite:///{self.path / 'workspace.db'}")
+        self.access = Access(self._database)
+        self.jobs = Jobs(self._database)
         self._recognizer: tuple[int, OpenWorldRecognizer] | None = None
+
+    def by(self, who: str) -> Self:
+        """Return the same workspace for another person; both share what is open."""
+        other = copy.copy(self)
+        other.who = who
+        return other
 
     def close(self) -> None:
         """Let go of the database; a workspace is also a context manager that does so."""

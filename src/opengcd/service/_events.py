@@ -1,0 +1,108 @@
+"""What happens, as it happens: server-sent events, also of what other processes do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from opengcd.service._access import guarded
+from opengcd.service._jobs import as_job
+from opengcd.service._state import Service
+from opengcd.workspace import Workspace
+
+LOOK = 0.25
+"""Seconds between looks at the database, while someone listens."""
+PING = 15.0
+"""Seconds of silence after which a sign of life is sent."""
+BACKLOG = 1000
+"""Events that wait for one listener; one that is slower is sent away, and comes again."""
+
+
+class Events:
+    """Looks at the database while someone listens, and tells everybody who does."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._listeners: set[asyncio.Queue[tuple[str, Any] | None]] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._edit = 0
+        self._jobs: dict[int, Any] = {}
+
+    async def listen(self) -> AsyncIterator[tuple[str, Any]]:
+        """Yield events from now on: the name and the content."""
+        queue: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue(BACKLOG)
+        if not self._listeners:
+            await run_in_threadpool(self._look)
+            self._task = asyncio.create_task(self._watch())
+        self._listeners.add(queue)
+        try:
+            for job in self._jobs.values():
+                yield "job", job
+            while True:
+                try:
+                    event = await asyncio.wait_for(queue.get(), PING)
+                except TimeoutError:
+                    event = "ping", {}
+                if event is None:
+                    return
+                yield event
+        finally:
+            self._listeners.discard(queue)
+            if not self._listeners and self._task is not None:
+                self._task.cancel()
+
+    def stop(self) -> None:
+        """Send all listeners away."""
+        for queue in self._listeners:
+            _put(queue, None)
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK)
+            for event in await run_in_threadpool(self._look):
+                for queue in list(self._listeners):
+                    if not _put(queue, event):
+                        self._listeners.discard(queue)
+
+    def _look(self) -> list[tuple[str, Any]]:
+        """What has happened since the last look."""
+        found: list[tuple[str, Any]] = []
+        first = not self._edit
+        for entry, groups in self.workspace.edits_since(self._edit, 0 if first else BACKLOG):
+            found.append(("edit", {"edit": entry.id, "who": entry.who, "verb": entry.verb, "groups": groups}))
+        self._edit = self.workspace.last_edit()
+        now = {job.id: as_job(job).model_dump() for job in self.workspace.jobs.latest(unfinished=True)}
+        ended = sorted(self._jobs.keys() - now.keys())
+        found += [("job", as_job(self.workspace.jobs.get(id)).model_dump()) for id in ended]
+        found += [("job", job) for id, job in now.items() if self._jobs.get(id) != job]
+        self._jobs = now
+        return found
+
+
+def _put(queue: asyncio.Queue[Any], event: Any) -> bool:
+    with contextlib.suppress(asyncio.QueueFull):
+        queue.put_nowait(event)
+        return True
+    return False
+
+
+reading = guarded("read", "events")
+
+
+@reading.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
+async def events(request: Request, service: Service) -> StreamingResponse:
+    """Server-sent events: `job` with a job, `edit` with what was changed by whom, `ping`."""
+
+    async def lines() -> AsyncIterator[str]:
+        yield "retry: 1000\n\n"
+        async for name, content in service.events.listen():
+            yield f"event: {name}\ndata: {json.dumps(content)}\n\n"
+
+    return StreamingResponse(lines(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

@@ -1,0 +1,115 @@
+"""Where things stand, and what was done."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Literal
+
+from fastapi import HTTPException, Query, Response
+
+from opengcd.service import _models as api
+from opengcd.service._access import guarded
+from opengcd.service._jobs import as_job
+from opengcd.service._review import CONFLICT, MISSING
+from opengcd.service._state import Person
+from opengcd.workspace import Entry, readable
+
+KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "coco": "application/json"}
+
+reading = guarded("read", "records")
+writing = guarded("write", "records")
+
+
+@reading.get("/status")
+def status(workspace: Person) -> api.Status:
+    """Return where the workspace stands."""
+    found = workspace.status()
+    learnable = workspace.learnable()
+    return api.Status(
+        name=workspace.path.resolve().name,
+        embedder=found.embedder,
+        version=found.version and api.Version(**found.version._asdict()),
+        versions=found.versions,
+        counts=found.counts,
+        discovered=found.discovered,
+        failures=found.failures,
+        edit=workspace.last_edit(),
+        groups=len(found.groups),
+        to_review=sum(group.size for group in found.groups if group.kind != "removed"),
+        to_learn=learnable.total(),
+        memory=None,
+        can_undo=_act(workspace.can_undo()),
+        can_redo=_act(workspace.can_redo()),
+        jobs=[as_job(job) for job in workspace.jobs.latest(unfinished=True)],
+    )
+
+
+@reading.get("/versions")
+def versions(workspace: Person) -> list[api.Version]:
+    """Return all versions of the recogniser, the oldest first."""
+    return [api.Version(**version._asdict()) for version in workspace.versions()]
+
+
+@writing.post("/rollback", responses=CONFLICT)
+def rollback(workspace: Person, wanted: api.Rollback) -> api.EditMade:
+    """Put a version of the recogniser to use; what it has not learnt is under review again."""
+    return api.EditMade(edit=workspace.rollback(wanted.version).id)
+
+
+@reading.get("/history")
+def history(
+    workspace: Person,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+) -> list[api.Entry]:
+    """Return who did what when, the latest first."""
+    return [api.Entry(**entry._asdict()) for entry in workspace.history(limit, before)]
+
+
+@reading.get("/k", responses=MISSING)
+def class_number(workspace: Person) -> api.ClassNumber:
+    """Return how many classes the last discovery found."""
+    status = workspace.status()
+    found = status.discovered
+    if not found or status.version is None:
+        raise HTTPException(404, "Nothing has been discovered yet; start the job discover.")
+    return api.ClassNumber(
+        k=found["k"],
+        interval=found.get("k interval"),
+        trusted=found.get("trusted", True),
+        reason=found.get("reason", ""),
+        known=len(status.version.classes),
+        curve=found.get("curve", []),
+        confirmed=sum(group.confirmed and group.kind == "novel" for group in status.groups),
+    )
+
+
+@reading.get("/learnable")
+def learnable(workspace: Person) -> api.Learnable:
+    """Return what the job learn would take."""
+    version = workspace.status().version
+    known = set(version.classes if version else ())
+    counts = workspace.learnable()
+    new, more = (
+        [api.Count(label=label, count=n) for label, n in sorted(counts.items()) if (label in known) == old]
+        for old in (False, True)
+    )
+    return api.Learnable(new=new, known=more, total=counts.total())
+
+
+@reading.get("/export", response_class=Response, responses={200: {"content": {kind: {} for kind in KINDS.values()}}})
+def export(workspace: Person, format: Literal["csv", "json", "coco"] = "csv") -> Response:
+    """Return the label of every image, and who says so."""
+    suffix = "csv" if format == "csv" else "json"
+    headers = {"Content-Disposition": f'attachment; filename="labels.{suffix}"'}
+    return Response(workspace.export_bytes(format), media_type=KINDS[format], headers=headers)
+
+
+@reading.get("/failures")
+def failures(workspace: Person) -> list[api.Failure]:
+    """Return the files that could not be used."""
+    return [api.Failure(name=readable(os.path.basename(path)), reason=reason) for path, reason in workspace.failures()]
+
+
+def _act(entry: Entry | None) -> api.Act | None:
+    return None if entry is None else api.Act(id=entry.id, verb=entry.verb)

@@ -1,0 +1,64 @@
+"""The server itself, as `opengcd serve` starts it."""
+
+from __future__ import annotations
+
+import ipaddress
+import webbrowser
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+import uvicorn
+
+from opengcd.service._app import create_app
+from opengcd.workspace import Workspace
+
+LINK_LASTS = timedelta(minutes=10)
+
+
+def run(
+    workspace: Workspace,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    *,
+    open_page: bool = False,
+    hosts: Sequence[str] = (),
+    tell: Callable[[str], object] = print,
+) -> None:
+    """Serve a workspace until interrupted."""
+    app = create_app(workspace, hosts=[host, *hosts])
+    server = _Server(uvicorn.Config(app, host, port, log_level="warning", server_header=False))
+
+    def started(port: int) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{port}/"
+        if not len(workspace.access):
+            secret = workspace.access.make(workspace.who)
+            tell(f"Token, shown this once: {secret}")
+            tell(f"{address}#token={secret}")
+        else:
+            tell(f"{address} (a token: opengcd token {workspace.path})")
+        if open_page:
+            webbrowser.open(f"{address}#token={workspace.access.make(workspace.who, once_within=LINK_LASTS)}")
+        if not _loopback(host):
+            tell("Others on the network can reach this; without https they can also read along.")
+
+    server.started_at = started
+    server.run()
+
+
+class _Server(uvicorn.Server):
+    """Tells when it listens, and where."""
+
+    started_at: Callable[[int], None]
+
+    async def startup(self, *args: object, **more: object) -> None:
+        await super().startup(*args, **more)  # type: ignore[arg-type]
+        if self.started:
+            self.started_at(self.servers[0].sockets[0].getsockname()[1])
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,37 @@
+"""What all requests share: the workspace, and what watches and works for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import Depends, Request
+
+from opengcd.workspace import Grant, Workspace
+
+if TYPE_CHECKING:
+    from opengcd.service._access import Doorkeeper
+    from opengcd.service._events import Events
+    from opengcd.service._jobs import Runner
+
+
+class State:
+    """The parts of a running service."""
+
+    workspace: Workspace
+    doorkeeper: Doorkeeper
+    runner: Runner
+    events: Events
+
+
+def _state(request: Request) -> State:
+    return request.app.state.service
+
+
+def _person(request: Request) -> Workspace:
+    """The workspace, for the person who asks: the history has their name."""
+    grant: Grant = request.state.grant
+    return request.app.state.service.workspace.by(grant.who)
+
+
+Service = Annotated[State, Depends(_state)]
+Person = Annotated[Workspace, Depends(_person)]

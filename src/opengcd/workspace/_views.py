@@ -1,0 +1,172 @@
+"""What a person looks at during a review: items one by one, their neighbours, a map, what the classes look like."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from sqlalchemy import select
+
+from opengcd.workspace import _log as log
+from opengcd.workspace import _models as models
+from opengcd.workspace import _review as review
+from opengcd.workspace._edits import Review
+from opengcd.workspace._errors import MissingError
+from opengcd.workspace._files import readable
+from opengcd.workspace._labels import Labelled, labelled_items
+from opengcd.workspace._recognition import Prediction, predicted
+from opengcd.workspace._schema import assignments, items, lessons
+from opengcd.workspace._thumbnails import whole_picture
+
+
+class Member(NamedTuple):
+    """An item of a group, and what is said of it."""
+
+    id: int
+    name: str
+    """Of one of its files, without the folder."""
+    probability: float | None
+    """How likely it belongs to the group, by discovery."""
+    prediction: Prediction | None
+
+
+class Page(NamedTuple):
+    """Some items of a group."""
+
+    edit: int
+    """The last edit that they show."""
+    total: int
+    items: list[Member]
+
+
+class Item(NamedTuple):
+    """What is known of an item."""
+
+    labelled: Labelled
+    group: int | None
+
+
+class Neighbour(NamedTuple):
+    """An item that looks like another one."""
+
+    id: int
+    distance: float
+    """1 − cosine."""
+    group: int | None
+    label: str
+
+
+class Map(NamedTuple):
+    """All items under review on a plane; what looks alike lies close together."""
+
+    items: list[int]
+    places: np.ndarray
+    """(n, 2), between 0 and 1."""
+    groups: list[int]
+
+
+class Views(Review):
+    """What there is to look at."""
+
+    def last_edit(self) -> int:
+        """Return the number of the last edit."""
+        with self._database.reading() as connection:
+            return log.last_edit(connection)
+
+    def can_undo(self) -> log.Entry | None:
+        """Return what :meth:`undo` would take back."""
+        with self._database.reading() as connection:
+            return log.to_undo(connection)
+
+    def can_redo(self) -> log.Entry | None:
+        """Return what :meth:`redo` would do again."""
+        with self._database.reading() as connection:
+            return log.to_redo(connection)
+
+    def members(self, group: int, offset: int = 0, limit: int | None = None, *, odd: bool = False) -> Page:
+        """Return items of a group, the most typical first, or with ``odd`` the least typical."""
+        with self._database.reading() as connection:
+            ids = review.members(connection, group)
+            total = len(ids)
+            chosen = (ids[::-1] if odd else ids)[offset:][:limit]
+            said = predicted(connection, chosen)
+            query = select(assignments.c.item_id, assignments.c.probability).where(assignments.c.group_id == group)
+            sure = {row.item_id: row.probability for row in connection.execute(query)}
+            edit = log.last_edit(connection)
+        files = self._paths(chosen)
+        return Page(edit, total, [Member(id, _name(files.get(id)), sure[id], said.get(id)) for id in chosen])
+
+    def item(self, id: int) -> Item:
+        """Return what is known of an item."""
+        with self._database.reading() as connection:
+            found = labelled_items(connection, id)
+            if not found:
+                raise MissingError(f"There is no item {id}.")
+            group = connection.scalar(select(assignments.c.group_id).where(assignments.c.item_id == id))
+            return Item(found[0], None if found[0].source == "learnt" else group)
+
+    def content(self, item: int) -> str:
+        """Return the hash of an item's content."""
+        with self._database.reading() as connection:
+            found = connection.scalar(select(items.c.hash).where(items.c.id == item))
+        if found is None:
+            raise MissingError(f"There is no item {item}.")
+        return found
+
+    def image(self, item: int) -> tuple[bytes, str]:
+        """Return an image as browsers can show it, and its media type."""
+        return whole_picture(self.content(item), self._paths([item]).get(item, []))
+
+    def edits_since(self, id: int, limit: int) -> list[tuple[log.Entry, list[int]]]:
+        """Return edits after one, the oldest first, with the groups that look different since."""
+        with self._database.reading() as connection:
+            return log.edits_since(connection, id, limit)
+
+    def learnable(self) -> Counter[str]:
+        """Return how many images of each class :meth:`learn` would take."""
+        with self._database.reading() as connection:
+            return Counter(review.to_learn(connection).values())
+
+    def neighbours(self, item: int, limit: int = 24) -> list[Neighbour]:
+        """Return the items under review, and learnt ones, that look most like an item."""
+        with self._database.reading() as connection:
+            taught = {row.item_id: row.label for row in connection.execute(models.learnt(connection))}
+            homes = {row.item_id: row.group_id for row in connection.execute(select(assignments))}
+            ids = np.array(sorted({*taught, *homes} - {item}))
+            X = self._vectors(connection, [item, *ids.tolist()])
+            X = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+            gaps = 1 - X[1:] @ X[0]
+            nearest = np.argsort(gaps, kind="stable")[:limit]
+            labels = {group.id: group.label for group in review.group_sizes(connection)}
+        found = []
+        for id, gap in zip(ids[nearest].tolist(), gaps[nearest].tolist(), strict=True):
+            group = None if id in taught else homes[id]
+            found.append(Neighbour(id, max(gap, 0.0), group, taught[id] if group is None else labels.get(group, "")))
+        return found
+
+    def map(self) -> Map:
+        """Return where the items under review lie: by the two directions in which they differ most."""
+        with self._database.reading() as connection:
+            taught = models.learnt(connection).with_only_columns(lessons.c.item_id)
+            query = select(assignments.c.item_id, assignments.c.group_id).where(assignments.c.item_id.not_in(taught))
+            homes = {row.item_id: row.group_id for row in connection.execute(query.order_by(assignments.c.item_id))}
+            X = self._vectors(connection, list(homes)) if homes else np.empty((0, 2), np.float32)
+        Z = self._load_recognizer()[1].in_metric(X) if homes else X
+        return Map(list(homes), _on_a_plane(Z), list(homes.values()))
+
+
+def _name(files: Sequence[str] | None) -> str:
+    return readable(os.path.basename(files[0])) if files else ""
+
+
+def _on_a_plane(Z: np.ndarray) -> np.ndarray:
+    from sklearn.decomposition import PCA
+
+    if len(Z) < 3:
+        return np.full((len(Z), 2), 0.5)
+    P = PCA(2, random_state=0).fit_transform(Z)
+    low, high = P.min(0), P.max(0)
+    return (P - low) / np.where(high > low, high - low, 1)
