@@ -185,9 +185,9 @@ def test_accepted_images_that_discovery_thinks_otherwise_of(workspace, stream):
 
 
 def test_confirmed_images_are_examples_and_stay(workspace, tmp_path):
-    sky = workspace.name(novel(workspace)["blue"].id, "sky", confirm=True)
+    sky = workspace.name(novel(workspace)["blue"].id, "sky", confirm=True).group
     yellow = novel(workspace)["yellow"]
-    home = workspace.name(yellow.id, "sand")  # named, but not confirmed: kept, and no example
+    home = workspace.name(yellow.id, "sand").group  # named, but not confirmed: kept, and no example
     list(workspace.recognize(paint(tmp_path / "new", "blue", range(700, 706))))
     found = workspace.discover(10)  # the known ones, sky, cyan
     assert found.groups == 2

@@ -254,8 +254,55 @@ def serve(
         run(opened, host, port, open_page=open_page, hosts=allow_host or (), tell=typer.echo)
 
 
+def token(
+    workspace: Folder,
+    scope: Annotated[Literal["read", "write"], typer.Option(help="What its bearer may do.")] = "write",
+    name: Annotated[str | None, typer.Option(help="Who will use it (default: you).")] = None,
+    show: Annotated[bool, typer.Option("--list", help="List the tokens there are.")] = False,
+    revoke: Annotated[int | None, typer.Option(help="Number of a token that nobody shall use any more.")] = None,
+) -> None:
+    """Make a token for the service, and show it this once; or list and revoke those there are."""
+    from opengcd import Workspace
+
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        if revoke is not None:
+            opened.access.revoke(revoke)
+        elif not show:
+            typer.echo(opened.access.make(name or opened.who, scope))
+            return
+        for found in opened.access.tokens():
+            typer.echo(f"{found.id:4} {found.at[:19]} {found.scope:5} {found.name}")
+
+
+def rejection(
+    workspace: Folder,
+    max_known_rejected: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Reject at most this share of known images from now on.")
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Let the threshold follow the stream again.")] = False,
+) -> None:
+    """Show how many images are rejected, and would be by other limits; or set the limit."""
+    from opengcd import Workspace
+
+    if follow and max_known_rejected is not None:
+        raise typer.BadParameter("give either --max-known-rejected or --follow")
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        if follow or max_known_rejected is not None:
+            opened.limit_rejection(max_known_rejected)
+        found = opened.rejection()
+        if not found.choices:
+            typer.echo("The preset of this workspace has no threshold to choose.")
+        for choice in found.choices:
+            mark = "*" if choice.max_known_rejected == found.max_known_rejected else " "
+            limit = "follow" if choice.max_known_rejected is None else f"{choice.max_known_rejected:.0%}"
+            typer.echo(
+                f"{mark} {limit:>6}: rejects {choice.rejected_known:.1%} of known images, "
+                f"{choice.rejected_stream:,} of {found.seen:,} in the stream"
+            )
+
+
 COMMANDS: tuple[Callable[..., Any], ...] = (
-    init, recognize, discover, review, learn, status, export, undo, redo, history, rollback, serve,
+    init, recognize, discover, review, learn, status, export, undo, redo, history, rollback, rejection, serve, token,
 )  # fmt: skip
 
 

@@ -50,6 +50,7 @@ from opengcd.validation import (
 
 MEMORY, CLASSIFIER, ALPHA, NUMBER, GROUPS, NOVELTY = range(6)
 """The steps of a phase; each has a seed of its own, so that none disturbs another."""
+_NEEDS_NOVELTY = "max_known_rejected needs a preset that rejects by novelty, such as 'best', not {!r}."
 
 
 class Recognition(NamedTuple):
@@ -134,6 +135,8 @@ class OpenWorldRecognizer(BaseEstimator):
     [0, 1, 2, 3, 4]
 
     """
+
+    _rejection: Rejection
 
     def __init__(
         self,
@@ -224,6 +227,22 @@ class OpenWorldRecognizer(BaseEstimator):
         check_is_fitted(self)
         self._rejection.recall(np.asarray(scores, dtype=np.float64))
         return self
+
+    def limit_rejection(self, max_known_rejected: float | None) -> Self:
+        """Set ``max_known_rejected`` after ``fit``; the threshold changes at once.
+
+        While there is a limit, the stream is not remembered: show it again by :meth:`recall` when the limit is lifted.
+        """
+        check_is_fitted(self)
+        seen = self._rejection.seen if isinstance(self._rejection, NoveltyRejection) else np.empty(0)
+        self._rejection = self._limited(max_known_rejected, seen)
+        self.max_known_rejected = max_known_rejected
+        return self
+
+    def threshold_for(self, max_known_rejected: float | None, scores: Any = ()) -> Threshold:
+        """Return what ``threshold_`` would be after :meth:`limit_rejection` and :meth:`recall` of these scores."""
+        check_is_fitted(self)
+        return self._limited(max_known_rejected, np.asarray(scores, dtype=np.float64)).threshold
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row: a known class, or ``unknown_label_``."""
@@ -438,6 +457,16 @@ class OpenWorldRecognizer(BaseEstimator):
         )
         return model, UncertaintyRejection(search.alpha), search
 
+    def _limited(self, max_known_rejected: float | None, seen: np.ndarray) -> NoveltyRejection:
+        preset = resolve_preset(self.preset)
+        if not isinstance(self._rejection, NoveltyRejection):
+            raise ValueError(_NEEDS_NOVELTY.format(preset.name))
+        if max_known_rejected is not None:
+            check_share(max_known_rejected, "max_known_rejected")
+        limited = NoveltyRejection(self._rejection.score, max_known_rejected, preset.adapt)
+        limited.recall(seen)
+        return limited
+
     def _known(self) -> _Known:
         """What discovery builds on."""
         memory = self.memory_
@@ -475,9 +504,7 @@ class OpenWorldRecognizer(BaseEstimator):
         if self.max_known_rejected is not None:
             check_share(self.max_known_rejected, "max_known_rejected")
             if preset.rejection != "novelty":
-                raise ValueError(
-                    f"max_known_rejected needs a preset that rejects by novelty, such as 'best', not {preset.name!r}."
-                )
+                raise ValueError(_NEEDS_NOVELTY.format(preset.name))
         if self.memory_size is not None:
             check_integer(self.memory_size, "memory_size")
         if check_integer(self.max_classes, "max_classes") < classes:

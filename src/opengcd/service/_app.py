@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from opengcd import __version__
-from opengcd.service import _access, _events, _jobs, _records, _review
+from opengcd.service import _access, _events, _jobs, _metrics, _recognition, _records, _review
 from opengcd.service._events import Events
 from opengcd.service._jobs import Runner
+from opengcd.service._metrics import Metrics
+from opengcd.service._recognition import Recognition
 from opengcd.service._shield import Shield
 from opengcd.service._state import State
 from opengcd.workspace import ConflictError, MissingError, Workspace, WorkspaceError
@@ -29,15 +33,19 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
     @asynccontextmanager
     async def running(app: FastAPI) -> AsyncIterator[None]:
         state.runner.start()
+        watching = asyncio.create_task(state.recognition.watch())
         yield
+        watching.cancel()
         state.events.stop()
-        state.runner.stop()
+        await run_in_threadpool(state.runner.stop)
 
     state = State()
     state.workspace = workspace
     state.doorkeeper = _access.Doorkeeper(workspace)
     state.runner = Runner(workspace)
     state.events = Events(workspace)
+    state.recognition = Recognition(workspace)
+    state.metrics = Metrics()
     app = FastAPI(
         title="OpenGCD",
         version=__version__,
@@ -47,8 +55,9 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         lifespan=running,
     )
     app.state.service = state
-    app.add_middleware(Shield, hosts=tuple(hosts))
-    for module in (_records, _review, _jobs, _events):
+    app.add_middleware(Shield, hosts=tuple(hosts), note=state.metrics.note)
+    app.include_router(_metrics.reading)
+    for module in (_records, _review, _jobs, _events, _recognition):
         for router in (module.reading, getattr(module, "writing", None)):
             if router is not None:
                 app.include_router(router, prefix=API)

@@ -112,7 +112,9 @@ def _discover(workspace: Workspace, progress: Any, k: int | None = None) -> dict
 
 def _learn(workspace: Workspace, progress: Any) -> dict[str, Any]:
     version = workspace.learn(progress=progress)
-    return {"version": version.id, "classes": version.classes}
+    report = version.report or {}
+    facts = {"version": version.id, "classes": version.classes}
+    return facts | {"before": report.get("before"), "after": report.get("after")}
 
 
 VERBS = {"discover": _discover, "learn": _learn}

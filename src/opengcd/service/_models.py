@@ -67,6 +67,7 @@ class Version(Model):
     at: str
     in_use: bool
     threshold: dict[str, Any] | None
+    report: dict[str, Any] | None
 
 
 class Memory(Model):
@@ -359,3 +360,78 @@ class Failure(Model):
 
     name: str
     reason: str
+
+
+class Vectors(Model):
+    """Feature vectors of the workspace's embedder."""
+
+    vectors: Annotated[
+        list[Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1)]],
+        Field(min_length=1, max_length=100_000),
+    ]
+
+
+class Recognized(Model):
+    """What is said of a vector or an image."""
+
+    label: str = Field(description='A known class, or "unknown"; empty if there is a reason.')
+    unknown: float
+    top: Top
+    id: int | None = Field(description="Of an image that was kept.")
+    exemplars: list[int] = Field(description="Items in the memory that look most like it; for images.")
+    name: str | None
+    reason: str | None = Field(description="Why an image cannot be used.")
+
+
+class RejectionChoice(Model):
+    """A limit on rejection, and what it would do."""
+
+    max_known_rejected: float | None
+    rejected_known: float
+    rejected_stream: int
+    share: float | None
+
+
+class Rejection(Model):
+    """How images are rejected, and how they could be."""
+
+    max_known_rejected: float | None
+    threshold: dict[str, Any] | None
+    seen: int
+    choices: list[RejectionChoice]
+
+
+class RejectionLimit(Model):
+    """Reject at most this share of known images; null lets the threshold follow the stream."""
+
+    max_known_rejected: Annotated[float, Field(ge=0, le=1)] | None
+
+
+class Rightness(Model):
+    """Shares of exemplars, and of images that were just learnt, that are recognised as what they are."""
+
+    memory: float | None = None
+    confirmed: float | None = None
+
+
+class Phase(Model):
+    """A version of the recogniser, and how it fared."""
+
+    version: int
+    phase: int
+    at: str
+    in_use: bool
+    classes: int
+    learnt: int
+    asked: int
+    rejected: int
+    unknown_rate: float | None
+    accuracy: Rightness | None
+
+
+class Class(Model):
+    """A known class, with the items that stand for it."""
+
+    label: str
+    learnt: int
+    exemplars: list[int]

@@ -6,12 +6,13 @@ import os
 from typing import Annotated, Literal
 
 from fastapi import HTTPException, Query, Response
+from fastapi.concurrency import run_in_threadpool
 
 from opengcd.service import _models as api
 from opengcd.service._access import guarded
 from opengcd.service._jobs import as_job
 from opengcd.service._review import CONFLICT, MISSING
-from opengcd.service._state import Person
+from opengcd.service._state import Person, Service
 from opengcd.workspace import Entry, readable
 
 KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "coco": "application/json"}
@@ -37,7 +38,7 @@ def status(workspace: Person) -> api.Status:
         groups=len(found.groups),
         to_review=sum(group.size for group in found.groups if group.kind != "removed"),
         to_learn=learnable.total(),
-        memory=None,
+        memory=api.Memory(**found.version.report["memory"]) if found.version and found.version.report else None,
         can_undo=_act(workspace.can_undo()),
         can_redo=_act(workspace.can_redo()),
         jobs=[as_job(job) for job in workspace.jobs.latest(unfinished=True)],
@@ -50,10 +51,44 @@ def versions(workspace: Person) -> list[api.Version]:
     return [api.Version(**version._asdict()) for version in workspace.versions()]
 
 
+@reading.get("/phases")
+def phases(workspace: Person) -> list[api.Phase]:
+    """Return all versions with what they have seen and how right they are, the oldest first."""
+    found = []
+    for version, learnt, asked, rejected in workspace.phases():
+        right = (version.report or {}).get("after")
+        found.append(
+            api.Phase(
+                version=version.id,
+                phase=version.phase,
+                at=version.at,
+                in_use=version.in_use,
+                classes=len(version.classes),
+                learnt=learnt,
+                asked=asked,
+                rejected=rejected,
+                unknown_rate=rejected / asked if asked else None,
+                accuracy=right and api.Rightness(**right),
+            )
+        )
+    return found
+
+
+@reading.get("/classes")
+def classes(workspace: Person) -> list[api.Class]:
+    """Return the known classes with the items in the memory that stand for them."""
+    learnt = workspace.learnt()
+    return [
+        api.Class(label=label, learnt=learnt[label], exemplars=items) for label, items in workspace.exemplars().items()
+    ]
+
+
 @writing.post("/rollback", responses=CONFLICT)
-def rollback(workspace: Person, wanted: api.Rollback) -> api.EditMade:
+async def rollback(workspace: Person, service: Service, wanted: api.Rollback) -> api.EditMade:
     """Put a version of the recogniser to use; what it has not learnt is under review again."""
-    return api.EditMade(edit=workspace.rollback(wanted.version).id)
+    done = await run_in_threadpool(workspace.rollback, wanted.version)
+    await service.recognition.refresh()
+    return api.EditMade(edit=done.id)
 
 
 @reading.get("/history")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import MutableMapping
+import time
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -33,8 +34,9 @@ class Shield:
     An address needs no check: a site has a name.
     """
 
-    def __init__(self, app: ASGIApp, hosts: tuple[str, ...] = ()) -> None:
+    def __init__(self, app: ASGIApp, note: Callable[[str, str, int, float], None], hosts: tuple[str, ...] = ()) -> None:
         self.app = app
+        self.note = note
         self.hosts = {"localhost", *(host.lower() for host in hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -43,13 +45,15 @@ class Shield:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        started = False
+        status, began = 0, time.perf_counter()
 
         async def careful(message: Message) -> None:
-            nonlocal started
+            nonlocal status
             if message["type"] == "http.response.start":
-                started = True
+                status = message["status"]
                 _add_headers(message)
+                route = getattr(scope.get("route"), "path", "other")
+                self.note(scope["method"], route, status, time.perf_counter() - began)
             await send(message)
 
         if not self._is_ours(headers.get("host", "")):
@@ -71,7 +75,7 @@ class Shield:
                 raise TooLargeError
             await self.app(scope, bounded, careful)
         except TooLargeError:
-            if not started:
+            if not status:
                 told = f"A request may have {LARGEST_BODY // 2**20} MiB; send less at a time."
                 await JSONResponse({"detail": told}, 413)(scope, receive, careful)
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from opengcd.service._access import Doorkeeper
     from opengcd.service._events import Events
     from opengcd.service._jobs import Runner
+    from opengcd.service._metrics import Metrics
+    from opengcd.service._recognition import Recognition
 
 
 class State:
@@ -21,6 +23,8 @@ class State:
     doorkeeper: Doorkeeper
     runner: Runner
     events: Events
+    recognition: Recognition
+    metrics: Metrics
 
 
 def _state(request: Request) -> State:

@@ -12,13 +12,14 @@ from opengcd.workspace._loop import Discovered
 from opengcd.workspace._models import Version
 from opengcd.workspace._recognition import Result
 from opengcd.workspace._review import Group, GroupSize
-from opengcd.workspace._views import Item, Map, Member, Neighbour, Page
+from opengcd.workspace._views import Choice, Item, Map, Member, Neighbour, Page, Phase, Rejection
 from opengcd.workspace._workspace import Status, Workspace
 
 __all__ = [
     "SCOPES",
     "SOURCES",
     "Changes",
+    "Choice",
     "ConflictError",
     "Discovered",
     "Edited",
@@ -34,6 +35,8 @@ __all__ = [
     "MissingError",
     "Neighbour",
     "Page",
+    "Phase",
+    "Rejection",
     "Result",
     "Status",
     "Token",

@@ -119,17 +119,32 @@ class Review(Loop):
                 edit.details = {"version": version}
         return edit.done
 
+    def limit_rejection(self, max_known_rejected: float | None, *, on: int | None = None) -> Edited:
+        """Reject at most this share of known images from now on; None lets the threshold follow the stream.
+
+        What was said of images stays said; the next discovery judges by the new threshold.
+        """
+        self._load_recognizer()[1].threshold_for(max_known_rejected)  # refuses what makes no sense
+        with self._editing("rejection") as edit:
+            refuse_other_edit(edit.connection, on)
+            models.set_limit(edit, max_known_rejected)
+            edit.details = {"max known rejected": max_known_rejected}
+        self._note_threshold()
+        return edit.done
+
     def undo(self, *, on: int | None = None) -> Edited:
         """Take back the last edit: of groups, a discovery, a phase, or a rollback. ``on`` must be the last edit."""
         with self._database.writing() as connection:
             refuse_other_edit(connection, on)
-            return log.undo_last(connection, self.who)
+            done = log.undo_last(connection, self.who)
+        return self._with_threshold(done)
 
     def redo(self, *, on: int | None = None) -> Edited:
         """Do again what was undone last, unless something else was done since."""
         with self._database.writing() as connection:
             refuse_other_edit(connection, on)
-            return log.redo_last(connection, self.who)
+            done = log.redo_last(connection, self.who)
+        return self._with_threshold(done)
 
     def export_groups(
         self, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
@@ -152,6 +167,19 @@ class Review(Loop):
                 edit.details = {key: value for key, value in changes._asdict().items() if key != "ignored"}
         folders.write_note(folder, note)
         return changes
+
+    def _note_threshold(self) -> None:
+        """Write down the threshold, for those who do not load the recogniser."""
+        self._recall()
+        version, recognizer = self._load_recognizer()
+        with self._database.writing() as connection:
+            models.note_threshold(connection, version, recognizer)
+
+    def _with_threshold(self, done: Edited) -> Edited:
+        """Write down the threshold if the limit on rejection is another one than before."""
+        if done.entry is not None and done.entry.verb == "rejection":
+            self._note_threshold()
+        return done
 
     def _cluster(self, X: np.ndarray, n: int) -> list[tuple[list[int], float]]:
         """The rows of each of ``n`` clusters, most typical first, with their spread; the largest cluster first."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import Column, ColumnElement, Connection, func, select
 
 from opengcd.workspace import _log as log
 from opengcd.workspace import _models as models
@@ -17,9 +17,12 @@ from opengcd.workspace._edits import Review
 from opengcd.workspace._errors import MissingError
 from opengcd.workspace._files import readable
 from opengcd.workspace._labels import Labelled, labelled_items
-from opengcd.workspace._recognition import Prediction, predicted
-from opengcd.workspace._schema import assignments, items, lessons
+from opengcd.workspace._recognition import Prediction, observed_scores, predicted
+from opengcd.workspace._schema import assignments, items, lessons, predictions
 from opengcd.workspace._thumbnails import whole_picture
+
+LIMITS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
+"""Shares of known images that a person may be willing to look at."""
 
 
 class Member(NamedTuple):
@@ -47,6 +50,39 @@ class Item(NamedTuple):
 
     labelled: Labelled
     group: int | None
+
+
+class Choice(NamedTuple):
+    """A limit on rejection, and what it would do."""
+
+    max_known_rejected: float | None
+    """None: the threshold follows the stream."""
+    rejected_known: float
+    """Share of known images that it rejects, measured on held-out ones."""
+    rejected_stream: int
+    """Images of the stream so far that it would reject."""
+
+
+class Rejection(NamedTuple):
+    """How images are rejected, and how they could be."""
+
+    max_known_rejected: float | None
+    threshold: dict[str, Any] | None
+    seen: int
+    """Images of the stream so far."""
+    choices: list[Choice]
+    """Empty where the preset has no threshold."""
+
+
+class Phase(NamedTuple):
+    """A version of the recogniser, and how it fared."""
+
+    version: models.Version
+    learnt: int
+    """Images that it was the first to learn."""
+    asked: int
+    """Images of the stream that it was asked about."""
+    rejected: int
 
 
 class Neighbour(NamedTuple):
@@ -130,14 +166,18 @@ class Views(Review):
         with self._database.reading() as connection:
             return Counter(review.to_learn(connection).values())
 
+    def learnt(self) -> Counter[str]:
+        """Return how many images of each class the version in use has learnt."""
+        with self._database.reading() as connection:
+            return Counter(row.label for row in connection.execute(models.learnt(connection)))
+
     def neighbours(self, item: int, limit: int = 24) -> list[Neighbour]:
         """Return the items under review, and learnt ones, that look most like an item."""
         with self._database.reading() as connection:
             taught = {row.item_id: row.label for row in connection.execute(models.learnt(connection))}
             homes = {row.item_id: row.group_id for row in connection.execute(select(assignments))}
-            ids = np.array(sorted({*taught, *homes} - {item}))
-            X = self._vectors(connection, [item, *ids.tolist()])
-            X = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+            ids = np.array(sorted({*taught, *homes} - {item}), dtype=np.int64)
+            X = _unit(self._vectors(connection, [item, *ids.tolist()]))
             gaps = 1 - X[1:] @ X[0]
             nearest = np.argsort(gaps, kind="stable")[:limit]
             labels = {group.id: group.label for group in review.group_sizes(connection)}
@@ -146,6 +186,59 @@ class Views(Review):
             group = None if id in taught else homes[id]
             found.append(Neighbour(id, max(gap, 0.0), group, taught[id] if group is None else labels.get(group, "")))
         return found
+
+    def phases(self) -> list[Phase]:
+        """Return all versions with what they have seen, the oldest first."""
+        with self._database.reading() as connection:
+            taught = _count_by(connection, lessons.c.model_id)
+            asked = _count_by(connection, predictions.c.model_id)
+            rejected = _count_by(connection, predictions.c.model_id, predictions.c.label.is_(None))
+            return [
+                Phase(version, taught[version.id], asked[version.id], rejected[version.id])
+                for version in models.versions(connection)
+            ]
+
+    def rejection(self) -> Rejection:
+        """Return how images are rejected, and what other limits would do with the stream so far."""
+        _, recognizer = self._load_recognizer()
+        with self._database.reading() as connection:
+            scores = observed_scores(connection)
+        if recognizer.threshold_ is None:
+            return Rejection(None, None, len(scores), [])
+        limit = recognizer.max_known_rejected
+        choices = []
+        shares = sorted({*LIMITS, *([] if limit is None else [limit])})
+        for share in (*shares, None):
+            threshold = recognizer.threshold_for(share, scores)
+            choices.append(Choice(share, threshold.known_rejected, int((scores > threshold.value).sum())))
+        return Rejection(limit, recognizer.threshold_for(limit, scores)._asdict(), len(scores), choices)
+
+    def exemplars(self) -> dict[str, list[int]]:
+        """Return the items in the memory of the version in use, by class, the most important first."""
+        _, recognizer = self._load_recognizer()
+        return {
+            label: [item for item in np.array(self._exemplar_items())[recognizer.memory_.y == label].tolist() if item]
+            for label in recognizer.classes_.tolist()
+        }
+
+    def nearest_exemplars(self, X: np.ndarray, limit: int = 5) -> list[list[int]]:
+        """Return the items in the memory that look most like each row of features."""
+        items, M = np.array(self._exemplar_items()), _unit(self._load_recognizer()[1].memory_.X)
+        items, M = items[items > 0], M[items > 0]
+        order = np.argsort(-(_unit(X) @ M.T), axis=1, kind="stable")[:, :limit]
+        return items[order].tolist()
+
+    def _exemplar_items(self) -> list[int]:
+        """The item of each row of the memory, found by its features; 0 for one that is none."""
+        version, recognizer = self._load_recognizer()
+        if self._open.exemplars is None or self._open.exemplars[0] != version:
+            with self._database.reading() as connection:
+                taught = [row.item_id for row in connection.execute(models.learnt(connection))]
+                X = self._vectors(connection, taught)
+            of_row = {row.tobytes(): item for row, item in zip(X, taught, strict=True)}
+            rows = recognizer.memory_.X.astype(np.float32)
+            self._open.exemplars = version, [of_row.get(row.tobytes(), 0) for row in rows]
+        return self._open.exemplars[1]
 
     def map(self) -> Map:
         """Return where the items under review lie: by the two directions in which they differ most."""
@@ -156,6 +249,15 @@ class Views(Review):
             X = self._vectors(connection, list(homes)) if homes else np.empty((0, 2), np.float32)
         Z = self._load_recognizer()[1].in_metric(X) if homes else X
         return Map(list(homes), _on_a_plane(Z), list(homes.values()))
+
+
+def _count_by(connection: Connection, column: Column[int], *conditions: ColumnElement[bool]) -> Counter[int]:
+    rows = connection.execute(select(column, func.count()).where(*conditions).group_by(column))
+    return Counter({row[0]: row[1] for row in rows})
+
+
+def _unit(X: np.ndarray) -> np.ndarray:
+    return np.asarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny))
 
 
 def _name(files: Sequence[str] | None) -> str:

@@ -1,0 +1,280 @@
+"""Recognition: of vectors without a look at the database, many requests in one pass; of images, kept if wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import os
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from fastapi import HTTPException, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+from starlette.datastructures import UploadFile
+
+from opengcd.service import _models as api
+from opengcd.service._access import Responses, guarded
+from opengcd.service._state import Person, Service
+from opengcd.workspace import Workspace, WorkspaceError
+
+if TYPE_CHECKING:
+    from opengcd.recognizer import OpenWorldRecognizer
+
+LOOK = 1.0
+"""Seconds between looks whether another version is in use."""
+MOST_ROWS = 4096
+"""Rows in one pass; while it runs, more wait."""
+MOST_FILES = 100
+NPY = "application/x-npy"
+
+log = logging.getLogger(__name__)
+_Asked = tuple[np.ndarray, int, asyncio.Future[list[dict[str, Any]]]]
+
+
+class Recognition:
+    """Answers for the version in use, all that has come meanwhile in one pass.
+
+    A pass over a few rows takes hardly longer than over one, so under load a request waits for the pass before it, and
+    shares one with those that came at the same time.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._recognizer: OpenWorldRecognizer | None = None
+        self._thread = ThreadPoolExecutor(1, "recognition")
+        self._waiting: deque[_Asked] = deque()
+        self._passes: asyncio.Task[None] | None = None
+        self.rows = 0
+        """Vectors recognised so far."""
+
+    async def watch(self) -> None:
+        """Follow which version is in use, and the stream."""
+        while True:
+            await asyncio.sleep(LOOK)
+            try:
+                await self.refresh()
+            except WorkspaceError as error:
+                log.warning("%s", error)
+
+    async def refresh(self) -> None:
+        """Use the version that is in use now."""
+        _, self._recognizer = await run_in_threadpool(self.workspace.follow)
+
+    async def ask(self, X: np.ndarray, top: int) -> list[dict[str, Any]]:
+        """Return what is said of each row."""
+        if self._recognizer is None:
+            await self.refresh()
+        assert self._recognizer is not None
+        if X.shape[1] != self._recognizer.n_features_in_:
+            wanted = self._recognizer.n_features_in_
+            raise HTTPException(422, f"A vector has {wanted} numbers here, not {X.shape[1]}.")
+        answer = asyncio.get_running_loop().create_future()
+        self._waiting.append((X, top, answer))
+        if self._passes is None or self._passes.done():
+            self._passes = asyncio.create_task(self._pass())
+        return await answer
+
+    async def _pass(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            batch: list[_Asked] = []
+            rows = 0
+            while self._waiting and (not batch or rows + len(self._waiting[0][0]) <= MOST_ROWS):
+                batch.append(self._waiting.popleft())
+                rows += len(batch[-1][0])
+            try:
+                answers = await loop.run_in_executor(self._thread, self._recognize, [(X, top) for X, top, _ in batch])
+            except Exception as error:  # whoever asked is told
+                for _, _, answer in batch:
+                    if not answer.done():
+                        answer.set_exception(error)
+                continue
+            self.rows += rows
+            for (_, _, answer), said in zip(batch, answers, strict=True):
+                if not answer.done():  # who asked may have gone
+                    answer.set_result(said)
+
+    def _recognize(self, parts: Sequence[tuple[np.ndarray, int]]) -> list[list[dict[str, Any]]]:
+        assert self._recognizer is not None
+        classes = self._recognizer.classes_
+        said = self._recognizer.recognize(np.concatenate([X for X, _ in parts]))
+        unknown, known = said.probabilities[:, 0].tolist(), said.probabilities[:, 1:]
+        most = min(max(top for _, top in parts), len(classes))
+        best = np.argsort(-known, axis=1, kind="stable")[:, :most]
+        names, shares = classes[best].tolist(), np.take_along_axis(known, best, axis=1).round(6).tolist()
+        rows = zip(said.labels.tolist(), unknown, names, shares, strict=True)
+        return [
+            [_answer(label, u, list(zip(c[:top], p[:top], strict=True))) for _, (label, u, c, p) in zip(X, rows)]  # noqa: B905
+            for X, top in parts
+        ]
+
+
+def _answer(
+    label: str,
+    unknown: float,
+    top: list[tuple[str, float]],
+    id: int | None = None,
+    exemplars: Sequence[int] = (),
+    name: str | None = None,
+    reason: str | None = None,
+) -> dict[str, Any]:
+    return {
+        "label": label,
+        "unknown": round(unknown, 6),
+        "top": top,
+        "id": id,
+        "exemplars": exemplars,
+        "name": name,
+        "reason": reason,
+    }
+
+
+_vectors = TypeAdapter(api.Vectors)
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": {"$ref": "#/components/schemas/Vectors"}},
+            NPY: {"schema": {"type": "string", "format": "binary", "description": "numpy's format: n × d, float32"}},
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["files"],
+                    "properties": {
+                        "files": {
+                            "type": "array",
+                            "minItems": 1,
+                            "maxItems": MOST_FILES,
+                            "items": {"type": "string", "format": "binary"},
+                        }
+                    },
+                }
+            },
+        },
+    }
+}
+_ANSWERS: Responses = {
+    200: {"model": list[api.Recognized]},
+    400: {"model": api.Problem},
+    413: {"model": api.Problem},
+    415: {"model": api.Problem},
+}
+writing = guarded("write", "recognition")
+reading = guarded("read", "recognition")
+
+
+@reading.post("/recognize", response_class=Response, responses=_ANSWERS, openapi_extra=_BODY)
+async def recognize(
+    request: Request,
+    service: Service,
+    workspace: Person,
+    keep: bool = False,
+    top: Annotated[int, Query(ge=1, le=1000, description="Classes to tell, the most likely first.")] = 3,
+) -> Response:
+    """Name what is known and reject what is not: feature vectors (JSON, or numpy's format), or images.
+
+    With `keep`, images become part of the stream and of the review; that needs the scope write.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        if keep and "write" not in request.state.grant.scopes:
+            raise HTTPException(403, "This token may read only; keep needs the scope write.")
+        answers = await _recognize_images(request, service, workspace, keep, top)
+    elif kind in ("application/json", NPY):
+        if keep:
+            raise HTTPException(422, "Only images can be kept; send them as multipart/form-data.")
+        body = await request.body()
+        X = _from_npy(body) if kind == NPY else _from_json(body)
+        answers = await service.recognition.ask(workspace.scaled(X), top)
+    else:
+        raise HTTPException(415, f"Send application/json, {NPY} or multipart/form-data.")
+    return Response(to_json(answers), media_type="application/json")
+
+
+async def _recognize_images(
+    request: Request, service: Service, workspace: Workspace, keep: bool, top: int
+) -> list[dict[str, Any]]:
+    async with request.form(max_files=MOST_FILES, max_fields=0) as form:
+        files = [file for name, file in form.multi_items() if name == "files" and isinstance(file, UploadFile)]
+        if len(files) != len(form.multi_items()) or not files:
+            raise HTTPException(422, "Send images in fields named files, each with a file name.")
+        names = [os.path.basename(file.filename or "") for file in files]
+        contents = [await file.read() for file in files]
+    X, reasons = await run_in_threadpool(workspace.embed, contents)
+    answers = iter(await service.recognition.ask(X, top) if len(X) else [])
+    nearest = iter(await run_in_threadpool(workspace.nearest_exemplars, X) if len(X) else [])
+    kept = await run_in_threadpool(workspace.keep, contents) if keep else None
+    found = []
+    for row, (name, reason) in enumerate(zip(names, reasons, strict=True)):
+        if reason:
+            found.append(_answer("", 0.0, [], name=name, reason=reason))
+            continue
+        said = next(answers) | {"name": name, "exemplars": next(nearest)}
+        if kept is not None:  # what was stored is what counts
+            said |= {"id": kept[row].item, "label": kept[row].label, "unknown": kept[row].unknown}
+        found.append(said)
+    return found
+
+
+def _from_json(body: bytes) -> np.ndarray:
+    try:
+        rows = _vectors.validate_json(body, strict=True).vectors
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(map(str, problem["loc"])) or "body"
+        raise HTTPException(422, f"{place}: {problem['msg']}") from None
+    if len({len(row) for row in rows}) != 1:
+        raise HTTPException(422, "All vectors must have the same length.")
+    return _finite(np.array(rows, dtype=np.float64))
+
+
+def _from_npy(body: bytes) -> np.ndarray:
+    stream = io.BytesIO(body)
+    try:
+        version = np.lib.format.read_magic(stream)
+        if version != (1, 0):
+            raise ValueError("write it as version 1.0")
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    except ValueError as error:
+        raise HTTPException(422, f"The body is no array in numpy's format: {error}.") from None
+    # The header is compared with what is there, not believed: it could claim any size.
+    raw = body[stream.tell() :]
+    if fortran or len(shape) != 2 or dtype.kind != "f" or len(raw) != dtype.itemsize * shape[0] * shape[1]:
+        raise HTTPException(422, "The array must be whole, n × d, of floats, in C order.")
+    if not shape[0] or not shape[1]:
+        raise HTTPException(422, "The array is empty.")
+    return _finite(np.frombuffer(raw, dtype).reshape(shape))
+
+
+def _finite(X: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        X = X.astype(np.float32)
+    if not np.isfinite(X).all():
+        raise HTTPException(422, "A vector holds NaN, or a number too large for 32 bits.")
+    return X
+
+
+@reading.get("/rejection")
+def rejection(workspace: Person) -> api.Rejection:
+    """Return how images are rejected, and what other limits would do with the stream so far."""
+    found = workspace.rejection()
+    choices = [
+        api.RejectionChoice(**one._asdict(), share=one.rejected_stream / found.seen if found.seen else None)
+        for one in found.choices
+    ]
+    return api.Rejection(**found._asdict() | {"choices": choices})
+
+
+@writing.put("/rejection")
+async def limit_rejection(workspace: Person, service: Service, wanted: api.RejectionLimit) -> api.EditMade:
+    """Reject at most this share of known images from now on; null lets the threshold follow the stream."""
+    done = await run_in_threadpool(workspace.limit_rejection, wanted.max_known_rejected)
+    await service.recognition.refresh()
+    return api.EditMade(edit=done.id)
