@@ -202,7 +202,7 @@ def test_confirmed_images_are_examples_and_stay(workspace, tmp_path):
     assert (by_label["sky"].id, by_label["sand"].id) == (sky, home)
     with workspace._database.reading() as connection:
         assert Counter(to_learn(connection).values()) == {"sky": 24}  # nobody has looked at the others
-    assert workspace.name(by_label["more of sky"].id, "sky") == sky
+    assert workspace.name(by_label["more of sky"].id, "sky").group == sky
     assert len({group.id: group for group in workspace.groups()}[sky]) == 30
 
 

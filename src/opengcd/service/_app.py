@@ -14,9 +14,10 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from opengcd import __version__
-from opengcd.service import _access, _events, _jobs, _metrics, _recognition, _records, _review
+from opengcd.service import _access, _events, _jobs, _map, _metrics, _recognition, _records, _review
 from opengcd.service._events import Events
 from opengcd.service._jobs import Runner
+from opengcd.service._map import Draughtsman
 from opengcd.service._metrics import Metrics
 from opengcd.service._recognition import Recognition
 from opengcd.service._shield import Shield
@@ -43,7 +44,8 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
     state.workspace = workspace
     state.doorkeeper = _access.Doorkeeper(workspace)
     state.runner = Runner(workspace)
-    state.events = Events(workspace)
+    state.draughtsman = Draughtsman(workspace)
+    state.events = Events(workspace, state.draughtsman)
     state.recognition = Recognition(workspace)
     state.metrics = Metrics()
     app = FastAPI(
@@ -57,7 +59,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
     app.state.service = state
     app.add_middleware(Shield, hosts=tuple(hosts), note=state.metrics.note)
     app.include_router(_metrics.reading)
-    for module in (_records, _review, _jobs, _events, _recognition):
+    for module in (_records, _review, _map, _jobs, _events, _recognition):
         for router in (module.reading, getattr(module, "writing", None)):
             if router is not None:
                 app.include_router(router, prefix=API)

@@ -14,6 +14,7 @@ from fastapi.responses import StreamingResponse
 
 from opengcd.service._access import guarded
 from opengcd.service._jobs import as_job
+from opengcd.service._map import Draughtsman
 from opengcd.service._state import Service
 from opengcd.workspace import Workspace
 
@@ -28,8 +29,10 @@ BACKLOG = 1000
 class Events:
     """Looks at the database while someone listens, and tells everybody who does."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, draughtsman: Draughtsman) -> None:
         self.workspace = workspace
+        self.draughtsman = draughtsman
+        self._maps = 0
         self._listeners: set[asyncio.Queue[tuple[str, Any] | None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._edit = 0
@@ -83,6 +86,9 @@ class Events:
         found += [("job", as_job(self.workspace.jobs.get(id)).model_dump()) for id in ended]
         found += [("job", job) for id, job in now.items() if self._jobs.get(id) != job]
         self._jobs = now
+        if not first and self.draughtsman.drawn != self._maps:
+            found.append(("map", {}))
+        self._maps = self.draughtsman.drawn
         return found
 
 
@@ -98,7 +104,7 @@ reading = guarded("read", "events")
 
 @reading.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
 async def events(request: Request, service: Service) -> StreamingResponse:
-    """Server-sent events: `job` with a job, `edit` with what was changed by whom, `ping`."""
+    """Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `ping`."""
 
     async def lines() -> AsyncIterator[str]:
         yield "retry: 1000\n\n"

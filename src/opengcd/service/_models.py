@@ -187,6 +187,7 @@ class Map(Model):
     x: list[float]
     y: list[float]
     group: list[int]
+    drawn: bool = Field(description="False while a better map is being drawn; the event `map` tells when it is ready.")
 
 
 class _On(Model):

@@ -31,10 +31,13 @@ writing = guarded("write", "review")
 def groups(workspace: Person) -> api.Groups:
     """Return all groups, in the order of the review."""
     edit = workspace.last_edit()
+    suggestions = workspace.suggestions()
     found = []
     for group in workspace.groups():
         facts = {name: getattr(group, name) for name in api.Group.model_fields if name in group._fields}
-        found.append(api.Group(**facts, size=len(group), typical=group.items[:TYPICAL], suggestion=None))
+        found.append(
+            api.Group(**facts, size=len(group), typical=group.items[:TYPICAL], suggestion=suggestions.get(group.id))
+        )
     return api.Groups(edit=edit, groups=found)
 
 
@@ -103,14 +106,6 @@ def image(request: Request, workspace: Person, id: Number) -> Response:
 def neighbours(workspace: Person, id: Number, limit: Annotated[int, Query(ge=1, le=500)] = 24) -> list[api.Neighbour]:
     """Return the images under review, and learnt ones, that look most like one."""
     return [api.Neighbour(**one._asdict()) for one in workspace.neighbours(id, limit)]
-
-
-@reading.get("/map")
-def map(workspace: Person) -> api.Map:
-    """Return all images under review on a plane: what looks alike lies close together."""
-    found = workspace.map()
-    x, y = found.places.T.round(4).tolist()
-    return api.Map(items=found.items, x=x, y=y, group=found.groups)
 
 
 @writing.post("/edits", responses=CONFLICT)

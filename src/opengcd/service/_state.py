@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from opengcd.service._access import Doorkeeper
     from opengcd.service._events import Events
     from opengcd.service._jobs import Runner
+    from opengcd.service._map import Draughtsman
     from opengcd.service._metrics import Metrics
     from opengcd.service._recognition import Recognition
 
@@ -25,6 +26,7 @@ class State:
     events: Events
     recognition: Recognition
     metrics: Metrics
+    draughtsman: Draughtsman
 
 
 def _state(request: Request) -> State:

@@ -131,6 +131,12 @@ def last_discovery(connection: Connection, model: int) -> dict[str, Any]:
     return next((details for details in found if details.get("version") == model), {})
 
 
+def last_discovery_id(connection: Connection) -> int:
+    """Return the number of the last discovery that still stands; 0 if there is none."""
+    query = select(func.max(edits.c.id)).where(edits.c.verb == "discover", edits.c.id.not_in(UNDONE))
+    return connection.scalar(query) or 0
+
+
 def history(connection: Connection, limit: int | None = None, before: int | None = None) -> list[Entry]:
     """Return the entries, the latest first: all, or some of those before one."""
     query = select(*_SHOWN, edits.c.id.in_(UNDONE).label("undone")).order_by(edits.c.id.desc()).limit(limit)

@@ -46,6 +46,8 @@ class _Open:
         """How many scores it was shown."""
         self.exemplars: tuple[int, list[int]] | None = None
         """A version, and the item of each row of its memory."""
+        self.in_metric: tuple[int, dict[int, int], np.ndarray] | None = None
+        """A version, and items with their rows of features in its metric."""
 
 
 class Project:
