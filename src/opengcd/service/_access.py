@@ -105,7 +105,9 @@ def needs(scope: str) -> Callable[..., object]:
 
 
 Responses = dict[int | str, dict[str, Any]]
-REFUSED: Responses = {401: {"model": api.Problem}, 403: {"model": api.Problem}, 422: {"model": api.Problem}}
+MALFORMED: Responses = {code: {"model": api.Problem} for code in (400, 413, 422)}
+"""What anybody may be told: a body that cannot be read or a strange host, too large a body, wrong content."""
+REFUSED: Responses = MALFORMED | {code: {"model": api.Problem} for code in (401, 403)}
 
 
 def guarded(scope: str, tag: str) -> APIRouter:
@@ -113,7 +115,7 @@ def guarded(scope: str, tag: str) -> APIRouter:
     return APIRouter(tags=[tag], dependencies=[Depends(needs(scope))], responses=REFUSED)
 
 
-router = APIRouter(tags=["access"], responses={422: {"model": api.Problem}})
+router = APIRouter(tags=["access"], responses=MALFORMED)
 
 
 @router.post("/session", responses={401: {"model": api.Problem}, 429: {"model": api.Problem}})

@@ -19,6 +19,7 @@ from opengcd.service._events import Events
 from opengcd.service._jobs import Runner
 from opengcd.service._map import Draughtsman
 from opengcd.service._metrics import Metrics
+from opengcd.service._models import Problem
 from opengcd.service._recognition import Recognition
 from opengcd.service._shield import Shield
 from opengcd.service._state import State
@@ -66,7 +67,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
     app.include_router(_access.router, prefix=API)
     _explain_errors(app)
 
-    @app.get("/healthz", tags=["health"])
+    @app.get("/healthz", tags=["health"], responses={400: {"model": Problem}})
     def healthz() -> dict[str, str]:
         """Return that the service and its database answer."""
         workspace.last_edit()

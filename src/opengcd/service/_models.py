@@ -13,7 +13,9 @@ Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
 EditId = Annotated[int, Field(ge=0, le=2**31 - 1, description="The last edit that the client has seen.")]
 Label = Annotated[str, Field(min_length=1, max_length=200, description="The name of a class.")]
 Items = Annotated[list[Id], Field(min_length=1, max_length=MOST_ITEMS)]
-Top = list[tuple[str, float]]
+_TWO = Field(min_length=2, max_length=2)
+Top = list[Annotated[list[str | float], _TWO]]
+"""Pairs of a class and its probability."""
 
 
 class Model(BaseModel):
@@ -321,11 +323,11 @@ class ClassNumber(Model):
     """The number of classes that the last discovery found, and how it came to that."""
 
     k: int
-    interval: tuple[int, int] | None
+    interval: Annotated[list[int], _TWO] | None
     trusted: bool
     reason: str
     known: int
-    curve: list[tuple[int, float]]
+    curve: list[Annotated[list[int | float], _TWO]]
     confirmed: int
 
 

@@ -160,12 +160,7 @@ _BODY = {
         },
     }
 }
-_ANSWERS: Responses = {
-    200: {"model": list[api.Recognized]},
-    400: {"model": api.Problem},
-    413: {"model": api.Problem},
-    415: {"model": api.Problem},
-}
+_ANSWERS: Responses = {200: {"model": list[api.Recognized]}, 415: {"model": api.Problem}}
 writing = guarded("write", "recognition")
 reading = guarded("read", "recognition")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import HTTPException, Path, Query, Request, Response
@@ -58,7 +59,7 @@ def members(
             probability=member.probability,
             unknown=member.prediction and member.prediction.unknown,
             label=member.prediction and member.prediction.label,
-            top=member.prediction.top if member.prediction else [],
+            top=_pairs(member.prediction.top if member.prediction else []),
         )
         for member in page.items
     ]
@@ -76,7 +77,7 @@ def item(workspace: Person, id: Number) -> api.ItemDetails:
         probability=one.probability,
         unknown=one.unknown,
         label=None if one.label == "unknown" else one.label,
-        top=one.top,
+        top=_pairs(one.top),
         group=group,
         paths=names,
         width=one.width,
@@ -151,6 +152,10 @@ def _apply(workspace: Workspace, request: api.EditRequest) -> Edited:
             return workspace.merge(request.group, request.into, on=on)
         case api.Split():
             return workspace.split(request.group, request.n, on=on)
+
+
+def _pairs(top: Sequence[tuple[str, float]]) -> list[list[str | float]]:
+    return [list(pair) for pair in top]
 
 
 def _entry(entry: Entry | None) -> api.Entry:

@@ -124,7 +124,10 @@ class Review(Loop):
 
         What was said of images stays said; the next discovery judges by the new threshold.
         """
-        self._load_recognizer()[1].threshold_for(max_known_rejected)  # refuses what makes no sense
+        try:
+            self._load_recognizer()[1].threshold_for(max_known_rejected)
+        except ValueError as error:
+            raise WorkspaceError(str(error)) from None
         with self._editing("rejection") as edit:
             refuse_other_edit(edit.connection, on)
             models.set_limit(edit, max_known_rejected)

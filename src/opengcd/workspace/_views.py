@@ -179,6 +179,7 @@ class Views(Review):
 
     def neighbours(self, item: int, limit: int = 24) -> list[Neighbour]:
         """Return the items under review, and learnt ones, that look most like an item."""
+        self.content(item)  # refuses what is none
         with self._database.reading() as connection:
             taught = {row.item_id: row.label for row in connection.execute(models.learnt(connection))}
             homes = {row.item_id: row.group_id for row in connection.execute(select(assignments))}
