@@ -1,7 +1,11 @@
 """How tests talk to the service."""
 
 import io
+import os
+import subprocess
+import sys
 import time
+from contextlib import contextmanager
 
 from fastapi.testclient import TestClient
 
@@ -54,3 +58,18 @@ def png(colour, seed):
     raw = io.BytesIO()
     picture(colour, seed).save(raw, "PNG")
     return raw.getvalue()
+
+
+@contextmanager
+def server(folder, *options):
+    """Run `opengcd serve` in a process of its own; yield the process and its address."""
+    command = [sys.executable, "-u", "-m", "opengcd", "serve", folder, "--port", "0", *options]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        lines = iter(process.stdout.readline, "")
+        address = next(line for line in lines if line.startswith("http")).partition("#")[0].split()[0].rstrip("/")
+        yield process, address
+    finally:
+        process.kill()
+        process.communicate()

@@ -16,7 +16,7 @@ from opengcd.service._access import guarded
 from opengcd.service._jobs import as_job
 from opengcd.service._map import Draughtsman
 from opengcd.service._state import Service
-from opengcd.workspace import Workspace
+from opengcd.workspace import Job, Workspace
 
 LOOK = 0.25
 """Seconds between looks at the database, while someone listens."""
@@ -32,22 +32,22 @@ class Events:
     def __init__(self, workspace: Workspace, draughtsman: Draughtsman) -> None:
         self.workspace = workspace
         self.draughtsman = draughtsman
-        self._maps = 0
         self._listeners: set[asyncio.Queue[tuple[str, Any] | None]] = set()
         self._task: asyncio.Task[None] | None = None
-        self._edit = 0
-        self._jobs: dict[int, Any] = {}
+        self._edit = self._job = self._maps = 0
+        """The last edit, job and map that were told of."""
+        self._unfinished: dict[int, Job] = {}
 
     async def listen(self) -> AsyncIterator[tuple[str, Any]]:
         """Yield events from now on: the name and the content."""
         queue: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue(BACKLOG)
         if not self._listeners:
-            await run_in_threadpool(self._look)
+            await run_in_threadpool(self._begin)
             self._task = asyncio.create_task(self._watch())
         self._listeners.add(queue)
         try:
-            for job in self._jobs.values():
-                yield "job", job
+            for job in self._unfinished.values():
+                yield "job", as_job(job).model_dump()
             while True:
                 try:
                     event = await asyncio.wait_for(queue.get(), PING)
@@ -74,21 +74,27 @@ class Events:
                     if not _put(queue, event):
                         self._listeners.discard(queue)
 
+    def _begin(self) -> None:
+        """Tell of nothing that was before, but for jobs that are not finished."""
+        self._edit, self._maps = self.workspace.last_edit(), self.draughtsman.drawn
+        self._job = max((job.id for job in self.workspace.jobs.latest(1)), default=0)
+        self._unfinished = {job.id: job for job in self.workspace.jobs.latest(unfinished=True)}
+
     def _look(self) -> list[tuple[str, Any]]:
         """What has happened since the last look."""
         found: list[tuple[str, Any]] = []
-        first = not self._edit
-        for entry, groups in self.workspace.edits_since(self._edit, 0 if first else BACKLOG):
+        for entry, groups in self.workspace.edits_since(self._edit, BACKLOG):
             found.append(("edit", {"edit": entry.id, "who": entry.who, "verb": entry.verb, "groups": groups}))
-        self._edit = self.workspace.last_edit()
-        now = {job.id: as_job(job).model_dump() for job in self.workspace.jobs.latest(unfinished=True)}
-        ended = sorted(self._jobs.keys() - now.keys())
-        found += [("job", as_job(self.workspace.jobs.get(id)).model_dump()) for id in ended]
-        found += [("job", job) for id, job in now.items() if self._jobs.get(id) != job]
-        self._jobs = now
-        if not first and self.draughtsman.drawn != self._maps:
+            self._edit = entry.id
+        for job in self.workspace.jobs.news(self._job, self._unfinished):
+            if job != self._unfinished.get(job.id):
+                found.append(("job", as_job(job).model_dump()))
+            self._unfinished[job.id] = job
+            self._job = max(self._job, job.id)
+        self._unfinished = {id: job for id, job in self._unfinished.items() if not job.finished}
+        if self.draughtsman.drawn != self._maps:
+            self._maps = self.draughtsman.drawn
             found.append(("map", {}))
-        self._maps = self.draughtsman.drawn
         return found
 
 

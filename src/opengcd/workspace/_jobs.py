@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, insert, or_, select, update
 
 from opengcd.workspace._database import Database
 from opengcd.workspace._errors import MissingError
@@ -29,6 +30,11 @@ class Job(NamedTuple):
     total: int
     result: dict[str, Any] | None
     error: str | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.state not in (WAITING, RUNNING)
 
 
 class Jobs:
@@ -58,6 +64,12 @@ class Jobs:
         query = select(jobs).order_by(jobs.c.id.desc()).limit(limit)
         if unfinished:
             query = query.where(jobs.c.state.in_([WAITING, RUNNING]))
+        with self._database.reading() as connection:
+            return [_job(row) for row in connection.execute(query)]
+
+    def news(self, after: int, of: Collection[int]) -> list[Job]:
+        """Return jobs that came after one, and some that were there; the oldest first."""
+        query = select(jobs).where(or_(jobs.c.id > after, jobs.c.id.in_(of))).order_by(jobs.c.id)
         with self._database.reading() as connection:
             return [_job(row) for row in connection.execute(query)]
 
