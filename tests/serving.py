@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from fastapi.testclient import TestClient
 
+from opengcd.service.client import ServiceError
 from pictures import picture, truth
 
 API = "/api/v1"
@@ -73,3 +74,12 @@ def server(folder, *options):
     finally:
         process.kill()
         process.communicate()
+
+
+def keep_on(ask):
+    """Ask until the server is gone."""
+    try:
+        while True:
+            ask()
+    except (OSError, ServiceError):
+        return

@@ -16,7 +16,7 @@ import pytest
 from opengcd import Client, Workspace
 from opengcd.service.client import ServiceError
 from pictures import KNOWN
-from serving import png, server
+from serving import keep_on, png, server
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="servers are killed as on POSIX systems")
 
@@ -25,17 +25,7 @@ def test_the_loop_by_the_client(workspace):
     token = workspace.access.make("ann")
     with server(workspace.path) as (_, address):
         client = Client(address, token)
-        heard = []
-
-        def listen():
-            for name, content in Client(address, token).events():
-                heard.append((name, content))
-                if name == "job" and content["verb"] == "learn" and content["state"] == "done":
-                    return
-
-        listener = threading.Thread(target=listen, daemon=True)
-        listener.start()
-        time.sleep(1)
+        events = client.events()
         with workspace._database.reading() as connection:
             X = workspace._vectors(connection, [1, 9])
         assert [one["label"] for one in client.recognize(X)] == ["black", "green"]
@@ -46,8 +36,9 @@ def test_the_loop_by_the_client(workspace):
         client.edit("name", group=one["id"], label="first", confirm=True)
         client.edit("name", group=two["id"], label="second", confirm=True)
         assert client.run("learn")["classes"] == [*sorted(KNOWN), "first", "second"]
-        listener.join(10)
-        assert not listener.is_alive()
+        heard = []
+        while not heard or (heard[-1][1].get("verb"), heard[-1][1].get("state")) != ("learn", "done"):
+            heard.append(next(events))
         assert [content["verb"] for name, content in heard if name == "edit"] == ["discover", "name", "name", "learn"]
         states = [content["state"] for name, content in heard if name == "job" and content["verb"] == "discover"]
         assert states[-1] == "done"
@@ -55,15 +46,6 @@ def test_the_loop_by_the_client(workspace):
             client.edit("confirm", group=99)
         assert refused.value.status == 404
         assert client.fetch("GET", "export", query={"format": "csv"}).startswith(b"path,hash,label")
-
-
-def keep_on(ask):
-    """Ask until the server is gone."""
-    try:
-        while True:
-            ask()
-    except (OSError, ServiceError):
-        return
 
 
 @pytest.mark.parametrize("edits", [20, 50, 100])
@@ -117,6 +99,7 @@ def test_a_job_that_is_killed_is_told_of_and_others_go_on(workspace):
         while client.get(f"jobs/{job['id']}")["stage"] != "learning":
             time.sleep(0.05)
         events = Client(other, token).events()
+        assert next(events) == ("ping", {})
         assert {next(events)[1]["id"], next(events)[1]["id"]} == {job["id"], waiting["id"]}
         process.kill()
         process.communicate()

@@ -60,7 +60,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
     app.state.service = state
     app.add_middleware(Shield, hosts=tuple(hosts), note=state.metrics.note)
     app.include_router(_metrics.reading)
-    for module in (_records, _review, _map, _jobs, _events, _recognition):
+    for module in (_recognition, _records, _review, _map, _jobs, _events):  # the busiest is found first
         for router in (module.reading, getattr(module, "writing", None)):
             if router is not None:
                 app.include_router(router, prefix=API)

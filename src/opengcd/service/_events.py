@@ -39,13 +39,14 @@ class Events:
         self._unfinished: dict[int, Job] = {}
 
     async def listen(self) -> AsyncIterator[tuple[str, Any]]:
-        """Yield events from now on: the name and the content."""
+        """Yield events from now on: the name and the content; first a ping."""
         queue: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue(BACKLOG)
         if not self._listeners:
             await run_in_threadpool(self._begin)
             self._task = asyncio.create_task(self._watch())
         self._listeners.add(queue)
         try:
+            yield "ping", {}
             for job in self._unfinished.values():
                 yield "job", as_job(job).model_dump()
             while True:
@@ -113,8 +114,7 @@ async def events(request: Request, service: Service) -> StreamingResponse:
     """Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `ping`."""
 
     async def lines() -> AsyncIterator[str]:
-        yield "retry: 1000\n\n"
         async for name, content in service.events.listen():
-            yield f"event: {name}\ndata: {json.dumps(content)}\n\n"
+            yield f"retry: 1000\nevent: {name}\ndata: {json.dumps(content)}\n\n"
 
     return StreamingResponse(lines(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 LOOK = 1.0
 """Seconds between looks whether another version is in use."""
-MOST_ROWS = 4096
+MOST_ROWS = 1024
 """Rows in one pass; while it runs, more wait."""
+GATHER = 0.002
+"""Seconds for which requests gather before a pass, while one comes after the other."""
 MOST_FILES = 100
 NPY = "application/x-npy"
 
@@ -75,11 +77,14 @@ class Recognition:
         if X.shape[1] != self._recognizer.n_features_in_:
             wanted = self._recognizer.n_features_in_
             raise HTTPException(422, f"A vector has {wanted} numbers here, not {X.shape[1]}.")
-        answer = asyncio.get_running_loop().create_future()
-        self._waiting.append((X, top, answer))
-        if self._passes is None or self._passes.done():
-            self._passes = asyncio.create_task(self._pass())
-        return await answer
+        said = []
+        for start in range(0, len(X), MOST_ROWS):  # one part after the other: others come in between
+            answer = asyncio.get_running_loop().create_future()
+            self._waiting.append((X[start : start + MOST_ROWS], top, answer))
+            if self._passes is None or self._passes.done():
+                self._passes = asyncio.create_task(self._pass())
+            said += await answer
+        return said
 
     async def _pass(self) -> None:
         loop = asyncio.get_running_loop()
@@ -100,6 +105,8 @@ class Recognition:
             for (_, _, answer), said in zip(batch, answers, strict=True):
                 if not answer.done():  # who asked may have gone
                     answer.set_result(said)
+            if self._waiting:
+                await asyncio.sleep(GATHER)
 
     def _recognize(self, parts: Sequence[tuple[np.ndarray, int]]) -> list[list[dict[str, Any]]]:
         assert self._recognizer is not None

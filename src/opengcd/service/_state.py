@@ -29,11 +29,12 @@ class State:
     draughtsman: Draughtsman
 
 
-def _state(request: Request) -> State:
+# Asynchronous, so that they are called where they are and not in a thread of their own.
+async def _state(request: Request) -> State:
     return request.app.state.service
 
 
-def _person(request: Request) -> Workspace:
+async def _person(request: Request) -> Workspace:
     """The workspace, for the person who asks: the history has their name."""
     grant: Grant = request.state.grant
     return request.app.state.service.workspace.by(grant.who)

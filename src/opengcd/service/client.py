@@ -88,16 +88,22 @@ class Client:
         return job["result"]
 
     def events(self) -> Iterator[tuple[str, Any]]:
-        """Yield what happens: the name of an event, and its content."""
+        """Return what happens from now on: names of events, and their content."""
         request = urllib.request.Request(f"{self.address}/events", headers=self._headers)  # noqa: S310
-        name = ""
-        with urllib.request.urlopen(request, timeout=self.timeout) as lines:  # noqa: S310
-            for line in lines:
-                field, _, value = line.decode().rstrip("\n").partition(": ")
-                if field == "event":
-                    name = value
-                elif field == "data":
-                    yield name, json.loads(value)
+        lines = urllib.request.urlopen(request, timeout=self.timeout)  # noqa: S310
+        lines.readline()  # the service listens when it has said something
+
+        def read() -> Iterator[tuple[str, Any]]:
+            name = ""
+            with lines:
+                for line in lines:
+                    field, _, value = line.decode().rstrip("\n").partition(": ")
+                    if field == "event":
+                        name = value
+                    elif field == "data":
+                        yield name, json.loads(value)
+
+        return read()
 
     def fetch(
         self, method: str, path: str, body: bytes | None = None, kind: str = "", query: dict[str, Any] | None = None
