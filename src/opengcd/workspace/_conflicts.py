@@ -36,7 +36,7 @@ def refuse_conflict(
     if on is None or last_edit(connection) <= on:
         return
     moved, known, targets = set(items), set(whole), set(into)
-    query = select(edits).where(edits.c.id > on, edits.c.before.is_not(None)).order_by(edits.c.id)
+    query = select(edits).where(edits.c.id > on, edits.c.before.is_not(None)).order_by(edits.c.id.desc())
     for row in connection.execute(query):
         keys = {name: {key for key, _ in rows} for name, rows in row.before.items()}
         changed, members = keys.get(groups.name, set()), set(row.members or ())
