@@ -111,6 +111,16 @@ def test_a_job_that_is_killed_is_told_of_and_others_go_on(workspace):
         assert "server was stopped" in left["error"]
 
 
+def test_one_interrupt_is_enough_though_pages_listen(workspace):
+    token = workspace.access.make("ann")
+    with server(workspace.path) as (process, address):
+        events = Client(address, token).events()
+        assert next(events)[0] == "ping"
+        process.send_signal(signal.SIGINT)
+        assert list(events) == []
+        assert process.wait(20) in (0, -signal.SIGINT, 130)
+
+
 def test_the_token_is_shown_at_the_first_start_only(workspace):
     command = [sys.executable, "-u", "-m", "opengcd", "serve", workspace.path, "--port", "0"]
     told = []

@@ -243,6 +243,8 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option(help="A name that this machine is reached by, beside localhost.")
     ] = None,
+    certificate: Annotated[Path | None, typer.Option(help="For https: the certificate (PEM).")] = None,
+    key: Annotated[Path | None, typer.Option(help="For https: its private key (PEM).")] = None,
 ) -> None:
     """Serve the review page and the HTTP API."""
     for package in ("fastapi", "uvicorn", "multipart"):
@@ -251,7 +253,8 @@ def serve(
     from opengcd.service import run
 
     with errors_in_a_line(), Workspace(workspace) as opened:
-        run(opened, host, port, open_page=open_page, hosts=allow_host or (), tell=typer.echo)
+        secure = {"certificate": certificate, "key": key}
+        run(opened, host, port, open_page=open_page, hosts=allow_host or (), tell=typer.echo, **secure)
 
 
 def token(

@@ -38,7 +38,6 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         watching = asyncio.create_task(state.recognition.watch())
         yield
         watching.cancel()
-        state.events.stop()
         await run_in_threadpool(state.runner.stop)
 
     state = State()

@@ -6,6 +6,7 @@ import ipaddress
 import webbrowser
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from pathlib import Path
 
 import uvicorn
 
@@ -22,15 +23,20 @@ def run(
     *,
     open_page: bool = False,
     hosts: Sequence[str] = (),
+    certificate: Path | None = None,
+    key: Path | None = None,
     tell: Callable[[str], object] = print,
 ) -> None:
-    """Serve a workspace until interrupted."""
+    """Serve a workspace until interrupted; with a certificate and its key, by https."""
     app = create_app(workspace, hosts=[host, *hosts])
-    server = _Server(uvicorn.Config(app, host, port, log_level="warning", server_header=False))
+    config = uvicorn.Config(
+        app, host, port, log_level="warning", server_header=False, ssl_certfile=certificate, ssl_keyfile=key
+    )
+    server = _Server(config)
 
     def started(port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{port}/"
+        address = f"{'https' if certificate else 'http'}://{shown}:{port}/"
         if not len(workspace.access):
             secret = workspace.access.make(workspace.who)
             tell(f"Token, shown this once: {secret}")
@@ -39,22 +45,27 @@ def run(
             tell(f"{address} (a token: opengcd token {workspace.path})")
         if open_page:
             webbrowser.open(f"{address}#token={workspace.access.make(workspace.who, once_within=LINK_LASTS)}")
-        if not _loopback(host):
+        if not _loopback(host) and certificate is None:
             tell("Others on the network can reach this; without https they can also read along.")
 
-    server.started_at = started
+    server.started_at, server.ending = started, app.state.service.events.stop
     server.run()
 
 
 class _Server(uvicorn.Server):
-    """Tells when it listens, and where."""
+    """Tells when it listens, and where; and when it is about to end."""
 
     started_at: Callable[[int], None]
+    ending: Callable[[], None]
 
     async def startup(self, *args: object, **more: object) -> None:
         await super().startup(*args, **more)  # type: ignore[arg-type]
         if self.started:
             self.started_at(self.servers[0].sockets[0].getsockname()[1])
+
+    async def shutdown(self, *args: object, **more: object) -> None:
+        self.ending()  # else it would wait for pages that listen for events, for ever
+        await super().shutdown(*args, **more)  # type: ignore[arg-type]
 
 
 def _loopback(host: str) -> bool:
