@@ -2,6 +2,7 @@
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -147,3 +148,10 @@ def test_no_path_of_a_request_reaches_the_file_system(app, client):
         assert b"import" not in answer.content
     page = client.get("/")
     assert page.headers["content-type"].startswith("text/html")
+
+
+def test_the_documents_name_every_route(app):
+    text = (Path(__file__).parents[1] / "docs" / "service.md").read_text()
+    for _, path in routes(app):
+        shown = path.removeprefix(API).replace("{id}", "ID")
+        assert f"{shown}`" in text or f"{shown} " in text, path
