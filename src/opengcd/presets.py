@@ -25,7 +25,8 @@ class Preset:
     alpha_grid: tuple[float, ...] = DECADES
     alpha_repeats: int = 5
     search: str = "paper"
-    """For the number of classes: ``"paper"``, ``"robust"``, ``"authors"``, or ``"rehearsal"`` in joint discovery."""
+    """For the number of classes: ``"paper"``, ``"robust"``, ``"authors"``; in joint discovery ``"rehearsal"`` or, as if
+    new classes were as large as known ones, ``"size"``."""
     objective: str = "acc+sc"
     n_init: int = 10
     max_iter: int = 200
@@ -47,8 +48,10 @@ class Preset:
             )
         if self.discovery == "joint" and self.rejection != "novelty":
             raise ValueError(f"Preset {self.name!r}: joint discovery builds on rejection by novelty; choose that too.")
-        if (self.discovery == "joint") != (self.search == "rehearsal"):
-            raise ValueError(f"Preset {self.name!r}: search='rehearsal' and discovery='joint' belong together.")
+        if (self.discovery == "joint") != (self.search in ("rehearsal", "size")):
+            raise ValueError(
+                f"Preset {self.name!r}: search='rehearsal' or 'size' and discovery='joint' belong together."
+            )
 
 
 PRESETS: dict[str, Preset] = {

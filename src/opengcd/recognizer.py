@@ -300,7 +300,11 @@ class OpenWorldRecognizer(BaseEstimator):
         if not len(told):
             return self._discover(X, k, rejected, self._known(), progress)
         known = self._known_with(X[told], confirmed[told], new, X[rest])
-        found = self._discover(X[rest], k, rejected[rest], known, progress)
+        left = rejected[rest]
+        if isinstance(known.rejection, NoveltyRejection) and not rejected.all():
+            # Rows of a confirmed class were rejected when it was new, but no group should start from them now.
+            left = left & known.rejection.judge(X[rest], infer(known.model, X[rest]).probabilities).rejected
+        found = self._discover(X[rest], k, left, known, progress)
         return with_confirmed(found, rest, _in_metric(known.rejection, X), confirmed, new)
 
     def _discover(
@@ -319,6 +323,7 @@ class OpenWorldRecognizer(BaseEstimator):
                 known.rejection,
                 known.classes,
                 k=k,
+                by_size=preset.search == "size",
                 head=preset.head,
                 max_classes=self.max_classes,
                 random_state=derive(self._seed, self.phase_, NUMBER),

@@ -58,6 +58,7 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "best-plain": ("without whitening: features are only centred and scaled", {"whiten": False}),
     "best-fixed": ("without adaptation: the threshold for unknown from labelled data alone", {"adapt": False}),
     "best-rejects": ("discovery on the rejected rows alone, not on the whole stream", {"over_stream": False}),
+    "best-sized": ("without rehearsal: as many new classes as their sizes suggest", {"search": "size"}),
     "best-headless": ("without the refinement head", {"head": False}),
 }
 """``best`` and what becomes of it without one part: a text and the settings of its preset that differ."""

@@ -16,10 +16,10 @@ from opengcd.osr import NoveltyScore, Share
 from opengcd.progress import Progress, silent
 from opengcd.randomness import Seed, derive, generator, seed_sequence
 
-STREAM_ROWS = 6000
+STREAM_ROWS, STREAM_ROWS_OF_FEW = 6000, 3000
 """The agreement of two groupings is measured on at most this many rows of the stream."""
 REHEARSALS, REHEARSALS_OF_FEW, FEW_CLASSES = 4, 8, 10
-REPEATS = 3
+REPEATS, REPEATS_OF_FEW = 3, 9
 LABEL_WEIGHT = 0.1
 SIZE_DOUBT = 0.5
 """How far, in logarithms, new classes may be from the size of known ones: by a factor of 1.6 in two cases of three."""
@@ -36,6 +36,8 @@ class Rehearsal(NamedTuple):
 
     agreement: float
     """Adjusted Rand index of two groupings, each found from one half of the rows."""
+    beyond: float
+    """The same with one group too many; nan where hidden classes were many."""
     recurrence: np.ndarray
     """For each group, how well other restarts found it again."""
     real: np.ndarray
@@ -62,6 +64,7 @@ def estimate_by_rehearsal(
     score: NoveltyScore,
     threshold: float,
     max_classes: int,
+    by_size: bool = False,
     random_state: Seed = None,
     device: str = "auto",
     progress: Progress = silent,
@@ -73,16 +76,23 @@ def estimate_by_rehearsal(
     :math:`A`, that tells how well classes of this kind can be told apart at all. In the true stream the agreement
     :math:`A(q)` falls as the number q of new groups is raised beyond what is there. The probability of q is
 
-    .. math:: \log P(q) = -\frac{(A(q) - \bar A)^2}{2 \sigma_A^2}
+    .. math:: \log P(q) = -\frac{\max(\bar A - A(q), 0)^2}{2 \sigma_A^2}
               + \log \Phi\left(\frac{\bar A - \max_{r > q} A(r)}{\sigma_A}\right)
               - \frac{(\log q - \log q_0)^2}{2 \sigma_0^2} - \log q + \text{const}, \qquad
               q_0 = \frac{(1 - \pi)\, n}{\bar m + \pi n / C}
 
-    The agreement is as rehearsed, and no larger number agrees as well: classes that lie well apart can be merged
-    without disagreement. :math:`q_0` is the number of new classes if they were as large as known ones are, labelled
-    rows (:math:`\bar m` on average) and those in the stream taken together. Neither is enough alone: where classes
-    overlap, A says little, and a size is only a habit. The estimate is the median of P or, where few new classes are
-    expected and being off by one matters, its mode; its interval leaves out 5 % on either side.
+    The agreement is as good as rehearsed, and no larger number agrees as well: classes that lie well apart can be
+    merged without disagreement. :math:`q_0` is the number of new classes if they were as large as known ones are,
+    labelled rows (:math:`\bar m` on average) and those in the stream taken together. Neither is enough alone: where
+    classes overlap, A says little, and a size is only a habit. The estimate is the median of P; its interval leaves
+    out 5 % on either side.
+
+    Where few new classes are expected, being off by one matters and there is time to look closer: rehearsals also
+    tell the agreement :math:`\bar A_+` with one group too many, and :math:`-(A(q + 1) - \bar A_+)^2 / 2 \sigma_+^2`
+    joins the sum. The estimate is then the likeliest q or, if :math:`P(q + 1) \sqrt{(q + 1) / q}` exceeds P(q), the
+    one after it: a group too many is merged by one act, one too few has to be taken apart.
+
+    ``by_size`` leaves rehearsals and agreement out: sizes alone decide, at once.
 
     ``X``, ``codes``, ``p`` are labelled rows with their classifier's probabilities, ``seen`` the number of labelled
     rows that each class ever had, ``L`` the same rows in the metric, ``U`` the stream in it.
@@ -100,30 +110,35 @@ def estimate_by_rehearsal(
     # A stream much smaller than what was labelled says nothing about the size of its classes.
     size_doubt = np.hypot(SIZE_DOUBT if expected >= 1 else 2 * SIZE_DOUBT, share_doubt / (1 - share))
     expected = max(expected, 1.0)
-    sample, size = _matched_sample(n, novel_rows / expected, int(np.median(np.bincount(codes))))
+    few = expected < FEW_CLASSES
+    repeats = REPEATS_OF_FEW if few else REPEATS
+    most_rows = min(n, STREAM_ROWS_OF_FEW if few else STREAM_ROWS)
+    sample, size = _matched_sample(n, most_rows, novel_rows / expected, int(np.median(np.bincount(codes))))
     rows = generator(derive(seed, 0)).permutation(n)[:sample]
     candidates = np.geomspace(expected / SPAN, expected * SPAN, POINTS)
-    if expected < FEW_CLASSES:  # every number counts
+    if few:  # every number counts
         candidates = np.append(candidates, expected + np.arange(-2, 3))
     grid = sorted({int(np.clip(round(q), 1, most)) for q in candidates})
-    number = 0 if known < 4 else REHEARSALS_OF_FEW if known <= FEW_CLASSES else REHEARSALS
+    number = REHEARSALS_OF_FEW if known <= FEW_CLASSES else REHEARSALS
+    if by_size or known < 4:  # too few to hide some of them
+        number, grid = 0, []
     total, hidden = len(grid) + number, int(np.clip(round(expected), 2, max(2, known // 2)))
     rehearsals = []
     for r in range(number):
         progress("rehearsing discovery", r, total)
         rehearsals.append(
-            rehearse(X, codes, p, score, threshold, hidden, size, share, derive(seed, 1, r), device=device)
+            rehearse(X, codes, p, score, threshold, hidden, size, share, repeats, derive(seed, 1, r), device=device)
         )
     agreements = []
     for i, q in enumerate(grid):
         progress("rehearsing discovery", number + i, total)
-        agreements.append(agreement(L, codes, U[rows], rejected[rows], q, derive(seed, 2, q), device))
+        agreements.append(agreement(L, codes, U[rows], rejected[rows], q, repeats, derive(seed, 2, q), device))
     progress("rehearsing discovery", total, total)
     estimate = _weigh(
         known,
         grid,
         np.array(agreements),
-        [r.agreement for r in rehearsals],
+        rehearsals,
         expected,
         float(size_doubt),
         most,
@@ -132,12 +147,19 @@ def estimate_by_rehearsal(
 
 
 def agreement(
-    L: np.ndarray, codes: np.ndarray, U: np.ndarray, rejected: np.ndarray, novel: int, seed: Seed, device: str = "auto"
+    L: np.ndarray,
+    codes: np.ndarray,
+    U: np.ndarray,
+    rejected: np.ndarray,
+    novel: int,
+    repeats: int,
+    seed: Seed,
+    device: str = "auto",
 ) -> float:
     """Return how well two groupings of all rows agree, each found from a half of them; nan if it has too few rows."""
     known = int(codes.max()) + 1
     values = []
-    for r in range(REPEATS):
+    for r in range(repeats):
         half = generator(derive(seed, r)).random(len(U)) < 0.5
         groupings = []
         for s, side in enumerate((half, ~half)):
@@ -178,6 +200,7 @@ def rehearse(
     hidden: int,
     size: int,
     known_share: float,
+    repeats: int,
     seed: Seed,
     *,
     device: str = "auto",
@@ -198,8 +221,11 @@ def rehearse(
     L, U = metric.transform(X[labelled]), metric.transform(X[stream])
     rejected = score.among(anchors, metric, means, X[stream], p[stream]) > threshold
     if rejected.sum() < 2 * hidden:
-        return Rehearsal(float("nan"), np.empty(0), np.empty(0, dtype=bool))
-    agreed = agreement(L, renumbered, U, rejected, hidden, derive(seed, 1), device)
+        return Rehearsal(float("nan"), float("nan"), np.empty(0), np.empty(0, dtype=bool))
+    agreed = agreement(L, renumbered, U, rejected, hidden, repeats, derive(seed, 1), device)
+    beyond = float("nan")
+    if hidden < FEW_CLASSES:
+        beyond = agreement(L, renumbered, U, rejected, hidden + 1, repeats, derive(seed, 3), device)
     found = joint_mixture(
         L,
         renumbered,
@@ -219,16 +245,15 @@ def rehearse(
         if len(classes):
             recurrence.append(found.recurrence[group])
             real.append(not np.isin(classes[counts.argmax()], anchors) and 2 * counts.max() > counts.sum())
-    return Rehearsal(agreed, np.array(recurrence), np.array(real, dtype=bool))
+    return Rehearsal(agreed, beyond, np.array(recurrence), np.array(real, dtype=bool))
 
 
-def _matched_sample(n: int, size: float, labelled: int) -> tuple[int, int]:
+def _matched_sample(n: int, sample: int, size: float, labelled: int) -> tuple[int, int]:
     """How many rows of the stream to take, and of each hidden class, so that hidden and new classes are of one size.
 
     Agreement grows with the number of rows. Where labelled rows are fewer than what new classes bring, the stream is
     thinned out.
     """
-    sample = min(n, STREAM_ROWS)
     of_class = size * sample / n
     if of_class > labelled:
         sample = int(np.clip(sample * labelled / of_class, min(n, 200), sample))
@@ -239,35 +264,52 @@ def _weigh(
     known: int,
     grid: list[int],
     agreements: np.ndarray,
-    rehearsed: list[float],
+    rehearsals: list[Rehearsal],
     expected: float,
     size_doubt: float,
     most: int,
 ) -> ClassNumberEstimate:
     """Combine agreement and size to a distribution over the number of new classes."""
-    heard = np.array([a for a in rehearsed if np.isfinite(a)])
+    few = expected < FEW_CLASSES
     grouped = np.isfinite(agreements)
     grid, agreements = [q for q, could in zip(grid, grouped, strict=True) if could], agreements[grouped]
     numbers = np.arange(1, min(most, round(2 * SPAN * expected) + 1) + 1)
     at = np.interp(np.log(numbers), np.log(grid), agreements) if grid else np.zeros(len(numbers))
-    size = -((np.log(numbers) - np.log(expected)) ** 2) / (2 * size_doubt**2) - np.log(numbers)
-    evidence, mean = np.zeros(len(numbers)), 0.0
-    if len(heard) and grid:
-        mean = float(heard.mean())
-        doubt = np.sqrt((heard.var(ddof=1) * (1 + 1 / len(heard)) if len(heard) > 1 else 0.0) + AGREEMENT_DOUBT**2)
-        beyond = np.append(np.maximum.accumulate(at[::-1])[::-1][1:], 0.0)
-        evidence = -((at - mean) ** 2) / (2 * doubt**2) + norm.logcdf((mean - beyond) / doubt)
-    log_p = evidence + size
+    log_p = -((np.log(numbers) - np.log(expected)) ** 2) / (2 * size_doubt**2) - np.log(numbers)
+    rehearsed, beyond = _spread([r.agreement for r in rehearsals]), _spread([r.beyond for r in rehearsals])
+    if grid and rehearsed:
+        larger = np.append(np.maximum.accumulate(at[::-1])[::-1][1:], 0.0)
+        log_p -= np.maximum(rehearsed.mean - at, 0.0) ** 2 / (2 * rehearsed.doubt**2)
+        log_p += norm.logcdf((rehearsed.mean - larger) / rehearsed.doubt)
+        if beyond and few:
+            log_p -= (np.append(at[1:], at[-1]) - beyond.mean) ** 2 / (2 * beyond.doubt**2)
     weight = np.exp(log_p - log_p.max())
     share = np.cumsum(weight) / weight.sum()
     low, middle, high = (known + int(numbers[np.searchsorted(share, s)]) for s in (0.05, 0.5, 0.95))
-    if expected < FEW_CLASSES:
-        middle = int(np.clip(known + int(numbers[weight.argmax()]), low, high))
-    curve = [CurvePoint(known + q, float(log_p[q - 1] - log_p.max()), float(a), mean)
+    if few:
+        first = int(weight.argmax())
+        better = int((weight * np.sqrt(numbers))[first : first + 2].argmax())
+        middle = int(np.clip(known + int(numbers[first + better]), low, high))
+    curve = [CurvePoint(known + q, float(log_p[q - 1] - log_p.max()), float(a), rehearsed.mean if rehearsed else 0.0)
              for q, a in zip(grid, agreements.tolist(), strict=True) if q <= len(numbers)]  # fmt: skip
     wide = (high - known) > WIDE**2 * max(1, low - known) and high > low + 2
     reason = f"the stream fits any number of classes from {low} to {high}" if wide else ""
     return ClassNumberEstimate(middle, curve, not wide, reason, middle, (low, high))
+
+
+class _Spread(NamedTuple):
+    """Mean of agreements, and how far one more may be from it."""
+
+    mean: float
+    doubt: float
+
+
+def _spread(agreements: list[float]) -> _Spread | None:
+    heard = np.array([a for a in agreements if np.isfinite(a)])
+    if not len(heard):
+        return None
+    variance = heard.var(ddof=1) * (1 + 1 / len(heard)) if len(heard) > 1 else 0.0
+    return _Spread(float(heard.mean()), float(np.sqrt(variance + AGREEMENT_DOUBT**2)))
 
 
 def _reality(rehearsals: list[Rehearsal]) -> Callable[[np.ndarray], np.ndarray]:
