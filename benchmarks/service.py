@@ -123,6 +123,12 @@ def memory(process):
     return int(Path(f"/proc/{process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
+def processor(process):
+    """Seconds of processor time so far."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def as_npy(X):
     raw = io.BytesIO()
     np.save(raw, X)
@@ -148,14 +154,15 @@ def main():
             ]
             asyncio.run(at_a_rate(port, singles, options.rate, 3))  # warm up
             before = memory(server)
-            rate = options.rate
             print(f"SVM, {CLASSES} classes, {CLASSES * EACH} exemplars, {WIDTH} features; one server process")
             for part in range(max(1, round(options.minutes * 2))):
-                took, seconds = asyncio.run(at_a_rate(port, singles, rate, 30))
+                busy = processor(server)
+                took, seconds = asyncio.run(at_a_rate(port, singles, options.rate, 30))
+                busy = (processor(server) - busy) / len(took)
                 print(
                     f"{(part + 1) / 2:4} min: {len(took) / seconds:6.0f} single vectors/s (JSON), "
                     f"p50 {np.quantile(took, 0.5) * 1e3:5.1f} ms, p99 {np.quantile(took, 0.99) * 1e3:5.1f} ms, "
-                    f"memory {memory(server):.0f} MiB",
+                    f"{busy * 1e3:.2f} ms of processor each, memory {memory(server):.0f} MiB",
                     flush=True,
                 )
             most = asyncio.run(one_after_the_other(port, singles[0], CONNECTIONS, 10))
@@ -164,8 +171,13 @@ def main():
                 ("application/x-npy", as_npy(X)),
                 ("application/json", json.dumps({"vectors": X.round(6).astype(float).tolist()}).encode()),
             ):
+                busy = processor(server)
                 batches = asyncio.run(one_after_the_other(port, request(port, token, body, kind), 2, 10))
-                print(f"{batches * len(X):.0f} vectors/s in batches of {len(X)} ({kind})")
+                busy = (processor(server) - busy) / (10 * batches)
+                print(
+                    f"{batches * len(X):.0f} vectors/s in batches of {len(X)} ({kind}), "
+                    f"{busy * 1e3:.0f} ms of processor a batch"
+                )
             print(f"memory {before:.0f} MiB after the warm-up, {memory(server):.0f} MiB at the end")
         finally:
             server.kill()

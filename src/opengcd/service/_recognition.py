@@ -31,7 +31,7 @@ LOOK = 1.0
 """Seconds between looks whether another version is in use."""
 MOST_ROWS = 1024
 """Rows in one pass; while it runs, more wait."""
-GATHER = 0.002
+GATHER = 0.004
 """Seconds for which requests gather before a pass, while one comes after the other."""
 MOST_FILES = 100
 NPY = "application/x-npy"
@@ -176,7 +176,6 @@ reading = guarded("read", "recognition")
 async def recognize(
     request: Request,
     service: Service,
-    workspace: Person,
     keep: bool = False,
     top: Annotated[int, Query(ge=1, le=1000, description="Classes to tell, the most likely first.")] = 3,
 ) -> Response:
@@ -188,21 +187,20 @@ async def recognize(
     if kind == "multipart/form-data":
         if keep and "write" not in request.state.grant.scopes:
             raise HTTPException(403, "This token may read only; keep needs the scope write.")
-        answers = await _recognize_images(request, service, workspace, keep, top)
+        answers = await _recognize_images(request, service, keep, top)
     elif kind in ("application/json", NPY):
         if keep:
             raise HTTPException(422, "Only images can be kept; send them as multipart/form-data.")
         body = await request.body()
         X = _from_npy(body) if kind == NPY else _from_json(body)
-        answers = await service.recognition.ask(workspace.scaled(X), top)
+        answers = await service.recognition.ask(service.workspace.scaled(X), top)
     else:
         raise HTTPException(415, f"Send application/json, {NPY} or multipart/form-data.")
     return Response(to_json(answers), media_type="application/json")
 
 
-async def _recognize_images(
-    request: Request, service: Service, workspace: Workspace, keep: bool, top: int
-) -> list[dict[str, Any]]:
+async def _recognize_images(request: Request, service: Service, keep: bool, top: int) -> list[dict[str, Any]]:
+    workspace = service.workspace.by(request.state.grant.who)
     async with request.form(max_files=MOST_FILES, max_fields=0) as form:
         files = [file for name, file in form.multi_items() if name == "files" and isinstance(file, UploadFile)]
         if len(files) != len(form.multi_items()) or not files:
