@@ -50,7 +50,7 @@ class Recognition:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self._recognizer: OpenWorldRecognizer | None = None
-        self._thread = ThreadPoolExecutor(1, "recognition")
+        self._thread = ThreadPoolExecutor(1, "recognition", initializer=_on_one_core)
         self._waiting: deque[_Asked] = deque()
         self._passes: asyncio.Task[None] | None = None
         self.rows = 0
@@ -121,6 +121,18 @@ class Recognition:
             [_answer(label, u, list(zip(c[:top], p[:top], strict=True))) for _, (label, u, c, p) in zip(X, rows)]  # noqa: B905
             for X, top in parts
         ]
+
+
+def _on_one_core() -> None:
+    """Leave the other cores to those who ask and to jobs: passes are too small to gain from more.
+
+    The libraries under numpy know one number of threads for all of the process; what takes long runs in torch.
+    """
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    torch.set_num_threads(1)
+    threadpool_limits(1, "blas")
 
 
 def _answer(
