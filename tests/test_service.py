@@ -310,6 +310,43 @@ def test_a_restart_knows_what_happened(workspace):
         assert get(client, f"jobs/{waits.id}")["state"] == "done"
 
 
+def test_all_at_once(client, workspace):
+    """Looking, editing, recognising and keeping go on while a job runs, by many threads on one workspace."""
+    on, found = groups(client)
+    edit(client, on, "name", group=found["blue"]["id"], label="sky", confirm=True)
+    items = found["yellow"]["typical"]
+    with workspace._database.reading() as connection:
+        vectors = {"vectors": workspace._vectors(connection, [1, 2]).tolist()}
+    errors = []
+
+    def repeat(act):
+        for number in range(6):
+            try:
+                act(number)
+            except Exception as error:
+                errors.append(error)
+
+    acts = [
+        lambda _: [get(client, path) for path in ("status", "groups", "map", "classes", "phases", "rejection")],
+        lambda n: get(client, f"items/{items[n]}/neighbours"),
+        lambda n: edit(client, 2**31 - 1, "separate", items=[items[n]]),
+        lambda _: send(client, "POST", "recognize", vectors),
+        lambda n: client.post(f"{API}/recognize?keep=true", files=[("files", ("x", png("red", 7000 + n // 2)))]).json(),
+        lambda n: client.get(f"{API}/items/{items[n % 2]}/thumbnail").raise_for_status(),
+    ]
+    jobs = [send(client, "POST", "jobs", {"verb": verb}, 202) for verb in ("discover", "learn")]
+    threads = [threading.Thread(target=repeat, args=[act]) for act in acts * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    for job in jobs:  # edits that came in between are not lost; then the job says so
+        done = finish(client, job)
+        assert done["state"] == "done" or "changed while" in done["error"]
+    assert len(workspace.labels()) == 83
+
+
 # Recognition.
 
 

@@ -40,14 +40,16 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         watching.cancel()
         await run_in_threadpool(state.runner.stop)
 
-    state = State()
-    state.workspace = workspace
-    state.doorkeeper = _access.Doorkeeper(workspace)
-    state.runner = Runner(workspace)
-    state.draughtsman = Draughtsman(workspace)
-    state.events = Events(workspace, state.draughtsman)
-    state.recognition = Recognition(workspace)
-    state.metrics = Metrics()
+    draughtsman = Draughtsman(workspace)
+    state = State(
+        workspace=workspace,
+        doorkeeper=_access.Doorkeeper(workspace),
+        runner=Runner(workspace),
+        events=Events(workspace, draughtsman),
+        recognition=Recognition(workspace),
+        metrics=Metrics(),
+        draughtsman=draughtsman,
+    )
     app = FastAPI(
         title="OpenGCD",
         version=__version__,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -16,8 +17,9 @@ from opengcd.service._access import guarded
 from opengcd.service._jobs import as_job
 from opengcd.service._map import Draughtsman
 from opengcd.service._state import Service
-from opengcd.workspace import Job, Workspace
+from opengcd.workspace import Job, Workspace, WorkspaceError
 
+log = logging.getLogger(__name__)
 LOOK = 0.25
 """Seconds between looks at the database, while someone listens."""
 PING = 15.0
@@ -70,7 +72,12 @@ class Events:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(LOOK)
-            for event in await run_in_threadpool(self._look):
+            try:
+                happened = await run_in_threadpool(self._look)
+            except WorkspaceError as error:  # the database may be back in a moment
+                log.warning("%s", error)
+                continue
+            for event in happened:
                 for queue in list(self._listeners):
                     if not _put(queue, event):
                         self._listeners.discard(queue)

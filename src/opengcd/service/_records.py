@@ -24,6 +24,7 @@ writing = guarded("write", "records")
 @reading.get("/status")
 def status(workspace: Person) -> api.Status:
     """Return where the workspace stands."""
+    edit = workspace.last_edit()  # first: what is shown may be newer, but not older
     found = workspace.status()
     learnable = workspace.learnable()
     return api.Status(
@@ -34,7 +35,7 @@ def status(workspace: Person) -> api.Status:
         counts=found.counts,
         discovered=found.discovered,
         failures=found.failures,
-        edit=workspace.last_edit(),
+        edit=edit,
         groups=len(found.groups),
         to_review=sum(group.size for group in found.groups if group.kind != "removed"),
         to_learn=learnable.total(),

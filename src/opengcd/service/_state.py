@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from opengcd.service._recognition import Recognition
 
 
+@dataclass
 class State:
     """The parts of a running service."""
 

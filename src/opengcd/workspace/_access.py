@@ -56,6 +56,8 @@ class Access:
         row: dict[str, Any] = {"hash": _hash(secret), "name": name.strip(), "scope": scope, "at": now()}
         row |= {"expires": once_within and _in(once_within), "once": once_within is not None}
         with self._database.writing() as connection:
+            used = tokens.c.once & ~_valid() & tokens.c.id.not_in(select(sessions.c.token_id))
+            connection.execute(delete(tokens).where(used))
             connection.execute(insert(tokens).values(row))
         return secret
 

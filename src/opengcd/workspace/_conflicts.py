@@ -11,6 +11,9 @@ from opengcd.workspace._log import Entry, last_edit
 from opengcd.workspace._models import IN_USE
 from opengcd.workspace._schema import assignments, edits, groups, meta
 
+MOST_SINCE = 1000
+"""Edits that an edit may have missed; who has missed more should look again, and not keep others waiting."""
+
 
 class ConflictError(WorkspaceError):
     """Someone has changed what an edit is about; ``entry`` says who and how."""
@@ -37,7 +40,7 @@ def refuse_conflict(
         return
     moved, known, targets = set(items), set(whole), set(into)
     query = select(edits).where(edits.c.id > on, edits.c.before.is_not(None)).order_by(edits.c.id.desc())
-    for row in connection.execute(query):
+    for number, row in enumerate(connection.execute(query.limit(MOST_SINCE))):
         keys = {name: {key for key, _ in rows} for name, rows in row.before.items()}
         changed, members = keys.get(groups.name, set()), set(row.members or ())
         if (
@@ -46,6 +49,7 @@ def refuse_conflict(
             or targets & changed
             or _emptied(connection, targets & members)
             or IN_USE in keys.get(meta.name, ())
+            or number == MOST_SINCE - 1
         ):
             raise ConflictError(Entry(row.id, row.at, row.who, row.verb, row.details, False))
 
