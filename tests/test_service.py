@@ -254,7 +254,18 @@ def test_learning_shows_what_it_did(client):
         {"memory": 1.0, "confirmed": None},
         {"memory": 1.0, "confirmed": 1.0},
     ]
+
+    def said():
+        blue = [("files", ("x.png", png("blue", 900)))]
+        return client.post(f"{API}/recognize", files=blue).json()[0]["label"]
+
+    assert said() == "sky"  # at once, by the new version
+    on = send(client, "POST", "undo", {"on": get(client, "status")["edit"]})["edit"]
+    assert said() == "unknown"
+    send(client, "POST", "redo", {"on": on})
+    assert said() == "sky"
     assert send(client, "POST", "rollback", {"version": 1})["edit"] > on
+    assert said() == "unknown"
     assert [version["in_use"] for version in get(client, "versions")] == [True, False]
     send(client, "POST", "rollback", {"version": 9}, 404)
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from functools import partial
-from itertools import count
+from itertools import count, islice
 
 import numpy as np
 import pytest
@@ -100,7 +100,8 @@ def test_a_job_that_is_killed_is_told_of_and_others_go_on(workspace):
             time.sleep(0.05)
         events = Client(other, token).events()
         assert next(events) == ("ping", {})
-        assert {next(events)[1]["id"], next(events)[1]["id"]} == {job["id"], waiting["id"]}
+        told = [content["id"] for name, content in islice(events, 2) if name == "job"]
+        assert sorted(told) == [job["id"], waiting["id"]]
         process.kill()
         process.communicate()
         second = Client(other, token)
@@ -117,7 +118,7 @@ def test_one_interrupt_is_enough_though_pages_listen(workspace):
         events = Client(address, token).events()
         assert next(events)[0] == "ping"
         process.send_signal(signal.SIGINT)
-        assert list(events) == []
+        assert {name for name, _ in events} <= {"ready"}
         assert process.wait(20) in (0, -signal.SIGINT, 130)
 
 

@@ -40,13 +40,13 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         watching.cancel()
         await run_in_threadpool(state.runner.stop)
 
-    draughtsman = Draughtsman(workspace)
+    draughtsman, recognition = Draughtsman(workspace), Recognition(workspace)
     state = State(
         workspace=workspace,
         doorkeeper=_access.Doorkeeper(workspace),
-        runner=Runner(workspace),
-        events=Events(workspace, draughtsman),
-        recognition=Recognition(workspace),
+        runner=Runner(workspace, recognition.refresh),
+        events=Events(workspace, draughtsman, recognition),
+        recognition=recognition,
         metrics=Metrics(),
         draughtsman=draughtsman,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import Path
@@ -31,8 +32,10 @@ class CancelledError(Exception):
 class Runner:
     """A thread that does the jobs of a workspace, if no other process does."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, done: Callable[[], None]) -> None:
         self.workspace = workspace
+        self.done = done
+        """Called before a job is said to be done."""
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
@@ -95,6 +98,7 @@ class Runner:
 
         try:
             result = VERBS[job.verb](self.workspace.by(job.who), progress, **job.arguments)
+            self.done()
         except CancelledError as error:
             jobs.finish(job.id, "failed" if self._stop.is_set() else "cancelled", error=str(error))
         except ValueError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import logging
 import os
 from collections import deque
@@ -15,14 +14,14 @@ import numpy as np
 from fastapi import HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
-from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 from starlette.datastructures import UploadFile
 
 from opengcd.service import _models as api
 from opengcd.service._access import Responses, guarded
-from opengcd.service._state import Person, Service
-from opengcd.workspace import Workspace, WorkspaceError
+from opengcd.service._state import Service
+from opengcd.service._vectors import NPY, from_json, from_npy
+from opengcd.workspace import Workspace
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
@@ -34,7 +33,6 @@ MOST_ROWS = 1024
 GATHER = 0.004
 """Seconds for which requests gather before a pass, while one comes after the other."""
 MOST_FILES = 100
-NPY = "application/x-npy"
 
 log = logging.getLogger(__name__)
 _Asked = tuple[np.ndarray, int, asyncio.Future[list[dict[str, Any]]]]
@@ -57,22 +55,31 @@ class Recognition:
         """Vectors recognised so far."""
 
     async def watch(self) -> None:
-        """Follow which version is in use, and the stream."""
+        """Load the recogniser, then follow which version other processes put to use, and the stream."""
+        told = ""
         while True:
-            await asyncio.sleep(LOOK)
             try:
-                await self.refresh()
-            except WorkspaceError as error:
-                log.warning("%s", error)
+                await run_in_threadpool(self.refresh)
+                told = ""
+            except (ValueError, OSError) as error:  # no class is known yet, or a file cannot be read
+                if str(error) != told:
+                    told = str(error)
+                    log.warning("%s", told)
+            await asyncio.sleep(LOOK)
 
-    async def refresh(self) -> None:
-        """Use the version that is in use now."""
-        _, self._recognizer = await run_in_threadpool(self.workspace.follow)
+    def refresh(self) -> None:
+        """Use the version that is in use now; for whoever has just changed it."""
+        _, self._recognizer = self.workspace.follow()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the recogniser is loaded; the first time that takes seconds."""
+        return self._recognizer is not None
 
     async def ask(self, X: np.ndarray, top: int) -> list[dict[str, Any]]:
         """Return what is said of each row."""
         if self._recognizer is None:
-            await self.refresh()
+            await run_in_threadpool(self.refresh)
         assert self._recognizer is not None
         if X.shape[1] != self._recognizer.n_features_in_:
             wanted = self._recognizer.n_features_in_
@@ -155,7 +162,6 @@ def _answer(
     }
 
 
-_vectors = TypeAdapter(api.Vectors)
 _BODY = {
     "requestBody": {
         "required": True,
@@ -180,7 +186,6 @@ _BODY = {
     }
 }
 _ANSWERS: Responses = {200: {"model": list[api.Recognized]}, 415: {"model": api.Problem}}
-writing = guarded("write", "recognition")
 reading = guarded("read", "recognition")
 
 
@@ -204,7 +209,7 @@ async def recognize(
         if keep:
             raise HTTPException(422, "Only images can be kept; send them as multipart/form-data.")
         body = await request.body()
-        X = _from_npy(body) if kind == NPY else _from_json(body)
+        X = from_npy(body) if kind == NPY else from_json(body)
         answers = await service.recognition.ask(service.workspace.scaled(X), top)
     else:
         raise HTTPException(415, f"Send application/json, {NPY} or multipart/form-data.")
@@ -233,60 +238,3 @@ async def _recognize_images(request: Request, service: Service, keep: bool, top:
             said |= {"id": kept[row].item, "label": kept[row].label, "unknown": kept[row].unknown}
         found.append(said)
     return found
-
-
-def _from_json(body: bytes) -> np.ndarray:
-    try:
-        rows = _vectors.validate_json(body, strict=True).vectors
-    except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(map(str, problem["loc"])) or "body"
-        raise HTTPException(422, f"{place}: {problem['msg']}") from None
-    if len({len(row) for row in rows}) != 1:
-        raise HTTPException(422, "All vectors must have the same length.")
-    return _finite(np.array(rows, dtype=np.float64))
-
-
-def _from_npy(body: bytes) -> np.ndarray:
-    stream = io.BytesIO(body)
-    try:
-        version = np.lib.format.read_magic(stream)
-        if version != (1, 0):
-            raise ValueError("write it as version 1.0")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    except ValueError as error:
-        raise HTTPException(422, f"The body is no array in numpy's format: {error}.") from None
-    # The header is compared with what is there, not believed: it could claim any size.
-    raw = body[stream.tell() :]
-    if fortran or len(shape) != 2 or dtype.kind != "f" or len(raw) != dtype.itemsize * shape[0] * shape[1]:
-        raise HTTPException(422, "The array must be whole, n × d, of floats, in C order.")
-    if not shape[0] or not shape[1]:
-        raise HTTPException(422, "The array is empty.")
-    return _finite(np.frombuffer(raw, dtype).reshape(shape))
-
-
-def _finite(X: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):
-        X = X.astype(np.float32)
-    if not np.isfinite(X).all():
-        raise HTTPException(422, "A vector holds NaN, or a number too large for 32 bits.")
-    return X
-
-
-@reading.get("/rejection")
-def rejection(workspace: Person) -> api.Rejection:
-    """Return how images are rejected, and what other limits would do with the stream so far."""
-    found = workspace.rejection()
-    choices = [
-        api.RejectionChoice(**one._asdict(), share=one.rejected_stream / found.seen if found.seen else None)
-        for one in found.choices
-    ]
-    return api.Rejection(**found._asdict() | {"choices": choices})
-
-
-@writing.put("/rejection")
-async def limit_rejection(workspace: Person, service: Service, wanted: api.RejectionLimit) -> api.EditMade:
-    """Reject at most this share of known images from now on; null lets the threshold follow the stream."""
-    done = await run_in_threadpool(workspace.limit_rejection, wanted.max_known_rejected)
-    await service.recognition.refresh()
-    return api.EditMade(edit=done.id)

@@ -6,7 +6,6 @@ import os
 from typing import Annotated, Literal
 
 from fastapi import HTTPException, Query, Response
-from fastapi.concurrency import run_in_threadpool
 
 from opengcd.service import _models as api
 from opengcd.service._access import guarded
@@ -85,10 +84,29 @@ def classes(workspace: Person) -> list[api.Class]:
 
 
 @writing.post("/rollback", responses=CONFLICT)
-async def rollback(workspace: Person, service: Service, wanted: api.Rollback) -> api.EditMade:
+def rollback(workspace: Person, service: Service, wanted: api.Rollback) -> api.EditMade:
     """Put a version of the recogniser to use; what it has not learnt is under review again."""
-    done = await run_in_threadpool(workspace.rollback, wanted.version)
-    await service.recognition.refresh()
+    done = workspace.rollback(wanted.version)
+    service.recognition.refresh()
+    return api.EditMade(edit=done.id)
+
+
+@reading.get("/rejection")
+def rejection(workspace: Person) -> api.Rejection:
+    """Return how images are rejected, and what other limits would do with the stream so far."""
+    found = workspace.rejection()
+    choices = [
+        api.RejectionChoice(**one._asdict(), share=one.rejected_stream / found.seen if found.seen else None)
+        for one in found.choices
+    ]
+    return api.Rejection(**found._asdict() | {"choices": choices})
+
+
+@writing.put("/rejection")
+def limit_rejection(workspace: Person, service: Service, wanted: api.RejectionLimit) -> api.EditMade:
+    """Reject at most this share of known images from now on; null lets the threshold follow the stream."""
+    done = workspace.limit_rejection(wanted.max_known_rejected)
+    service.recognition.refresh()
     return api.EditMade(edit=done.id)
 
 

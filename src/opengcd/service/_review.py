@@ -11,7 +11,7 @@ from fastapi.responses import FileResponse
 
 from opengcd.service import _models as api
 from opengcd.service._access import Responses, guarded
-from opengcd.service._state import Person
+from opengcd.service._state import Person, Service
 from opengcd.workspace import Edited, Entry, Workspace, readable
 
 FOR_EVER = "private, max-age=31536000, immutable"
@@ -29,10 +29,10 @@ writing = guarded("write", "review")
 
 
 @reading.get("/groups")
-def groups(workspace: Person) -> api.Groups:
-    """Return all groups, in the order of the review."""
+def groups(workspace: Person, service: Service) -> api.Groups:
+    """Return all groups, in the order of the review; suggestions come when the recogniser is loaded (event `ready`)."""
     edit = workspace.last_edit()
-    suggestions = workspace.suggestions()
+    suggestions = workspace.suggestions() if service.recognition.ready else {}
     found = []
     for group in workspace.groups():
         facts = {name: getattr(group, name) for name in api.Group.model_fields if name in group._fields}
@@ -117,16 +117,18 @@ def edit(workspace: Person, request: api.EditRequest) -> api.Edited:
 
 
 @writing.post("/undo", responses=CONFLICT)
-def undo(workspace: Person, seen: api.On) -> api.Undone:
+def undo(workspace: Person, service: Service, seen: api.On) -> api.Undone:
     """Take back the last edit, if it is the one that the client saw."""
     done = workspace.undo(on=seen.on)
+    service.recognition.refresh()
     return api.Undone(edit=done.id, groups=done.groups, undone=_entry(done.entry))
 
 
 @writing.post("/redo", responses=CONFLICT)
-def redo(workspace: Person, seen: api.On) -> api.Redone:
+def redo(workspace: Person, service: Service, seen: api.On) -> api.Redone:
     """Do again what was undone last, if the last edit is the one that the client saw."""
     done = workspace.redo(on=seen.on)
+    service.recognition.refresh()
     return api.Redone(edit=done.id, groups=done.groups, redone=_entry(done.entry))
 
 

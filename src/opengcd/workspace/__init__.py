@@ -8,11 +8,12 @@ from opengcd.workspace._folders import Changes
 from opengcd.workspace._jobs import Job
 from opengcd.workspace._labels import SOURCES, Labelled
 from opengcd.workspace._log import Edited, Entry
+from opengcd.workspace._looks import Map, Neighbour
 from opengcd.workspace._loop import Discovered
 from opengcd.workspace._models import Version
 from opengcd.workspace._recognition import Result
 from opengcd.workspace._review import Group, GroupSize
-from opengcd.workspace._views import Choice, Item, Map, Member, Neighbour, Page, Phase, Rejection
+from opengcd.workspace._views import Choice, Item, Member, Page, Phase, Rejection
 from opengcd.workspace._workspace import Status, Workspace
 
 __all__ = [

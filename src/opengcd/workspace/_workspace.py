@@ -19,11 +19,11 @@ from opengcd.workspace._errors import WorkspaceError
 from opengcd.workspace._export import FORMATS, as_folders
 from opengcd.workspace._files import content_hash
 from opengcd.workspace._labels import Labelled, count_by_source, labelled_items
+from opengcd.workspace._looks import Looks
 from opengcd.workspace._review import GroupSize
 from opengcd.workspace._schema import failures, items
 from opengcd.workspace._settings import Settings, write_settings
 from opengcd.workspace._thumbnails import thumbnail
-from opengcd.workspace._views import Views
 
 
 class Status(NamedTuple):
@@ -41,7 +41,7 @@ class Status(NamedTuple):
     failures: int
 
 
-class Workspace(Views):
+class Workspace(Looks):
     """Images in, labels out, on disk.
 
     Parameters
