@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
 from collections.abc import AsyncIterator
@@ -39,6 +38,7 @@ class Events:
         self._ready = False
         self._listeners: set[asyncio.Queue[tuple[str, Any] | None]] = set()
         self._task: asyncio.Task[None] | None = None
+        self._beginning = asyncio.Lock()
         self._edit = self._job = self._maps = 0
         """The last edit, job and map that were told of."""
         self._unfinished: dict[int, Job] = {}
@@ -46,13 +46,14 @@ class Events:
     async def listen(self) -> AsyncIterator[tuple[str, Any]]:
         """Yield events from now on: the name and the content; first a ping."""
         queue: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue(BACKLOG)
-        if not self._listeners:
-            await run_in_threadpool(self._begin)
-            self._task = asyncio.create_task(self._watch())
-        self._listeners.add(queue)
+        async with self._beginning:
+            if not self._listeners:
+                await run_in_threadpool(self._begin)
+                self._task = asyncio.create_task(self._watch())
+            self._listeners.add(queue)
         try:
             yield "ping", {}
-            for job in self._unfinished.values():
+            for job in list(self._unfinished.values()):
                 yield "job", as_job(job).model_dump()
             while True:
                 try:
@@ -70,7 +71,7 @@ class Events:
     def stop(self) -> None:
         """Send all listeners away."""
         for queue in self._listeners:
-            _put(queue, None)
+            _send_away(queue)
 
     async def _watch(self) -> None:
         while True:
@@ -81,9 +82,10 @@ class Events:
                 log.warning("%s", error)
                 continue
             for event in happened:
-                for queue in list(self._listeners):
-                    if not _put(queue, event):
-                        self._listeners.discard(queue)
+                for queue in self._listeners:
+                    if queue.full():
+                        _send_away(queue)
+                    queue.put_nowait(event)
 
     def _begin(self) -> None:
         """Tell of nothing that was before, but for jobs that are not finished."""
@@ -113,11 +115,10 @@ class Events:
         return found
 
 
-def _put(queue: asyncio.Queue[Any], event: Any) -> bool:
-    with contextlib.suppress(asyncio.QueueFull):
-        queue.put_nowait(event)
-        return True
-    return False
+def _send_away(queue: asyncio.Queue[Any]) -> None:
+    while not queue.empty():
+        queue.get_nowait()
+    queue.put_nowait(None)
 
 
 reading = guarded("read", "events")
