@@ -243,6 +243,14 @@ def test_none_one_and_as_many_new_classes_as_known(novel):
     assert (found.labels[known] == truth[known]).mean() > 0.9
 
 
+def test_a_short_stream_after_much_was_labelled():
+    X, y, stream, truth = world(labelled=200, of_known=8, of_novel=8)  # by size in all, 0.15 new classes
+    recognizer = fitted(X, y).observe(stream)
+    found = recognizer.discover(stream, rejected=recognizer.predict(stream) == -1)
+    assert abs(found.k - 12) <= 1
+    assert metrics.hca(truth, found.labels, range(8)) > 0.75
+
+
 def test_a_stream_without_any_known_row():
     X, y, stream, truth = world()
     novel = stream[truth >= 8]

@@ -40,6 +40,7 @@ _HOME = {
     "Workspace": "opengcd.workspace",
 }
 _SUBPACKAGES = (
+    "baselines",
     "bench",
     "classify",
     "discover",

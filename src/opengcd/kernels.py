@@ -86,6 +86,11 @@ def squared_distances(A: Tensor, B: Tensor, b_norms: Tensor | None = None) -> Te
     return torch.addmm(b_norms, A, B.T, alpha=-2).add_((A * A).sum(1, keepdim=True)).clamp_(min=0)
 
 
+def exact_distances(A: Tensor, B: Tensor) -> Tensor:
+    """All Euclidean distances, each summed on its own: slower, but no row of ``B`` changes what another one gets."""
+    return torch.cdist(A, B, compute_mode="donot_use_mm_for_euclid_dist")
+
+
 def distances(X: Tensor) -> Tensor:
     """The full matrix of Euclidean distances between the rows, with an exact zero diagonal."""
     X = X - X.mean(0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import numbers
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,7 @@ OWN = "own"
 def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
     """Write a fitted recogniser to a folder."""
     model, memory, search = recognizer._model, recognizer.memory_, recognizer.alpha_search_
-    arrays = {"memory.X": memory.X, "memory.codes": encode(memory.y, recognizer.classes_)}
+    stored_memory, arrays = describe_memory(memory, recognizer.classes_)
     classifier: dict[str, Any] = {"name": None, "type": type(model).__qualname__}
     blobs = {}
     # A class derived from ours may compute anything; it counts as the user's own.
@@ -52,7 +53,7 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
             "name": type(model).__name__.lower(),
             "settings": model.settings(),
             "given": given if given is None or isinstance(given, str) else OWN,
-            "random_state": _plain_seed(getattr(given, "random_state", None)),
+            "random_state": plain_seed(getattr(given, "random_state", None)),
         }
         arrays |= {f"classifier.{name}": value for name, value in model.arrays().items()}
         if isinstance(model, XGB):
@@ -70,15 +71,8 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
         "alpha": recognizer.alpha_,
         "threshold": None if recognizer.threshold_ is None else recognizer.threshold_._asdict(),
         "alpha_criterion": None if search is None else search.criterion,
-        "seed": _seed_to_json(recognizer._seed),
-        "memory": {
-            "size": memory.size,
-            "updates": memory.updates,
-            "seen": [memory.seen[c] for c in recognizer.classes_.tolist()],
-            "ranked": [c in memory.ranked for c in recognizer.classes_.tolist()],
-            "rank_once": memory.rank_once,
-            "seed": _seed_to_json(memory.seed),
-        },
+        "seed": seed_to_json(recognizer._seed),
+        "memory": stored_memory,
         "classifier": classifier,
         "parameters": {
             "memory_size": recognizer.memory_size,
@@ -87,7 +81,7 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
             "preset": dataclasses.asdict(preset) if isinstance(preset, Preset) else preset,
             "max_known_rejected": recognizer.max_known_rejected,
             "max_classes": recognizer.max_classes,
-            "random_state": _plain_seed(recognizer.random_state),
+            "random_state": plain_seed(recognizer.random_state),
         },
     }
     write_model(path, header, arrays, blobs)
@@ -106,8 +100,15 @@ def load(
     if selector is not None:
         check_selector(selector)
     header, arrays, blobs = read_model(path, KIND)
-    try:
+    with damage_is_told(path):
         return _restore(kind, header, arrays, blobs, classifier, selector, device)
+
+
+@contextmanager
+def damage_is_told(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say of whatever goes wrong meanwhile that the model folder is damaged."""
+    try:
+        yield
     except (ModelFileError, torch.OutOfMemoryError):
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError) as error:
@@ -138,12 +139,9 @@ def _restore(
         parameters["preset"] = Preset(
             **{**parameters["preset"], "alpha_grid": tuple(parameters["preset"]["alpha_grid"])}
         )
-    if not isinstance(header["classes"], list):
-        raise ModelFileError("The model is damaged: classes is no list.")
-    classes = check_labels(header["classes"], len(header["classes"]), name="classes")
-    refuse_unknown_label(classes, name="classes")
+    classes = restore_classes(header["classes"])
     rule = parameters["selector"] or resolve_preset(parameters["preset"]).selector
-    memory = _restore_memory(header["memory"], arrays, classes, rule, device)
+    memory = restore_memory(header["memory"], arrays, classes, rule, device)
     model = None
     if classifier is None:
         classifier, model = _restore_classifier(stored, arrays, blobs, memory.X[:1], len(classes), device)
@@ -158,7 +156,7 @@ def _restore(
         if header["alpha_criterion"] is not None:
             curve = arrays["alpha.grid"], arrays["alpha.scores"]
             search = AlphaSearch(rejection.rule.alpha, *curve, str(header["alpha_criterion"]))
-    phase, seed = check_integer(header["phase"], "phase"), _seed_from_json(header["seed"])
+    phase, seed = check_integer(header["phase"], "phase"), seed_from_json(header["seed"])
     recognizer._become(phase, seed, classes, memory, model, rejection, search)
     return recognizer
 
@@ -219,14 +217,37 @@ def _restore_novelty(
     return rejection
 
 
-def _restore_memory(
+def restore_classes(stored: Any) -> np.ndarray:
+    """Return the known classes as they were saved."""
+    if not isinstance(stored, list):
+        raise ModelFileError("The model is damaged: classes is no list.")
+    classes = check_labels(stored, len(stored), name="classes")
+    refuse_unknown_label(classes, name="classes")
+    return classes
+
+
+def describe_memory(memory: ExemplarMemory, classes: np.ndarray) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return what a header says of a memory, and its arrays."""
+    header = {
+        "size": memory.size,
+        "updates": memory.updates,
+        "seen": [memory.seen[c] for c in classes.tolist()],
+        "ranked": [c in memory.ranked for c in classes.tolist()],
+        "rank_once": memory.rank_once,
+        "seed": seed_to_json(memory.seed),
+    }
+    return header, {"memory.X": memory.X, "memory.codes": encode(memory.y, classes)}
+
+
+def restore_memory(
     stored: dict[str, Any], arrays: dict[str, np.ndarray], classes: np.ndarray, selector: Selector, device: str
 ) -> ExemplarMemory:
+    """Return the memory that :func:`describe_memory` described."""
     X, codes = check_features(arrays["memory.X"], name="memory.X"), arrays["memory.codes"]
     complete = set(codes.ravel().tolist()) == set(range(len(np.unique(classes)))) == set(range(len(classes)))
     if codes.shape != (len(X),) or codes.dtype != np.int64 or not complete:
         raise ModelFileError("The model is damaged: exemplars and classes do not fit together.")
-    size, seed = check_integer(stored["size"], "memory.size"), _seed_from_json(stored["seed"])
+    size, seed = check_integer(stored["size"], "memory.size"), seed_from_json(stored["seed"])
     memory = ExemplarMemory(size, selector, seed, device, bool(stored["rank_once"]))
     memory.X, memory.y = X, classes[codes]
     memory.updates = check_integer(stored["updates"], "memory.updates")
@@ -256,19 +277,21 @@ def _restore_classifier(
     return CLASSIFIERS[name](**settings, random_state=seed, device=device) if given == OWN else given, model
 
 
-def _seed_to_json(seed: np.random.SeedSequence) -> dict[str, Any]:
+def seed_to_json(seed: np.random.SeedSequence) -> dict[str, Any]:
+    """Return a seed as JSON has it."""
     # 128 bits of entropy are more than a JSON number keeps.
     entropy = seed.entropy
     plain = [str(int(word)) for word in entropy] if isinstance(entropy, Sequence) else str(entropy)
     return {"entropy": plain, "key": [int(i) for i in seed.spawn_key]}
 
 
-def _seed_from_json(stored: dict[str, Any]) -> np.random.SeedSequence:
+def seed_from_json(stored: dict[str, Any]) -> np.random.SeedSequence:
+    """Return the seed that :func:`seed_to_json` wrote."""
     entropy = stored["entropy"]
     words = [int(word) for word in entropy] if isinstance(entropy, list) else int(entropy)
     return np.random.SeedSequence(words, spawn_key=tuple(stored["key"]))
 
 
-def _plain_seed(random_state: Any) -> int | None:
+def plain_seed(random_state: Any) -> int | None:
     """An integer seed as it was given; anything else has done its work and is not kept."""
     return int(random_state) if isinstance(random_state, numbers.Integral) else None

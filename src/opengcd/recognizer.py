@@ -12,16 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opengcd import persistence
 from opengcd.classify import CLASSIFIERS, Inference, check_classifier, fit_classifier, infer, name_rows
-from opengcd.discover import (
-    ClassNumberEstimate,
-    Discovery,
-    Labelled,
-    arrange,
-    discover_jointly,
-    estimate_class_number,
-    ss_kmeans,
-    with_confirmed,
-)
+from opengcd.discover import Discovery, Labelled, discover_by_kmeans, discover_jointly, with_confirmed
 from opengcd.kernels import resolve_device
 from opengcd.memory import ExemplarMemory, Selector, check_selector
 from opengcd.osr import (
@@ -332,35 +323,21 @@ class OpenWorldRecognizer(BaseEstimator):
             )
         if not rejected.all():
             raise ValueError(f"Preset {preset.name!r} groups rejected rows alone; pass X[rejected].")
-        if k is not None:
-            estimate = ClassNumberEstimate(k, [], True, "", k)
-        else:
-            estimate = estimate_class_number(
-                known.X,
-                known.codes,
-                X,
-                max_classes=self.max_classes,
-                objective=preset.objective,
-                search=preset.search,
-                random_state=derive(self._seed, self.phase_, NUMBER),
-                n_init=preset.n_init,
-                max_iter=preset.max_iter,
-                device=self.device,
-                progress=progress,
-            )
-        progress("grouping", 0, 1)
-        found = ss_kmeans(
+        return discover_by_kmeans(
             known.X,
             known.codes,
             X,
-            estimate.k,
+            known.classes,
+            k=k,
+            max_classes=self.max_classes,
+            objective=preset.objective,
+            search=preset.search,
             n_init=preset.n_init,
             max_iter=preset.max_iter,
-            random_state=derive(self._seed, self.phase_, GROUPS),
+            seeds=(derive(self._seed, self.phase_, NUMBER), derive(self._seed, self.phase_, GROUPS)),
             device=self.device,
+            progress=progress,
         )
-        progress("grouping", 1, 1)
-        return arrange(X, known.classes, found, estimate)
 
     def in_metric(self, X: Any) -> np.ndarray:
         """Return rows where groups have their centres: whitened if the preset whitens, else as they are."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,3 +138,24 @@ def check_share(value: Any, name: str) -> float:
     if not isinstance(value, numbers.Real) or not 0 <= float(value) <= 1:
         raise ValueError(f"{name} must be a share from 0 to 1, not {value!r}.")
     return float(value)
+
+
+def check_positive(value: Any, name: str) -> float:
+    """Return a number above 0; it may be infinite."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not float(value) > 0:
+        raise ValueError(f"{name} must be a number above 0, not {value!r}.")
+    return float(value)
+
+
+def check_not_negative(value: Any, name: str) -> float:
+    """Return a finite number from 0."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
+        raise ValueError(f"{name} must be a finite number from 0, not {value!r}.")
+    return float(value)
+
+
+def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
+    """Return one of some names."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
+    return str(value)

@@ -1,4 +1,4 @@
-"""Methods by name: ours with each classifier, its ablations (Sec. 4.2.2), and any class by ``module:Class``."""
+"""Methods by name: ours with each classifier, its ablations (Sec. 4.2.2), baselines, any class by ``module:Class``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from opengcd.baselines import BASELINES
 from opengcd.bench._protocol import OpenWorldMethod
 from opengcd.classify import CLASSIFIERS
 from opengcd.discover import ClassNumberEstimate, Clustering, Discovery, arrange
@@ -69,6 +70,14 @@ FAMILIES = {
     "owr-ue": Family(Undiscovered, "open-world recognition without discovery: rejects are labelled one by one", {}),
 }
 
+BASELINE_TEXTS = {
+    "nno": "Nearest Non-Outlier: nearest class mean in a learnt metric, within a radius",
+    "evm": "Extreme Value Machine: Weibull distributions of the margins around points",
+    "l2ac": "Learning to Accept Classes: a network compares a row with examples of a class",
+    "deepnno": "DeepNNO: class means that follow a trained head, and one threshold",
+    "b-doc": "B-DOC: a trained head that clusters, and a learnt radius for each class",
+}
+
 
 class AuthorsSettings(NamedTuple):
     """What the paper's code fixes for a dataset where its text has a search or one value for all."""
@@ -88,9 +97,8 @@ AUTHORS = {
 def method_names() -> dict[str, str]:
     """Return every built-in method with a line that says what it is."""
     ours = {name: text for name, (text, _) in ABLATIONS.items()}
-    return ours | {
-        f"{name}-{c}": f"{family.text}; classifier {c}" for name, family in FAMILIES.items() for c in CLASSIFIERS
-    }
+    ours |= {f"{name}-{c}": f"{family.text}; classifier {c}" for name, family in FAMILIES.items() for c in CLASSIFIERS}
+    return ours | {name: f"baseline: {BASELINE_TEXTS[name]}" for name in BASELINES}
 
 
 def make_method(name: str, *, dataset: str = "", protocol: str = "paper", **settings: Any) -> OpenWorldMethod:
@@ -112,6 +120,8 @@ def method_factory(name: str) -> Callable[..., Any]:
     if family in FAMILIES and classifier in CLASSIFIERS:
         kind, _, fixed = FAMILIES[family]
         return lambda **settings: kind(classifier, **({"preset": "paper"} | settings | fixed))
+    if name in BASELINES:
+        return BASELINES[name]
     module, colon, attribute = name.partition(":")
     if not colon:
         raise ValueError(f"Unknown method {name!r}; choose from {', '.join(method_names())}, or give module:Class.")

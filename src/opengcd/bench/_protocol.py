@@ -32,9 +32,10 @@ KEPT_FOR_TRAINING = 0.83
 class OpenWorldMethod(Protocol):
     """What the protocols ask of a method; ours and every baseline offer it.
 
-    A method that also has ``recognize``, returning a :class:`opengcd.recognizer.Recognition`, is asked once for what
-    the three calls ``predict``, ``predict_closed`` and ``unknown_score`` would say. One with a true ``adapts`` is shown
-    each part of the stream by ``observe`` once it has judged it, so that what it learns serves for later parts only.
+    A method that also has ``recognize``, returning ``labels``, ``closed`` and ``unknown_score`` like a
+    :class:`opengcd.recognizer.Recognition`, is asked once for what the three calls ``predict``, ``predict_closed`` and
+    ``unknown_score`` would say. One with a true ``adapts`` is shown each part of the stream by ``observe`` once it has
+    judged it, so that what it learns serves for later parts only.
     One whose ``discovers_from`` is ``"stream"`` gets all rows in ``discover`` and, as ``rejected``, which were so.
     """
 

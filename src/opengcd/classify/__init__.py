@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from opengcd.classify._base import ArrayClassifier, Inference
+from opengcd.classify._base import ArrayClassifier, Inference, Standardised
 from opengcd.classify._logistic import Logistic
 from opengcd.classify._mlp import MLP
 from opengcd.classify._svm import SVM
@@ -22,6 +22,7 @@ __all__ = [
     "ArrayClassifier",
     "Inference",
     "Logistic",
+    "Standardised",
     "check_classifier",
     "fit_classifier",
     "infer",

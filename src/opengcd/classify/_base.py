@@ -23,7 +23,25 @@ def softmax_inference(logits: np.ndarray) -> Inference:
     return Inference(p.argmax(1), p)
 
 
-class ArrayClassifier(BaseEstimator, ABC):
+class Standardised:
+    """Features less their mean, over their deviation, both those of the rows that were fitted on."""
+
+    mean_: np.ndarray
+    scale_: np.ndarray
+
+    def _fit_scale(self, X: np.ndarray) -> None:
+        # Taken from the first row, a constant column is exactly 0, and its deviation is no rounding error.
+        first = X[0].astype(np.float64)
+        rest = X - first
+        self.mean_ = first + rest.mean(0)
+        deviation = rest.std(0)
+        self.scale_ = np.where(deviation > 0, deviation, 1.0)
+
+    def _standardised(self, X: np.ndarray) -> np.ndarray:
+        return (X - self.mean_) / self.scale_
+
+
+class ArrayClassifier(Standardised, BaseEstimator, ABC):
     """A classifier whose fitted state is a handful of arrays, so that it is saved without pickle.
 
     Classes are numbered from 0 without gaps. Features are standardised with the mean and deviation of the fitting
@@ -56,14 +74,3 @@ class ArrayClassifier(BaseEstimator, ABC):
     def settings(self) -> dict[str, Any]:
         """Return the constructor's arguments, but for seed and device."""
         return {k: v for k, v in self.get_params().items() if k not in ("random_state", "device")}
-
-    def _fit_scale(self, X: np.ndarray) -> None:
-        # Taken from the first row, a constant column is exactly 0, and its deviation is no rounding error.
-        first = X[0].astype(np.float64)
-        rest = X - first
-        self.mean_ = first + rest.mean(0)
-        deviation = rest.std(0)
-        self.scale_ = np.where(deviation > 0, deviation, 1.0)
-
-    def _standardised(self, X: np.ndarray) -> np.ndarray:
-        return (X - self.mean_) / self.scale_

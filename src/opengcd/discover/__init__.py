@@ -6,6 +6,7 @@ from opengcd.discover._head import refine
 from opengcd.discover._joint import Labelled, discover_jointly
 from opengcd.discover._kmeans import Clustering, SemiSupervisedKMeans, ss_kmeans
 from opengcd.discover._mixture import Mixture, joint_mixture
+from opengcd.discover._paper import discover_by_kmeans
 from opengcd.discover._rehearsal import Rehearsal, RehearsedNumber, estimate_by_rehearsal, rehearse
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "RehearsedNumber",
     "SemiSupervisedKMeans",
     "arrange",
+    "discover_by_kmeans",
     "discover_jointly",
     "estimate_by_rehearsal",
     "estimate_class_number",

@@ -27,6 +27,8 @@ AGREEMENT_DOUBT = 0.08
 """Agreement differs by this much from one sample of classes to another, however many rehearsals there are."""
 SPAN, POINTS = 6.0, 10
 """Numbers of new classes from a sixth to six times the one expected from sizes, so many of them, are looked at."""
+MOMENT = 8.0
+"""A stream in which known classes have less than an eighth of all of their rows shows a moment, not whole classes."""
 WIDE = 1.5
 """An estimate is not trusted if the numbers of new classes at either end are further off than this factor."""
 
@@ -83,8 +85,9 @@ def estimate_by_rehearsal(
 
     The agreement is as good as rehearsed, and no larger number agrees as well: classes that lie well apart can be
     merged without disagreement. :math:`q_0` is the number of new classes if they were as large as known ones are,
-    labelled rows (:math:`\bar m` on average) and those in the stream taken together. Neither is enough alone: where
-    classes overlap, A says little, and a size is only a habit. The estimate is the median of P; its interval leaves
+    labelled rows (:math:`\bar m` on average) and those in the stream taken together; in the stream alone if it shows
+    only a moment (:data:`MOMENT`). Neither is enough alone: where classes overlap, A says little, and a size is only a
+    habit. The estimate is the median of P; its interval leaves
     out 5 % on either side.
 
     Where few new classes are expected, being off by one matters and there is time to look closer: rehearsals also
@@ -99,8 +102,11 @@ def estimate_by_rehearsal(
     """
     known, n, seed = int(codes.max()) + 1, len(U), seed_sequence(random_state)
     share, share_doubt = known_share
-    novel_rows = (1 - share) * n
-    expected = novel_rows / (seen.mean() + share * n / known)
+    novel_rows, rows_of_known = (1 - share) * n, share * n / known
+    rows_of_class = seen.mean() + rows_of_known
+    if rows_of_class > MOMENT * rows_of_known and share > 2 * share_doubt:
+        rows_of_class = rows_of_known  # new classes can hardly be that much more frequent
+    expected = novel_rows / rows_of_class
     most = max(0, min(max_classes - known, max(int(rejected.sum()) // 4, min(1, int(rejected.sum())))))
     if most < 1 or (expected < 0.5 and 1 - share < 2 * share_doubt):
         reason = "hardly any row is of a new class" if most else "no row was rejected, or max_classes is reached"

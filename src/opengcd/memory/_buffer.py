@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opengcd.memory._selectors import NESTED, Selector, select_each
+from opengcd.memory._selectors import Selector, is_nested, select_each
 from opengcd.randomness import Seed, derive, seed_sequence
 from opengcd.validation import check_features, check_integer, check_labels
 
@@ -27,7 +27,7 @@ class ExemplarMemory:
     rank_once : bool
         Whether a class that was cut once and brings nothing new is only cut further, from the end, and not chosen
         anew: choosing from what was chosen forgets what the class looked like. For selectors that put the most
-        important row first: herding, greedy, kcenter.
+        important row first: herding, greedy, kcenter, and functions with a true attribute ``nested``.
     random_state, device
         Passed on to the selector.
 
@@ -82,7 +82,7 @@ class ExemplarMemory:
         seed = derive(self.seed, self.updates)
         rngs = [np.random.default_rng(derive(seed, c)) for c in range(len(classes))]
         names = classes.tolist()
-        nested = self.rank_once and self.selector in NESTED
+        nested = self.rank_once and is_nested(self.selector)
         kept_in_order = self.ranked.difference(fresh.tolist()) if nested else set()
         # Offered no more rows than it has places, a class keeps them as they stand.
         offered = [r[:q] if name in kept_in_order else r for name, r, q in zip(names, rows, quotas, strict=True)]

@@ -87,6 +87,11 @@ def check_selector(method: Any) -> None:
         )
 
 
+def is_nested(method: Selector) -> bool:
+    """Whether a shorter choice is the beginning of a longer one; a function says so by an attribute ``nested``."""
+    return method in NESTED if isinstance(method, str) else bool(getattr(method, "nested", False))
+
+
 def _greedy(X: np.ndarray, k: int, rng: np.random.Generator, device: str) -> np.ndarray:
     return greedy(X, k, device)[0]
 

@@ -3,15 +3,17 @@
 from opengcd.osr._novelty import NoveltyScore
 from opengcd.osr._rejection import Judgement, NoveltyRejection, Rejection, UncertaintyRejection
 from opengcd.osr._rule import UncertaintyRule, check_alpha, critical_alpha
-from opengcd.osr._search import DECADES, AlphaSearch, search_alpha
+from opengcd.osr._search import DECADES, KNOWN_KEPT, AlphaSearch, OpenSplit, search_alpha, split_open_world
 from opengcd.osr._threshold import Share, Threshold, UnknownProfile, bounded_threshold, known_share, stream_threshold
 
 __all__ = [
     "DECADES",
+    "KNOWN_KEPT",
     "AlphaSearch",
     "Judgement",
     "NoveltyRejection",
     "NoveltyScore",
+    "OpenSplit",
     "Rejection",
     "Share",
     "Threshold",
@@ -23,5 +25,6 @@ __all__ = [
     "critical_alpha",
     "known_share",
     "search_alpha",
+    "split_open_world",
     "stream_threshold",
 ]

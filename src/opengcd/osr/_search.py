@@ -30,6 +30,16 @@ class AlphaSearch(NamedTuple):
     criterion: str
 
 
+class OpenSplit(NamedTuple):
+    """A game of open world with labelled rows: rows to fit on, and known and unknown ones to judge by."""
+
+    fitting: np.ndarray
+    held_out: np.ndarray
+    unknown: np.ndarray
+    number: np.ndarray
+    """What each class is called in the game; -1 for those that play the unknown."""
+
+
 def search_alpha(
     X: Any,
     y: Any,
@@ -67,13 +77,8 @@ def search_alpha(
     scores, unrejected = np.zeros((check_integer(repeats, "repeats"), len(alphas))), np.zeros(repeats)
     for r in range(repeats):
         progress("searching alpha", r, repeats)
-        rng = generator(derive(seed, r))
-        known = rng.permutation(len(classes))[: -(-len(classes) // 2)] if open_world else np.arange(2)
-        fitting, held_out = _halves(codes, known, rng)
-        number = np.full(len(classes), -1)
-        number[known] = np.arange(len(known))
+        fitting, held_out, unknown, number = split_open_world(codes, derive(seed, r))
         model = fit_classifier(classifier, X[fitting], number[codes[fitting]], derive(seed, r, 0), device)
-        unknown = np.flatnonzero(~np.isin(codes, known))
         labels, accepted = _accepted(model, X[held_out], alphas)
         right = (labels == number[codes[held_out]])[:, None]
         unrejected[r] = _share(right)[0]
@@ -89,6 +94,18 @@ def search_alpha(
         return AlphaSearch(float(alphas[mean.argmax()]), alphas, mean, "HNA")
     kept = (mean >= KNOWN_KEPT * unrejected.mean()) & (mean > 0)
     return AlphaSearch(float(alphas[kept.nonzero()[0].max(initial=0)]), alphas, mean, "AKS")
+
+
+def split_open_world(codes: np.ndarray, random_state: Seed = None) -> OpenSplit:
+    """Let a random half of the classes play the known ones, and half of their rows be held out.
+
+    Of two classes both are known: a classifier needs as many.
+    """
+    rng, n = generator(random_state), int(codes.max()) + 1
+    known = rng.permutation(n)[: -(-n // 2)] if n > 2 else np.arange(n)
+    number = np.full(n, -1)
+    number[known] = np.arange(len(known))
+    return OpenSplit(*_halves(codes, known, rng), np.flatnonzero(number[codes] < 0), number)
 
 
 def _halves(codes: np.ndarray, known: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
