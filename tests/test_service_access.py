@@ -1,5 +1,6 @@
 """Who may do what through the service."""
 
+import json
 import re
 import time
 from pathlib import Path
@@ -148,6 +149,13 @@ def test_no_path_of_a_request_reaches_the_file_system(app, client):
         assert b"import" not in answer.content
     page = client.get("/")
     assert page.headers["content-type"].startswith("text/html")
+
+
+def test_no_folder_of_the_server_is_told(app, client, workspace):
+    object.__setattr__(workspace.settings, "embedder", "/secret/place/network")
+    assert get(client, "status")["embedder"] == "network"
+    for path in ("groups", "items/1", "failures", "history", "classes"):
+        assert str(workspace.path.parent) not in json.dumps(get(client, path))
 
 
 def test_the_documents_name_every_route(app):

@@ -28,7 +28,7 @@ def status(workspace: Person) -> api.Status:
     learnable = workspace.learnable()
     return api.Status(
         name=workspace.path.resolve().name,
-        embedder=found.embedder,
+        embedder=os.path.basename(found.embedder) if os.path.isabs(found.embedder) else found.embedder,
         version=found.version and api.Version(**found.version._asdict()),
         versions=found.versions,
         counts=found.counts,
