@@ -6,6 +6,8 @@ from hypothesis import HealthCheck, settings
 import pictures
 from opengcd import Workspace
 from opengcd.demo import digits, run_demo
+from opengcd.service import create_app
+from serving import connect
 
 # A busy machine may take any time for an example; that is no fault of what is tested.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -42,4 +44,16 @@ def workspace(reviewable, tmp_path):
     """A copy of it, open."""
     shutil.copytree(reviewable, tmp_path / "workspace")
     with Workspace(tmp_path / "workspace", who="ann") as opened:
+        yield opened
+
+
+@pytest.fixture
+def app(workspace):
+    return create_app(workspace)
+
+
+@pytest.fixture
+def client(app, workspace):
+    """A program with a token that may write, while jobs are run."""
+    with connect(app, workspace.access.make("ann")) as opened:
         yield opened

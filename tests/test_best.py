@@ -136,6 +136,22 @@ def test_a_bound_is_kept_whatever_comes():
         fitted(X, y, max_known_rejected=5)
 
 
+def test_a_bound_can_be_set_and_lifted_after_fit():
+    X, y, stream, _ = world(of_known=200)
+    recognizer = fitted(X, y).observe(stream)
+    free, scores = recognizer.threshold_, recognizer.unknown_score(stream)
+    assert recognizer.threshold_for(0.05) == fitted(X, y, max_known_rejected=0.05).threshold_
+    assert recognizer.threshold_ == free
+    assert recognizer.limit_rejection(0.05).threshold_ == fitted(X, y, max_known_rejected=0.05).threshold_
+    assert not recognizer.adapts
+    assert recognizer.threshold_for(None, scores) == free
+    assert recognizer.limit_rejection(None).recall(scores).threshold_ == free
+    with pytest.raises(ValueError, match="share from 0 to 1"):
+        recognizer.limit_rejection(-1)
+    with pytest.raises(ValueError, match="rejects by novelty"):
+        fitted(X, y, preset="paper", alpha=1.0).limit_rejection(0.1)
+
+
 def test_settings_that_do_not_go_together():
     X, y, *_ = world()
     with pytest.raises(ValueError, match="set max_known_rejected instead"):

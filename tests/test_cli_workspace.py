@@ -49,12 +49,16 @@ def test_the_commands(tmp_path):
     assert json.loads((tmp_path / "coco.json").read_bytes())["images"]
     run("export", birds, "--format", "folders", code=2)
     assert "Undone: learn" in run("undo", birds).stdout
+    assert "Done again: learn" in run("redo", birds).stdout
+    assert "Undone: learn" in run("undo", birds).stdout
     assert "* " in run("rollback", birds, 2).stdout
     history = run("history", birds).stdout.splitlines()
     assert [line.split()[3].strip(":") for line in history] == [
-        "rollback", "undo", "learn", "review", "discover", "recognize", "init",
+        "rollback", "undo", "redo", "undo", "learn", "review", "discover", "recognize", "init",
     ]  # fmt: skip
-    assert "[undone]" in history[2]
+    assert "[undone]" in history[4]
+    assert "no threshold to choose" in run("rejection", birds).stdout
+    assert "needs a preset" in run("rejection", birds, "--max-known-rejected", 0.1, code=1).stderr
     with Workspace(birds) as workspace:
         assert workspace.settings.recognizer == {"random_state": 0, "preset": "paper", "memory_size": 32}
 
@@ -84,7 +88,7 @@ def test_bad_images_are_listed_and_the_status_says_so(workspace, tmp_path):
 
 def test_errors_are_one_line(tmp_path, workspace):
     assert "There is no workspace" in run("status", tmp_path, code=1).stderr
-    run("review", workspace.path, code=2)
+    run("review", workspace.path, "--export", "a", "--import", "b", code=2)
     result = run("init", tmp_path / "new", "--known", tmp_path / "none", "--embedder", "pixels", code=1)
     assert "Error: There is no folder" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
@@ -148,3 +152,14 @@ def test_watch_in_python(workspace, tmp_path, monkeypatch):
     paint(tmp_path / "inbox", "green", [1])[0].replace(file)
     assert next(watching).label == "green"
     watching.close()
+
+
+def test_tokens_by_the_commands(workspace):
+    secret = run("token", workspace.path, "--scope", "read", "--name", "bob").stdout.strip()
+    assert workspace.access.by_token(secret).scopes == ("read",)
+    (line,) = run("token", workspace.path, "--list").stdout.splitlines()
+    assert line.split()[0] == "1"
+    assert line.split()[-2:] == ["read", "bob"]
+    assert run("token", workspace.path, "--revoke", 1).stdout == ""
+    assert workspace.access.by_token(secret) is None
+    assert "no token 1" in run("token", workspace.path, "--revoke", 1, code=1).stderr

@@ -6,13 +6,18 @@ import shutil
 import subprocess
 import tempfile
 import threading
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, text
 
-from opengcd import Workspace
+from opengcd import Client, Workspace
+from opengcd.service.client import ServiceError
 from opengcd.workspace import Changes
 from pictures import RECOGNIZER, paint, truth
+from serving import keep_on, server
 
 
 def program(name):
@@ -94,3 +99,58 @@ def test_writers_wait_and_readers_do_not(url, tmp_path):
     second.join()
     assert done == ["other"]
     workspace.close()
+
+
+def fresh(url, name):
+    """Return the URL of a new database on the same server."""
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return url.replace("/postgres?", f"/{name}?")
+
+
+def test_two_servers_share_a_workspace(url, world, tmp_path):
+    known, stream = world
+    database = fresh(url, "shared")
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database) as workspace:
+        workspace.fit(known)
+        list(workspace.recognize([stream]))
+        workspace.discover(k=6)
+        tokens = [workspace.access.make(name) for name in ("ann", "bob")]
+        with server(workspace.path) as (first, one), server(workspace.path) as (_, two):
+            ann, bob = Client(one, tokens[0]), Client(two, tokens[1])
+            heard = bob.events()
+            blue, yellow = (group["id"] for group in ann.get("groups")["groups"])
+            assert bob.get("groups") == ann.get("groups")
+            ann.edit("name", group=blue, label="sky")
+            with pytest.raises(ServiceError, match="ann has changed this meanwhile") as refused:
+                bob.edit("name", group=blue, label="sea")
+            assert refused.value.status == 409
+            bob.edit("name", group=yellow, label="sun")  # elsewhere
+            edits = (content for name, content in heard if name == "edit")
+            assert [next(edits)["who"] for _ in range(2)] == ["ann", "bob"]
+            acknowledged = {}
+
+            def edit(client, group, numbers):
+                label = f"{group} {next(numbers)}"
+                what = {"on": 2**31 - 1, "act": "name", "group": group, "label": label}
+                acknowledged[client.send("POST", "edits", what)["edit"]] = label
+
+            people = [
+                threading.Thread(target=keep_on, args=[partial(edit, client, group, count())])
+                for client, group in ((ann, blue), (Client(one, tokens[0]), blue))
+            ]
+            for person in people:
+                person.start()
+            while len(acknowledged) < 40:
+                edit(bob, yellow, count(len(acknowledged)))
+            first.kill()
+            for person in people:
+                person.join()
+            told = {entry.id: entry.details["label"] for entry in workspace.history() if entry.verb == "name"}
+            assert {id: told[id] for id in acknowledged} == acknowledged
+            # The one that is left does the work from now on.
+            bob.get("groups")
+            bob.edit("confirm", group=yellow)
+            assert len(bob.run("learn")["classes"]) == 5

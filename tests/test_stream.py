@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from opengcd import OpenWorldRecognizer, Workspace
 from opengcd.cli import app
+from opengcd.workspace import ConflictError, WorkspaceError, _loop
 from opengcd.workspace._models import folder_of
 from opengcd.workspace._review import to_learn
 from opengcd.workspace._schema import assignments, edits, groups, predictions
@@ -145,6 +146,58 @@ def test_a_bound_on_rejected_known_images(fitted, tmp_path):
         assert workspace.status().version.threshold == threshold
 
 
+def test_the_bound_can_be_changed_and_that_undone(workspace, tmp_path):
+    before = workspace.rejection()
+    assert before.max_known_rejected is None
+    assert before.seen == 24 * len(NOVEL) + 12 * len(KNOWN)
+    by_share = {choice.max_known_rejected: choice for choice in before.choices}
+    with workspace._database.reading() as connection:
+        scores = np.array(connection.scalars(select(predictions.c.score)).all())
+    for share, choice in by_share.items():
+        if share is not None:
+            assert choice.rejected_known <= share
+    assert by_share[None].rejected_stream == (scores > before.threshold["value"]).sum()
+    rejected = [choice.rejected_stream for share, choice in by_share.items() if share is not None]
+    assert rejected == sorted(rejected)
+    workspace.limit_rejection(0.3)
+    after = workspace.rejection()
+    assert after.max_known_rejected == 0.3
+    assert (after.threshold["source"], after.choices) == ("bound", before.choices)
+    assert workspace.status().version.threshold == after.threshold
+    list(workspace.recognize(paint(tmp_path / "new", "red", range(500, 640))))
+    assert workspace.rejection().threshold == after.threshold  # it does not follow
+    workspace.name(novel(workspace)["blue"].id, "blue", confirm=True)
+    assert workspace.learn().threshold["source"] == "bound"  # later versions keep to it
+    for _ in range(3):
+        workspace.undo()
+    with Workspace(workspace.path) as again:
+        assert again.rejection().max_known_rejected is None
+        assert again.status().version.threshold["source"] == "stream"
+        assert again.redo().entry.verb == "rejection"
+        assert again.status().version.threshold == after.threshold
+
+
+def test_limits_that_make_no_sense(workspace):
+    with pytest.raises(WorkspaceError, match="share from 0 to 1"):
+        workspace.limit_rejection(2)
+    with pytest.raises(ConflictError):
+        workspace.limit_rejection(0.1, on=1)
+    assert workspace.history()[0].verb == "discover"
+
+
+def test_the_threshold_follows_images_that_come_one_by_one(workspace, tmp_path, monkeypatch):
+    before = workspace.status().version.threshold
+    monkeypatch.setattr(_loop, "MOMENT", 0.0)
+    for file in paint(tmp_path / "new", "red", range(500, 530)):
+        workspace.keep([file.read_bytes()])
+    after = workspace.status().version.threshold
+    assert after["known_share"] > before["known_share"]
+    with workspace._database.reading() as connection:
+        scores = connection.scalars(select(predictions.c.score).order_by(predictions.c.item_id)).all()
+    loaded = OpenWorldRecognizer.load(folder_of(workspace.path / "models", 1)).recall(scores[:-1])
+    assert after == loaded.threshold_._asdict()
+
+
 # Discovery.
 
 
@@ -185,9 +238,9 @@ def test_accepted_images_that_discovery_thinks_otherwise_of(workspace, stream):
 
 
 def test_confirmed_images_are_examples_and_stay(workspace, tmp_path):
-    sky = workspace.name(novel(workspace)["blue"].id, "sky", confirm=True)
+    sky = workspace.name(novel(workspace)["blue"].id, "sky", confirm=True).group
     yellow = novel(workspace)["yellow"]
-    home = workspace.name(yellow.id, "sand")  # named, but not confirmed: kept, and no example
+    home = workspace.name(yellow.id, "sand").group  # named, but not confirmed: kept, and no example
     list(workspace.recognize(paint(tmp_path / "new", "blue", range(700, 706))))
     found = workspace.discover(10)  # the known ones, sky, cyan
     assert found.groups == 2
@@ -202,7 +255,7 @@ def test_confirmed_images_are_examples_and_stay(workspace, tmp_path):
     assert (by_label["sky"].id, by_label["sand"].id) == (sky, home)
     with workspace._database.reading() as connection:
         assert Counter(to_learn(connection).values()) == {"sky": 24}  # nobody has looked at the others
-    assert workspace.name(by_label["more of sky"].id, "sky") == sky
+    assert workspace.name(by_label["more of sky"].id, "sky").group == sky
     assert len({group.id: group for group in workspace.groups()}[sky]) == 30
 
 

@@ -13,11 +13,11 @@ from sqlalchemy import insert, select
 from opengcd import Workspace
 from opengcd import workspace as package
 from opengcd.embed import Pixels
-from opengcd.workspace import WorkspaceError, _features, _schema
+from opengcd.workspace import ConflictError, WorkspaceError, _features, _models, _review, _schema
 from opengcd.workspace._database import Database
 from opengcd.workspace._features import FeatureStore
 from opengcd.workspace._log import editing, undo_last
-from opengcd.workspace._schema import edits, items, meta
+from opengcd.workspace._schema import assignments, edits, items, meta
 from pictures import COLOURS, KNOWN, RECOGNIZER, paint, paint_world, truth
 
 
@@ -152,7 +152,7 @@ def test_edits_and_their_undoing(workspace):
     for expected in reversed(steps[:-1]):
         workspace.undo()
         assert workspace.groups() == expected
-    assert workspace.undo().verb == "discover"
+    assert workspace.undo().entry.verb == "discover"
     assert workspace.groups() == []
     with pytest.raises(WorkspaceError, match="nothing to undo"):
         workspace.undo()
@@ -160,10 +160,121 @@ def test_edits_and_their_undoing(workspace):
     assert sum(entry.undone for entry in workspace.history()) == 6
 
 
+def test_redoing_a_discovery_a_phase_and_a_rollback(workspace, tmp_path):
+    workspace.name(novel(workspace)["blue"].id, "sky", confirm=True)
+    workspace.learn()
+    workspace.rollback(1)
+    after = labels(workspace)
+    undone = [workspace.undo().entry.verb for _ in range(4)]
+    assert undone == ["rollback", "learn", "name", "discover"]
+    assert workspace.can_undo() is None
+    assert [workspace.redo().entry.verb for _ in range(4)] == undone[::-1]
+    assert labels(workspace) == after
+    assert workspace.can_redo() is None
+    # What cannot be undone, as recognition, is no reason not to redo.
+    workspace.undo()
+    list(workspace.recognize(paint(tmp_path / "new", "red", [4100])))
+    assert workspace.redo().entry.verb == "rollback"
+    with pytest.raises(WorkspaceError, match="nothing to redo"):
+        workspace.redo()
+
+
+def test_a_group_is_split_as_its_images_fall_apart(workspace):
+    groups = novel(workspace)
+    both = workspace.merge(groups["blue"].id, groups["yellow"].id).group
+    workspace.name(both, "paint", confirm=True)
+    done = workspace.split(both, 2)
+    one, two = workspace.groups()
+    assert sorted(done.groups) == sorted([one.id, two.id])
+    assert {tuple(colours(workspace, group).items()) for group in (one, two)} == {(("blue", 8),), (("yellow", 8),)}
+    kept, new = (one, two) if one.id == both else (two, one)
+    assert (kept.label, kept.named, kept.confirmed) == ("paint", True, False)
+    assert (new.label, new.named) == ("paint, part 2", False)
+    for group in (one, two):  # the spread around the middle, and the order from there outwards
+        with workspace._database.reading() as connection:
+            X = workspace._vectors(connection, group.items)
+        gaps = np.linalg.norm(X - X.mean(0), axis=1)
+        assert group.cohesion == pytest.approx(np.sqrt((gaps**2).mean()), rel=1e-4)
+        assert (np.diff(gaps) > -1e-5).all()
+    with pytest.raises(WorkspaceError, match="cannot be split in 9"):
+        workspace.split(both, 9)
+
+
+def test_an_edit_on_what_someone_else_has_changed_is_refused(workspace):
+    """Item by item and group by group: only what an edit is about matters."""
+    blue, yellow = novel(workspace)["blue"], novel(workspace)["yellow"]
+    on = workspace.last_edit()
+    workspace.by("bob").move(blue.items[:1], yellow.id)
+    refused = (
+        lambda: workspace.move(blue.items[:2], "sea", on=on),
+        lambda: workspace.separate(blue.items[:1], on=on),
+        lambda: workspace.remove(blue.items[:1], on=on),
+        lambda: workspace.name(blue.id, "sky", on=on),
+        lambda: workspace.name(yellow.id, "sun", on=on),
+        lambda: workspace.merge(blue.id, yellow.id, on=on),
+        lambda: workspace.split(yellow.id, 2, on=on),
+        lambda: workspace.undo(on=on),
+        lambda: workspace.redo(on=on),
+    )
+    for act in refused:
+        with pytest.raises(ConflictError, match=r"bob has changed this meanwhile \(move\)") as conflict:
+            act()
+        assert (conflict.value.entry.id, conflict.value.entry.who) == (on + 1, "bob")
+    assert workspace.last_edit() == on + 1
+    workspace.move(blue.items[1:2], yellow.id, on=on)  # other images, and a target whose name is what it was
+    workspace.merge(blue.id, yellow.id)
+    with pytest.raises(ConflictError, match="ann has changed this"):
+        workspace.move(yellow.items[:1], blue.id, on=on)  # the target is empty now
+    workspace.undo(on=workspace.last_edit())
+    assert workspace.history()[0].who == "ann"
+
+
+def test_neighbours_by_hand(workspace):
+    item = novel(workspace)["blue"].items[0]
+    with workspace._database.reading() as connection:
+        taught = {row.item_id: row.label for row in connection.execute(_models.learnt(connection))}
+        homes = {i: group.id for group in workspace.groups() for i in group.items}
+        ids = sorted({*taught, *homes} - {item})
+        X = workspace._vectors(connection, [item, *ids]).astype(float)
+    cosines = X[1:] @ X[0] / np.linalg.norm(X[1:], axis=1) / np.linalg.norm(X[0])
+    order = np.argsort(-cosines)[:20]
+    found = workspace.neighbours(item, 20)
+    assert [one.id for one in found] == [ids[i] for i in order]
+    np.testing.assert_allclose([one.distance for one in found], 1 - cosines[order], atol=1e-6)
+    assert [one.group for one in found] == [homes.get(ids[i]) for i in order]
+    assert all(one.label == taught[one.id] for one in found if one.group is None)
+
+
+def test_a_group_that_looks_like_a_known_class(workspace):
+    """What was learnt as red, moved to a group of its own among the new ones, is said to look like red."""
+    assert workspace.suggestions() == {}
+    workspace.discover(k=4)  # no room for new classes: all are put back
+    reds = [one.item for one in workspace.labels() if truth(one.paths[0]) == "red" and one.source == "recognized"]
+    with workspace._editing("try") as edit:
+        home = _review.make_group(edit, "novel", "odd", False)
+        edit.connection.execute(
+            insert(assignments),
+            [{"item_id": item, "group_id": home, "rank": i, "by_person": True} for i, item in enumerate(reds)],
+        )
+    assert workspace.suggestions() == {home: "red"}
+
+
+def test_images_that_come_as_bytes(workspace, tmp_path):
+    (file,) = paint(tmp_path, "blue", [5000])
+    with workspace._alone(lambda *_: None):  # a long command runs
+        good, bad, copy = workspace.keep([file.read_bytes(), b"", file.read_bytes()])
+    assert (good.label, bad.reason) == ("unknown", "the file is empty")
+    assert copy == good
+    assert workspace.history()[0].details == {"images": 2, "rejected": 2, "bad": 1}
+    file.unlink()
+    assert workspace.thumbnail(good.item).exists()
+    assert labels(workspace)[good.path] == ("unknown", "rejected")
+
+
 def test_a_group_named_after_a_known_class_is_put_back_and_learnt(workspace):
     groups = novel(workspace)
-    home = workspace.name(groups["blue"].id, "red")
-    assert workspace.name(groups["yellow"].id, " red ") == home
+    home = workspace.name(groups["blue"].id, "red").group
+    assert workspace.name(groups["yellow"].id, " red ").group == home
     (group,) = workspace.groups()
     assert (group.kind, group.label, len(group)) == ("known", "red", 16)
     assert {one.source for one in workspace.labels()} == {"learnt", "recognized", "reviewed"}
@@ -173,8 +284,8 @@ def test_a_group_named_after_a_known_class_is_put_back_and_learnt(workspace):
 
 def test_groups_of_one_name_become_one(workspace):
     groups = novel(workspace)
-    assert workspace.name(groups["blue"].id, "sky") == groups["blue"].id
-    assert workspace.name(groups["yellow"].id, "sky") == groups["blue"].id
+    assert workspace.name(groups["blue"].id, "sky").group == groups["blue"].id
+    assert workspace.name(groups["yellow"].id, "sky").group == groups["blue"].id
     (group,) = workspace.groups()
     assert len(group) == 16
 
@@ -389,8 +500,11 @@ def test_a_workspace_of_the_first_schema_goes_on(workspace, tmp_path):
     workspace.discover(k=5)
     with workspace._database.writing() as connection:
         for column in ("models DROP COLUMN threshold", "predictions DROP COLUMN score",
-                       "assignments DROP COLUMN probability"):  # fmt: skip
+                       "assignments DROP COLUMN probability", "models DROP COLUMN report",
+                       "edits DROP COLUMN members"):  # fmt: skip
             connection.exec_driver_sql(f"ALTER TABLE {column}")
+        for table in (_schema.jobs, _schema.sessions, _schema.tokens):
+            table.drop(connection)
         connection.execute(meta.update().where(meta.c.key == "schema").values(value="1"))
         for id, before in connection.execute(select(edits.c.id, edits.c.before)).all():
             for _, row in (before or {}).get("assignments", ()):

@@ -17,12 +17,24 @@ UNKNOWN = -1
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
+    from opengcd.service.client import Client
     from opengcd.storage import ModelFileError
     from opengcd.workspace import Workspace
 
-__all__ = ["UNKNOWN", "ModelFileError", "OpenWorldRecognizer", "Workspace", "discover", "memory", "metrics", "osr"]
+__all__ = [
+    "UNKNOWN",
+    "Client",
+    "ModelFileError",
+    "OpenWorldRecognizer",
+    "Workspace",
+    "discover",
+    "memory",
+    "metrics",
+    "osr",
+]
 
 _HOME = {
+    "Client": "opengcd.service.client",
     "OpenWorldRecognizer": "opengcd.recognizer",
     "ModelFileError": "opengcd.storage",
     "Workspace": "opengcd.workspace",
@@ -38,6 +50,7 @@ _SUBPACKAGES = (
     "osr",
     "presets",
     "review",
+    "service",
     "workspace",
 )
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from opengcd.cli_errors import end_for_bad, errors_in_a_line, list_bad, tell_bad
+from opengcd.cli_errors import end_for_bad, errors_in_a_line, list_bad, require, tell_bad
 
 if TYPE_CHECKING:
-    from opengcd.workspace import GroupSize, Result
+    from opengcd.workspace import Entry, GroupSize, Result
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the workspace.")]
 Copy = Annotated[bool, typer.Option(help="Copy the images instead of linking to them.")]
@@ -114,12 +114,15 @@ def review(
     ] = None,
     copy: Copy = False,
 ) -> None:
-    """Review groups in a file manager: export them, then rename folders, move and delete images, and import."""
+    """Review groups in the browser; or in a file manager: export, rename folders, move and delete images, import."""
     from opengcd import Workspace, terminal
     from opengcd.workspace import readable
 
-    if (export is None) == (import_ is None):
-        raise typer.BadParameter("give either --export or --import, with a folder")
+    if export is not None and import_ is not None:
+        raise typer.BadParameter("give either --export or --import")
+    if export is None and import_ is None:
+        serve(workspace, open_page=True)
+        return
     with errors_in_a_line(), Workspace(workspace) as opened:
         if export is not None:
             with terminal.progress_bar() as progress:
@@ -196,8 +199,15 @@ def undo(workspace: Folder) -> None:
     from opengcd import Workspace
 
     with errors_in_a_line(), Workspace(workspace) as opened:
-        entry = opened.undo()
-        typer.echo(f"Undone: {entry.verb} of {entry.at[:19]} by {entry.who} ({_facts(entry.details)})")
+        _show_entry("Undone", opened.undo().entry)
+
+
+def redo(workspace: Folder) -> None:
+    """Do again what was undone last, unless something else was done since."""
+    from opengcd import Workspace
+
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        _show_entry("Done again", opened.redo().entry)
 
 
 def history(workspace: Folder) -> None:
@@ -225,8 +235,77 @@ def rollback(
             typer.echo(f"{mark} {found.id:4} {found.at[:19]} phase {found.phase}, {len(found.classes)} classes")
 
 
+def serve(
+    workspace: Folder,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 is all of this machine's.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8765,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A name that this machine is reached by, beside localhost.")
+    ] = None,
+    certificate: Annotated[Path | None, typer.Option(help="For https: the certificate (PEM).")] = None,
+    key: Annotated[Path | None, typer.Option(help="For https: its private key (PEM).")] = None,
+) -> None:
+    """Serve the review page and the HTTP API."""
+    for package in ("fastapi", "uvicorn", "multipart"):
+        require(package, "service")
+    from opengcd import Workspace
+    from opengcd.service import run
+
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        secure = {"certificate": certificate, "key": key}
+        run(opened, host, port, open_page=open_page, hosts=allow_host or (), tell=typer.echo, **secure)
+
+
+def token(
+    workspace: Folder,
+    scope: Annotated[Literal["read", "write"], typer.Option(help="What its bearer may do.")] = "write",
+    name: Annotated[str | None, typer.Option(help="Who will use it (default: you).")] = None,
+    show: Annotated[bool, typer.Option("--list", help="List the tokens there are.")] = False,
+    revoke: Annotated[int | None, typer.Option(help="Number of a token that nobody shall use any more.")] = None,
+) -> None:
+    """Make a token for the service, and show it this once; or list and revoke those there are."""
+    from opengcd import Workspace
+
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        if revoke is not None:
+            opened.access.revoke(revoke)
+        elif not show:
+            typer.echo(opened.access.make(name or opened.who, scope))
+            return
+        for found in opened.access.tokens():
+            typer.echo(f"{found.id:4} {found.at[:19]} {found.scope:5} {found.name}")
+
+
+def rejection(
+    workspace: Folder,
+    max_known_rejected: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Reject at most this share of known images from now on.")
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Let the threshold follow the stream again.")] = False,
+) -> None:
+    """Show how many images are rejected, and would be by other limits; or set the limit."""
+    from opengcd import Workspace
+
+    if follow and max_known_rejected is not None:
+        raise typer.BadParameter("give either --max-known-rejected or --follow")
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        if follow or max_known_rejected is not None:
+            opened.limit_rejection(max_known_rejected)
+        found = opened.rejection()
+        if not found.choices:
+            typer.echo("The preset of this workspace has no threshold to choose.")
+        for choice in found.choices:
+            mark = "*" if choice.max_known_rejected == found.max_known_rejected else " "
+            limit = "follow" if choice.max_known_rejected is None else f"{choice.max_known_rejected:.0%}"
+            typer.echo(
+                f"{mark} {limit:>6}: rejects {choice.rejected_known:.1%} of known images, "
+                f"{choice.rejected_stream:,} of {found.seen:,} in the stream"
+            )
+
+
 COMMANDS: tuple[Callable[..., Any], ...] = (
-    init, recognize, discover, review, learn, status, export, undo, history, rollback,
+    init, recognize, discover, review, learn, status, export, undo, redo, history, rollback, rejection, serve, token,
 )  # fmt: skip
 
 
@@ -307,5 +386,11 @@ def _as_csv() -> Callable[[Result], None]:
 _SHOWN: dict[str, Callable[[], Callable[[Result], None]]] = {"table": _as_lines, "jsonl": _as_json, "csv": _as_csv}
 
 
+def _show_entry(title: str, entry: Entry | None) -> None:
+    assert entry is not None
+    typer.echo(f"{title}: {entry.verb} of {entry.at[:19]} by {entry.who} ({_facts(entry.details)})")
+
+
 def _facts(details: dict[str, Any]) -> str:
-    return ", ".join(f"{key} {', '.join(map(str, v)) if isinstance(v, list) else v}" for key, v in details.items())
+    told = {key: value for key, value in details.items() if key != "curve"}  # dozens of numbers are for a plot
+    return ", ".join(f"{key} {', '.join(map(str, v)) if isinstance(v, list) else v}" for key, v in told.items())

@@ -41,6 +41,7 @@ from opengcd.validation import (
 
 MEMORY, CLASSIFIER, ALPHA, NUMBER, GROUPS, NOVELTY = range(6)
 """The steps of a phase; each has a seed of its own, so that none disturbs another."""
+_NEEDS_NOVELTY = "max_known_rejected needs a preset that rejects by novelty, such as 'best', not {!r}."
 
 
 class Recognition(NamedTuple):
@@ -125,6 +126,8 @@ class OpenWorldRecognizer(BaseEstimator):
     [0, 1, 2, 3, 4]
 
     """
+
+    _rejection: Rejection
 
     def __init__(
         self,
@@ -216,6 +219,22 @@ class OpenWorldRecognizer(BaseEstimator):
         self._rejection.recall(np.asarray(scores, dtype=np.float64))
         return self
 
+    def limit_rejection(self, max_known_rejected: float | None) -> Self:
+        """Set ``max_known_rejected`` after ``fit``; the threshold changes at once.
+
+        While there is a limit, the stream is not remembered: show it again by :meth:`recall` when the limit is lifted.
+        """
+        check_is_fitted(self)
+        seen = self._rejection.seen if isinstance(self._rejection, NoveltyRejection) else np.empty(0)
+        self._rejection = self._limited(max_known_rejected, seen)
+        self.max_known_rejected = max_known_rejected
+        return self
+
+    def threshold_for(self, max_known_rejected: float | None, scores: Any = ()) -> Threshold:
+        """Return what ``threshold_`` would be after :meth:`limit_rejection` and :meth:`recall` of these scores."""
+        check_is_fitted(self)
+        return self._limited(max_known_rejected, np.asarray(scores, dtype=np.float64)).threshold
+
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row: a known class, or ``unknown_label_``."""
         return self.recognize(X).labels
@@ -277,9 +296,7 @@ class OpenWorldRecognizer(BaseEstimator):
             # Rows of a confirmed class were rejected when it was new, but no group should start from them now.
             left = left & known.rejection.judge(X[rest], infer(known.model, X[rest]).probabilities).rejected
         found = self._discover(X[rest], k, left, known, progress)
-        if isinstance(known.rejection, NoveltyRejection):
-            X = known.rejection.score.metric_.transform(X)  # where groups have their centres
-        return with_confirmed(found, rest, X, confirmed, new)
+        return with_confirmed(found, rest, _in_metric(known.rejection, X), confirmed, new)
 
     def _discover(
         self, X: np.ndarray, k: int | None, rejected: np.ndarray, known: _Known, progress: Progress
@@ -321,6 +338,11 @@ class OpenWorldRecognizer(BaseEstimator):
             device=self.device,
             progress=progress,
         )
+
+    def in_metric(self, X: Any) -> np.ndarray:
+        """Return rows where groups have their centres: whitened if the preset whitens, else as they are."""
+        check_is_fitted(self)
+        return _in_metric(self._rejection, check_features(X, width=self.n_features_in_))
 
     @property
     def threshold_(self) -> Threshold | None:
@@ -417,6 +439,16 @@ class OpenWorldRecognizer(BaseEstimator):
         )
         return model, UncertaintyRejection(search.alpha), search
 
+    def _limited(self, max_known_rejected: float | None, seen: np.ndarray) -> NoveltyRejection:
+        preset = resolve_preset(self.preset)
+        if not isinstance(self._rejection, NoveltyRejection):
+            raise ValueError(_NEEDS_NOVELTY.format(preset.name))
+        if max_known_rejected is not None:
+            check_share(max_known_rejected, "max_known_rejected")
+        limited = NoveltyRejection(self._rejection.score, max_known_rejected, preset.adapt)
+        limited.recall(seen)
+        return limited
+
     def _known(self) -> _Known:
         """What discovery builds on."""
         memory = self.memory_
@@ -454,9 +486,7 @@ class OpenWorldRecognizer(BaseEstimator):
         if self.max_known_rejected is not None:
             check_share(self.max_known_rejected, "max_known_rejected")
             if preset.rejection != "novelty":
-                raise ValueError(
-                    f"max_known_rejected needs a preset that rejects by novelty, such as 'best', not {preset.name!r}."
-                )
+                raise ValueError(_NEEDS_NOVELTY.format(preset.name))
         if self.memory_size is not None:
             check_integer(self.memory_size, "memory_size")
         if check_integer(self.max_classes, "max_classes") < classes:
@@ -502,3 +532,7 @@ class OpenWorldRecognizer(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "phase_")
+
+
+def _in_metric(rejection: Rejection, X: np.ndarray) -> np.ndarray:
+    return rejection.score.metric_.transform(X) if isinstance(rejection, NoveltyRejection) else X

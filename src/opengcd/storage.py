@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ FORMAT = "opengcd"
 FORMAT_VERSION = 1
 HEADER = "model.json"
 PART = re.compile(r"[a-z]+-[0-9a-f]{16}\.(safetensors|ubj)")
-TEMPORARY = re.compile(r"\..+\.[0-9]+\.tmp")
+TEMPORARY = re.compile(r"\..+\.[0-9]+(-[0-9]+)?\.tmp")
 
 
 class ModelFileError(ValueError):
@@ -127,7 +128,7 @@ def _read_part(folder: Path, part: Any) -> bytes:
 
 def replace_file(file: Path, raw: bytes) -> None:
     """Write a file so that a reader sees the old one or the new one, whole, even after a crash."""
-    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    temporary = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
         with open(temporary, "wb") as stream:
             stream.write(raw)

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import torch
 from sklearn.svm import SVC
+from torch import Tensor
 
 from opengcd import kernels
 from opengcd.classify._base import ArrayClassifier, Inference
@@ -165,7 +167,8 @@ class SVM(ArrayClassifier):
         """Decision value of every pair of classes, (n, C(C-1)/2); positive for the first class of the pair."""
         n_classes = len(self.n_support_)
         first, second = _pairs(n_classes)
-        K = self._kernel(Z, self.support_vectors_)
+        D = kernels.squared_distances(kernels.to_tensor(Z, self.device), *self._support())
+        K = self._from_distances(D)
         stops = np.cumsum(self.n_support_)
         parts = np.stack(
             [K[:, b - m : b] @ self.dual_coef_[:, b - m : b].T for b, m in zip(stops, self.n_support_, strict=True)], 1
@@ -173,11 +176,23 @@ class SVM(ArrayClassifier):
         # libsvm keeps the coefficients of class i against j in row j - 1 if i < j, else in row j.
         return parts[:, first, second - 1] + parts[:, second, first] + self.intercept_
 
+    def _support(self) -> tuple[Tensor, Tensor]:
+        """The support vectors and their squared norms, made once: for a few rows they would take most of the time."""
+        known: tuple[np.ndarray, Tensor, Tensor] | None = getattr(self, "_known_support", None)
+        if known is None or known[0] is not self.support_vectors_:
+            vectors = kernels.to_tensor(self.support_vectors_, self.device)
+            known = self._known_support = self.support_vectors_, vectors, (vectors * vectors).sum(1)
+        return known[1:]
+
     def _kernel(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         D = kernels.squared_distances(kernels.to_tensor(A, self.device), kernels.to_tensor(B, self.device))
+        return self._from_distances(D)
+
+    def _from_distances(self, D: Tensor) -> np.ndarray:
         return D.mul_(-float(self.gamma_)).exp_().cpu().numpy()
 
 
+@cache
 def _pairs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     return np.triu_indices(n_classes, 1)
 
@@ -185,11 +200,10 @@ def _pairs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
 def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
     """The class that wins most of its pairs; on a tie the first."""
     first, second = _pairs(n_classes)
-    wins = scores > 0
-    votes = np.zeros((len(scores), n_classes), dtype=np.int64)
-    for c in range(n_classes):
-        votes[:, c] = wins[:, first == c].sum(1) + (~wins[:, second == c]).sum(1)
-    return votes.argmax(1)
+    votes = np.zeros((len(scores), n_classes, n_classes), dtype=bool)
+    votes[:, first, second] = wins = scores > 0
+    votes[:, second, first] = ~wins
+    return votes.sum(2).argmax(1)
 
 
 def _folds(y: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarray:

@@ -82,9 +82,10 @@ class NoveltyRejection:
     def judge(self, X: np.ndarray, p: np.ndarray) -> Judgement:
         """Reject by score."""
         score = self.score(X, p)
-        distance = np.clip((score - self.threshold.value) / max(float(self.score.known_scores_.std()), 1e-9), -500, 500)
+        threshold = self.threshold.value  # read once: another thread may show the stream meanwhile
+        distance = np.clip((score - threshold) / max(float(self.score.known_scores_.std()), 1e-9), -500, 500)
         unknown = 1 / (1 + np.exp(-distance))[:, None]
-        return Judgement(score > self.threshold.value, score, np.concatenate([unknown, (1 - unknown) * p], axis=1))
+        return Judgement(score > threshold, score, np.concatenate([unknown, (1 - unknown) * p], axis=1))
 
     def observe(self, X: np.ndarray, p: np.ndarray) -> None:
         """Remember the scores of rows of the stream, and let the threshold follow."""

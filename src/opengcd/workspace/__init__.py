@@ -1,26 +1,46 @@
 """A user's project on disk: images in, labels out, with a review in between that nothing is lost of."""
 
-from opengcd.workspace._errors import WorkspaceError
+from opengcd.workspace._access import SCOPES, Grant, Token
+from opengcd.workspace._conflicts import ConflictError
+from opengcd.workspace._errors import MissingError, WorkspaceError
 from opengcd.workspace._files import find_files, readable
 from opengcd.workspace._folders import Changes
+from opengcd.workspace._jobs import Job
 from opengcd.workspace._labels import SOURCES, Labelled
-from opengcd.workspace._log import Entry
+from opengcd.workspace._log import Edited, Entry
+from opengcd.workspace._looks import Map, Neighbour
 from opengcd.workspace._loop import Discovered
 from opengcd.workspace._models import Version
 from opengcd.workspace._recognition import Result
 from opengcd.workspace._review import Group, GroupSize
+from opengcd.workspace._views import Choice, Item, Member, Page, Phase, Rejection
 from opengcd.workspace._workspace import Status, Workspace
 
 __all__ = [
+    "SCOPES",
     "SOURCES",
     "Changes",
+    "Choice",
+    "ConflictError",
     "Discovered",
+    "Edited",
     "Entry",
+    "Grant",
     "Group",
     "GroupSize",
+    "Item",
+    "Job",
     "Labelled",
+    "Map",
+    "Member",
+    "MissingError",
+    "Neighbour",
+    "Page",
+    "Phase",
+    "Rejection",
     "Result",
     "Status",
+    "Token",
     "Version",
     "Workspace",
     "WorkspaceError",

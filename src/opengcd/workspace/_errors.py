@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class WorkspaceError(ValueError):
     """A workspace cannot do what was asked; the message says what to do."""
+
+
+class MissingError(WorkspaceError):
+    """There is no such item, group, version or job."""

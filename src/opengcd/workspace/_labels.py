@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, FromClause, func, select
+from sqlalchemy import ColumnElement, Connection, FromClause, func, select, true
 
 from opengcd.validation import UNKNOWN_STR
 from opengcd.workspace._models import in_use, learnt
@@ -40,10 +40,11 @@ class Labelled(NamedTuple):
     """Of being in the right group, by discovery; None for what is in none or a person put there."""
 
 
-def labelled_items(connection: Connection) -> list[Labelled]:
-    """Return all items in the order of their arrival."""
+def labelled_items(connection: Connection, only: int | None = None) -> list[Labelled]:
+    """Return all items in the order of their arrival, or one of them."""
     files: dict[int, list[str]] = {}
-    for path, item in connection.execute(select(paths.c.path, paths.c.item_id).order_by(paths.c.path)):
+    wanted = true() if only is None else paths.c.item_id == only
+    for path, item in connection.execute(select(paths.c.path, paths.c.item_id).where(wanted).order_by(paths.c.path)):
         files.setdefault(item, []).append(path)
     source, taught, grounds = _decisions(connection)
     facts = [
@@ -56,7 +57,9 @@ def labelled_items(connection: Connection) -> list[Labelled]:
         assignments.c.probability,
     ]
     found = []
-    for row in connection.execute(select(items, *grounds, *facts).select_from(source).order_by(items.c.id)):
+    chosen = true() if only is None else items.c.id == only
+    query = select(items, *grounds, *facts).select_from(source).where(chosen).order_by(items.c.id)
+    for row in connection.execute(query):
         said = _source(row)
         top = [(name, p) for name, p in row.top or ()]
         place = (row.id, row.hash, files.get(row.id, []), row.width, row.height)

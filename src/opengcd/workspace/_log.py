@@ -1,6 +1,6 @@
 """The edit log: who did what when, with the rows as they were before, so that the last edit can be undone.
 
-Entries are only ever added; an undo is an entry too.
+Entries are only ever added; an undo is an entry too, and a redo is an undo of that.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, Table, bindparam, delete, func, insert, select, update
 
 from opengcd.workspace._database import in_parts
 from opengcd.workspace._errors import WorkspaceError
@@ -19,8 +19,12 @@ from opengcd.workspace._schema import assignments, edits, groups, meta
 
 RESTORABLE = (meta, groups, assignments)
 """What an undo can restore; a row refers to tables before its own only."""
-UNDONE = select(edits.c.undoes).where(edits.c.undoes.is_not(None))
-"""Entries that were taken back."""
+_takers = edits.alias()
+UNDONE = select(_takers.c.undoes).where(
+    _takers.c.undoes.is_not(None),
+    _takers.c.id.not_in(select(edits.c.undoes).where(edits.c.undoes.is_not(None)).correlate(None)),
+)
+"""Entries that were taken back, by an entry that was not taken back itself."""
 
 
 class Entry(NamedTuple):
@@ -34,6 +38,19 @@ class Entry(NamedTuple):
     undone: bool
 
 
+class Edited(NamedTuple):
+    """What an edit has changed."""
+
+    id: int
+    """Its number in the history; if nothing changed, the number of the last edit."""
+    groups: list[int]
+    """Groups that look different now."""
+    group: int | None = None
+    """Where what was edited is now, if that is one group."""
+    entry: Entry | None = None
+    """What was undone or redone."""
+
+
 class Edit:
     """An entry in the making: it keeps rows as they were before they change."""
 
@@ -43,6 +60,7 @@ class Edit:
         self.details: dict[str, Any] = {}
         self.undoes: int | None = None
         self.before: dict[str, dict[Any, Any]] = {}
+        self.done = Edited(0, [])
 
     def touch(self, table: Table, keys: Iterable[Any]) -> None:
         """Remember rows, also that they do not exist; call it before they change."""
@@ -61,14 +79,16 @@ def editing(connection: Connection, who: str, verb: str) -> Iterator[Edit]:
     edit = Edit(connection, verb)
     yield edit
     if not edit.before and not edit.details:
+        edit.done = Edited(last_edit(connection), [])
         return
     # As lists: a JSON object would turn the numbers of rows into text.
     before = {name: list(rows.items()) for name, rows in edit.before.items()}
-    connection.execute(
-        insert(edits).values(
-            at=now(), who=who, verb=verb, details=edit.details, before=before or None, undoes=edit.undoes
-        )
-    )
+    members = _changed_members(edit)
+    row = {"at": now(), "who": who, "verb": verb, "details": edit.details, "undoes": edit.undoes}
+    (id,) = connection.execute(
+        insert(edits).values(row | {"before": before or None, "members": members})
+    ).inserted_primary_key or (0,)
+    edit.done = Edited(id, sorted({*members, *edit.before.get(groups.name, ())}))
 
 
 def last_edit(connection: Connection) -> int:
@@ -76,19 +96,32 @@ def last_edit(connection: Connection) -> int:
     return connection.scalar(select(func.max(edits.c.id)).where(edits.c.before.is_not(None))) or 0
 
 
-def undo_last(connection: Connection, who: str) -> Entry:
-    """Take back the last edit that still stands."""
+def to_undo(connection: Connection) -> Entry | None:
+    """Return the last edit that still stands."""
     standing = edits.c.before.is_not(None) & edits.c.undoes.is_(None) & edits.c.id.not_in(UNDONE)
-    row = connection.execute(select(edits).where(standing).order_by(edits.c.id.desc()).limit(1)).one_or_none()
-    if row is None:
+    return _entry(connection, select(func.max(edits.c.id)).where(standing), False)
+
+
+def to_redo(connection: Connection) -> Entry | None:
+    """Return the last edit that was undone, unless something else was done since."""
+    undo = _undo_to_take_back(connection)
+    return None if undo is None else _entry(connection, select(edits.c.undoes).where(edits.c.id == undo), True)
+
+
+def undo_last(connection: Connection, who: str) -> Edited:
+    """Take back the last edit that still stands."""
+    entry = to_undo(connection)
+    if entry is None:
         raise WorkspaceError("There is nothing to undo.")
-    with editing(connection, who, "undo") as edit:
-        edit.undoes = row.id
-        edit.details = {"edit": row.id, "verb": row.verb}
-        for table in RESTORABLE:
-            edit.touch(table, (key for key, _ in row.before.get(table.name, ())))
-        _restore(connection, row.before)
-    return Entry(row.id, row.at, row.who, row.verb, row.details, True)
+    return _take_back(connection, who, "undo", entry.id, entry._replace(undone=True))
+
+
+def redo_last(connection: Connection, who: str) -> Edited:
+    """Do again what was undone last."""
+    entry, undo = to_redo(connection), _undo_to_take_back(connection)
+    if entry is None or undo is None:
+        raise WorkspaceError("There is nothing to redo.")
+    return _take_back(connection, who, "redo", undo, entry._replace(undone=False))
 
 
 def last_discovery(connection: Connection, model: int) -> dict[str, Any]:
@@ -98,15 +131,32 @@ def last_discovery(connection: Connection, model: int) -> dict[str, Any]:
     return next((details for details in found if details.get("version") == model), {})
 
 
-def history(connection: Connection) -> list[Entry]:
-    """Return all entries, the latest first."""
-    rows = connection.execute(
-        select(edits.c.id, edits.c.at, edits.c.who, edits.c.verb, edits.c.details, edits.c.undoes).order_by(
-            edits.c.id.desc()
+def last_discovery_id(connection: Connection) -> int:
+    """Return the number of the last discovery that still stands; 0 if there is none."""
+    query = select(func.max(edits.c.id)).where(edits.c.verb == "discover", edits.c.id.not_in(UNDONE))
+    return connection.scalar(query) or 0
+
+
+def history(connection: Connection, limit: int | None = None, before: int | None = None) -> list[Entry]:
+    """Return the entries, the latest first: all, or some of those before one."""
+    query = select(*_SHOWN, edits.c.id.in_(UNDONE).label("undone")).order_by(edits.c.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(edits.c.id < before)
+    return [
+        Entry(row.id, row.at, row.who, row.verb, row.details, bool(row.undone)) for row in connection.execute(query)
+    ]
+
+
+def edits_since(connection: Connection, id: int, limit: int) -> list[tuple[Entry, list[int]]]:
+    """Return edits after one, the oldest first, with the groups that look different since."""
+    query = select(edits).where(edits.c.id > id, edits.c.before.is_not(None)).order_by(edits.c.id).limit(limit)
+    return [
+        (
+            Entry(row.id, row.at, row.who, row.verb, row.details, False),
+            sorted({*(row.members or ()), *(key for key, _ in row.before.get(groups.name, ()))}),
         )
-    ).all()
-    undone = {row.undoes for row in rows}
-    return [Entry(row.id, row.at, row.who, row.verb, row.details, row.id in undone) for row in rows]
+        for row in connection.execute(query)
+    ]
 
 
 def now() -> str:
@@ -120,6 +170,43 @@ def user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user need not have a name
         return "unnamed"
+
+
+_SHOWN = (edits.c.id, edits.c.at, edits.c.who, edits.c.verb, edits.c.details)
+
+
+def _entry(connection: Connection, number: Select[tuple[int]], undone: bool) -> Entry | None:
+    row = connection.execute(select(*_SHOWN).where(edits.c.id == number.scalar_subquery())).one_or_none()
+    return None if row is None else Entry(*row, undone)
+
+
+def _undo_to_take_back(connection: Connection) -> int | None:
+    fresh = select(func.max(edits.c.id)).where(edits.c.before.is_not(None), edits.c.undoes.is_(None))
+    undos = select(func.max(edits.c.id)).where(edits.c.verb == "undo", edits.c.id.not_in(UNDONE))
+    return connection.scalar(undos.where(edits.c.id > (connection.scalar(fresh) or 0)))
+
+
+def _take_back(connection: Connection, who: str, verb: str, id: int, entry: Entry) -> Edited:
+    """Restore the rows that an edit, or the undo of it, found."""
+    before = connection.scalar(select(edits.c.before).where(edits.c.id == id)) or {}
+    with editing(connection, who, verb) as edit:
+        edit.undoes = id
+        edit.details = {"edit": entry.id, "verb": entry.verb}
+        for table in RESTORABLE:
+            edit.touch(table, (key for key, _ in before.get(table.name, ())))
+        _restore(connection, before)
+    return edit.done._replace(entry=entry)
+
+
+def _changed_members(edit: Edit) -> list[int]:
+    """The groups that items have left or entered."""
+    rows = edit.before.get(assignments.name, {})
+    found = {row["group_id"] for row in rows.values() if row is not None}
+    for part in in_parts(list(rows)):
+        found.update(
+            edit.connection.scalars(select(assignments.c.group_id).where(assignments.c.item_id.in_(part)).distinct())
+        )
+    return sorted(found)
 
 
 def _restore(connection: Connection, before: dict[str, list[tuple[Any, Any]]]) -> None:

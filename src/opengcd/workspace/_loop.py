@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from opengcd.embed import EmbedderError, read_image
 from opengcd.progress import Progress, silent
 from opengcd.validation import UNKNOWN_STR
 from opengcd.workspace import _log as log
@@ -17,18 +19,26 @@ from opengcd.workspace import _models as models
 from opengcd.workspace import _review as review
 from opengcd.workspace._database import in_parts
 from opengcd.workspace._errors import WorkspaceError
-from opengcd.workspace._files import Found, find_files, readable
+from opengcd.workspace._files import Found, find_files, look_at, readable
 from opengcd.workspace._grouping import regroup, to_group
 from opengcd.workspace._intake import Intake, Taken
 from opengcd.workspace._project import Project
 from opengcd.workspace._recognition import (
     Prediction,
     Result,
+    count_scores,
     observed_scores,
     predicted,
     unseen,
     write_predictions,
 )
+from opengcd.workspace._uploads import store_upload
+
+if TYPE_CHECKING:
+    from opengcd.recognizer import OpenWorldRecognizer
+
+MOMENT = 5.0
+"""Seconds for which the threshold may stay behind the stream while images come one by one."""
 
 
 class Discovered(NamedTuple):
@@ -83,8 +93,10 @@ class Loop(Project):
             with self._database.reading() as connection:
                 version = models.next_id(connection)
             recognizer.save(models.folder_of(self.path / "models", version))
+            report = _report(recognizer, _rightness(recognizer, memory=(recognizer.memory_.X, recognizer.memory_.y)))
             with self._database.writing() as connection, log.editing(connection, self.who, "init") as edit:
                 models.add(edit, version, recognizer, taught)
+                models.note_report(connection, version, report)
                 edit.before.clear()  # there is nothing before it to go back to
                 edit.details = {"classes": len(recognizer.classes_), "images": len(taught), "bad": len(bad)}
         return bad
@@ -105,6 +117,44 @@ class Loop(Project):
                     yield result
             if files:
                 self._note("recognize", counts)
+
+    def keep(self, contents: Sequence[bytes]) -> list[Result]:
+        """Take images into the stream that come as bytes, and recognise them, also while a long command runs.
+
+        They are stored in the folder ``uploads``. Unlike :meth:`recognize` the threshold follows only now and then.
+        """
+        self.follow()
+        homes = [store_upload(self.path / "uploads", content) for content in contents]
+        files = {home: look_at(home) for home, reason in homes if not reason}
+        batches = self._take(list(files.values()), silent)
+        said = {result.path: result for batch in batches for result in self._recognize(batch, observe=False)}
+        results = [Result("", None, "", 0.0, [], reason) if reason else said[home] for home, reason in homes]
+        bad = sum(bool(result.reason) for result in results)
+        rejected = sum(result.label == UNKNOWN_STR for result in results)
+        self._note("recognize", {"images": len(results) - bad, "rejected": rejected, "bad": bad})
+        return results
+
+    def embed(self, contents: Sequence[bytes]) -> tuple[np.ndarray, list[str]]:
+        """Return features of images that come as bytes, and for each the reason why it has no row, or nothing."""
+        images, reasons = [], []
+        for content in contents:
+            try:
+                images.append(read_image(io.BytesIO(content)))
+                reasons.append("")
+            except EmbedderError as error:
+                reasons.append(str(error))
+        return self.scaled(self._embedder(images)) if images else np.empty((0, 0), np.float32), reasons
+
+    def follow(self) -> tuple[int, OpenWorldRecognizer]:
+        """Return the version in use and its number; its threshold is not far behind the stream."""
+        version, recognizer = self._load_recognizer()
+        if recognizer.adapts and time.monotonic() - self._open.recalled > MOMENT:
+            with self._database.reading() as connection:
+                seen = count_scores(connection)
+            self._open.recalled = time.monotonic()
+            if seen != self._open.seen:
+                self._recall()
+        return version, recognizer
 
     def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
         """Yield what is said of files as they appear or change, for ever.
@@ -151,9 +201,11 @@ class Loop(Project):
                     int(found.k), found.k_interval, len(ids), put_back, groups, found.trusted, found.reason
                 )
                 edit.details = {"k": done.k, "images": len(ids), "put back": put_back, "groups": groups}
-                edit.details |= {"version": version}
+                edit.details |= {"version": version, "trusted": found.trusted, "reason": found.reason}
                 if found.k_interval is not None:
                     edit.details |= {"k interval": list(found.k_interval)}
+                if found.curve:
+                    edit.details |= {"curve": sorted((point.k, point.score) for point in found.curve)}
         return done
 
     def learn(self, *, progress: Progress = silent) -> models.Version:
@@ -162,16 +214,25 @@ class Loop(Project):
             with self._database.reading() as connection:
                 since, taught = log.last_edit(connection), review.to_learn(connection)
                 version, next_version = self._version(connection), models.next_id(connection)
+                limit = models.limit(connection)
             if not taught:
                 raise WorkspaceError("There is nothing to learn: no group is named and confirmed.")
-            recognizer = self._read_recognizer(version)  # one of its own: learning changes it
-            recognizer.learn(self._all_vectors(list(taught)), list(taught.values()), progress=progress)
+            self._recall()
+            X, y = self._all_vectors(list(taught)), np.array(list(taught.values()))
+            recognizer = self._read_recognizer(version, limit)  # one of its own: learning changes it
+            rows: dict[str, Rows] = {"memory": (recognizer.memory_.X, recognizer.memory_.y), "confirmed": (X, y)}
+            before = _rightness(self._load_recognizer()[1], **rows)
+            recognizer.learn(X, y, progress=progress)
             recognizer.save(models.folder_of(self.path / "models", next_version))
             with self._editing("learn", since) as edit:
                 new = sorted(set(recognizer.classes_.tolist()) - set(review.classes(edit.connection)))
                 models.add(edit, next_version, recognizer, taught)
                 edit.details = {"version": next_version, "images": len(taught), "new classes": new}
             self._catch_up(progress)
+            recognizer = self._load_recognizer()[1]
+            report = _report(recognizer, _rightness(recognizer, **rows), before=before)
+            with self._database.writing() as connection:
+                models.note_report(connection, next_version, report)
         with self._database.reading() as connection:
             return models.versions(connection)[-1]
 
@@ -183,12 +244,12 @@ class Loop(Project):
         with self._database.reading() as connection:
             return self._vectors(connection, ids)
 
-    def _recognize(self, batch: list[Taken]) -> list[Result]:
+    def _recognize(self, batch: list[Taken], observe: bool = True) -> list[Result]:
         ids = list(dict.fromkeys(taken.item for taken in batch if taken.item is not None))
         with self._database.reading() as connection:
             said = predicted(connection, ids)
         if new := [item for item in ids if item not in said]:
-            said |= self._predict(new)
+            said |= self._predict(new, observe)
         results = []
         for path, item, reason in batch:
             if item is None:
@@ -202,7 +263,9 @@ class Loop(Project):
         """Let the threshold be what the stored stream makes of it, whoever has recognised it."""
         with self._database.reading() as connection:
             self._scores = observed_scores(connection)
-        self._load_recognizer()[1].recall(self._scores)
+        recognizer = self._load_recognizer()[1]
+        self._open.recalled, self._open.seen = time.monotonic(), len(self._scores)
+        recognizer.recall(self._scores)
 
     def _observe(self, scores: np.ndarray) -> None:
         """Let the threshold follow the stream."""
@@ -218,7 +281,7 @@ class Loop(Project):
         with self._database.writing() as connection:
             write_predictions(connection, version, ids, recognizer.classes_, said)
             models.note_threshold(connection, version, recognizer)
-            return predicted(connection, ids)
+            return predicted(connection, ids, version)
 
     def _catch_up(self, progress: Progress) -> None:
         """Ask the version in use about all that it has not seen, as what only other versions were asked about."""
@@ -235,6 +298,19 @@ class Loop(Project):
             done += len(part)
         if waiting:
             progress("recognising anew", done, len(waiting))
+
+
+Rows = tuple[np.ndarray, np.ndarray]
+
+
+def _rightness(recognizer: OpenWorldRecognizer, **rows: Rows) -> dict[str, float]:
+    """Shares of labelled rows that are recognised as what they are."""
+    return {name: float((recognizer.predict(X) == y).mean()) for name, (X, y) in rows.items()}
+
+
+def _report(recognizer: OpenWorldRecognizer, after: dict[str, float], **more: dict[str, float]) -> dict[str, Any]:
+    memory = recognizer.memory_
+    return {"memory": {"size": memory.size, "used": len(memory)}, "after": after} | more
 
 
 def _classes(known: Path) -> tuple[dict[str, list[Found]], list[tuple[str, str]]]:

@@ -5,6 +5,7 @@ What a version has learnt is what it and those before it, parent by parent, were
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import Connection, Select, func, insert, select, update
 
 from opengcd.workspace._database import in_parts
-from opengcd.workspace._errors import WorkspaceError
+from opengcd.workspace._errors import MissingError
 from opengcd.workspace._log import Edit, now
 from opengcd.workspace._schema import lessons, meta, models
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
-IN_USE = "model"
+IN_USE, LIMIT = "model", "max_known_rejected"
 
 
 class Version(NamedTuple):
@@ -33,6 +34,8 @@ class Version(NamedTuple):
     in_use: bool
     threshold: dict[str, Any] | None
     """The fields of :class:`opengcd.osr.Threshold`, as the stream has moved it; None where the preset has none."""
+    report: dict[str, Any] | None
+    """What was measured when it was made; see :func:`note_report`."""
 
 
 def folder_of(folder: Path, id: int) -> Path:
@@ -51,7 +54,8 @@ def versions(connection: Connection) -> list[Version]:
     current = in_use(connection)
     rows = connection.execute(select(models).order_by(models.c.id))
     return [
-        Version(row.id, row.parent, row.phase, row.classes, row.at, row.id == current, row.threshold) for row in rows
+        Version(row.id, row.parent, row.phase, row.classes, row.at, row.id == current, row.threshold, row.report)
+        for row in rows
     ]
 
 
@@ -93,13 +97,34 @@ def note_threshold(connection: Connection, id: int, recognizer: OpenWorldRecogni
         connection.execute(update(models).where(models.c.id == id).values(threshold=threshold._asdict()))
 
 
+def note_report(connection: Connection, id: int, report: dict[str, Any]) -> None:
+    """Write down how full the memory of a version is, and how right it and the one before were.
+
+    ``memory`` has ``size`` and ``used``; ``before`` and ``after`` each have the shares of exemplars (``memory``) and of
+    items that were just learnt (``confirmed``) that are recognised as what they are.
+    """
+    connection.execute(update(models).where(models.c.id == id).values(report=report))
+
+
 def use(edit: Edit, id: int) -> None:
     """Put a version to use."""
+    if id not in {version.id for version in versions(edit.connection)}:
+        raise MissingError(f"There is no version {id}; `opengcd status` lists those there are.")
+    _set(edit, IN_USE, str(id))
+
+
+def limit(connection: Connection) -> str | None:
+    """Return the limit on rejection that was set after the workspace was made, as JSON; None if none was."""
+    return connection.scalar(select(meta.c.value).where(meta.c.key == LIMIT))
+
+
+def set_limit(edit: Edit, value: float | None) -> None:
+    """Set the limit on rejection, for this version and later ones; None lets the threshold follow the stream."""
+    _set(edit, LIMIT, json.dumps(value))
+
+
+def _set(edit: Edit, key: str, value: str) -> None:
+    edit.touch(meta, [key])
     connection = edit.connection
-    if id not in {version.id for version in versions(connection)}:
-        raise WorkspaceError(f"There is no version {id}; `opengcd status` lists those there are.")
-    edit.touch(meta, [IN_USE])
-    if in_use(connection) is None:
-        connection.execute(insert(meta).values(key=IN_USE, value=str(id)))
-    else:
-        connection.execute(update(meta).where(meta.c.key == IN_USE).values(value=str(id)))
+    if not connection.execute(update(meta).where(meta.c.key == key).values(value=value)).rowcount:
+        connection.execute(insert(meta).values(key=key, value=value))

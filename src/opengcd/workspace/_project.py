@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import math
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,9 +20,11 @@ from opengcd.embed import Embedder, load_embedder
 from opengcd.progress import Progress
 from opengcd.workspace import _log as log
 from opengcd.workspace import _models as models
+from opengcd.workspace._access import Access
 from opengcd.workspace._database import Database
 from opengcd.workspace._errors import WorkspaceError
 from opengcd.workspace._features import FeatureStore
+from opengcd.workspace._jobs import Jobs
 from opengcd.workspace._log import Edit
 from opengcd.workspace._schema import embedders
 from opengcd.workspace._settings import Settings, read_settings
@@ -28,13 +33,34 @@ if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
 
+class _Open:
+    """What is loaded when it is first needed, once for all who share a workspace."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.embedder: Embedder | None = None
+        self.recognizer: tuple[tuple[int, str | None], OpenWorldRecognizer] | None = None
+        self.recalled = -math.inf
+        """When the recogniser was last shown the scores of the stream, or there were none to show."""
+        self.seen = 0
+        """How many scores it was shown."""
+        self.exemplars: tuple[int, list[int]] | None = None
+        """A version, and the item of each row of its memory."""
+        self.in_metric: tuple[int, dict[int, int], np.ndarray] | None = None
+        """A version, and items with their rows of features in its metric."""
+
+
 class Project:
-    """What all verbs of a workspace stand on."""
+    """What all verbs of a workspace stand on. Threads may share one, each with its own :meth:`by`."""
 
     path: Path
     settings: Settings
     who: str
     device: str
+    access: Access
+    """Who may use the service."""
+    jobs: Jobs
+    """Long work that the service was asked for."""
 
     def __init__(
         self,
@@ -50,7 +76,15 @@ class Project:
         self.device = device
         self._given_embedder = embedder
         self._database = Database(self.settings.database or f"sqlite:///{self.path / 'workspace.db'}")
-        self._recognizer: tuple[int, OpenWorldRecognizer] | None = None
+        self.access = Access(self._database)
+        self.jobs = Jobs(self._database)
+        self._open = _Open()
+
+    def by(self, who: str) -> Self:
+        """Return the same workspace for another person; both share what is open."""
+        other = copy.copy(self)
+        other.who = who
+        return other
 
     def close(self) -> None:
         """Let go of the database; a workspace is also a context manager that does so."""
@@ -62,9 +96,15 @@ class Project:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @cached_property
+    @property
     def _embedder(self) -> Embedder:
         """The embedder, which must be the one that the vectors here are from."""
+        with self._open.lock:
+            if self._open.embedder is None:
+                self._open.embedder = self._load_embedder()
+            return self._open.embedder
+
+    def _load_embedder(self) -> Embedder:
         embedder = self._given_embedder or load_embedder(
             self.settings.embedder, device=self.device, pooling=self.settings.pooling
         )
@@ -86,23 +126,29 @@ class Project:
         store = fingerprint and FeatureStore.find(connection, self.path / "features", fingerprint)
         if not store:
             raise WorkspaceError("No image has been embedded yet.")
-        X = store.of_items(connection, ids)
-        if self.settings.unit_length:
-            X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-        return X
+        return self.scaled(store.of_items(connection, ids))
+
+    def scaled(self, X: np.ndarray) -> np.ndarray:
+        """Return vectors of the embedder as the recogniser takes them."""
+        if not self.settings.unit_length:
+            return X
+        return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
     def _load_recognizer(self) -> tuple[int, OpenWorldRecognizer]:
         """Return the version in use and its number."""
         with self._database.reading() as connection:
-            version = self._version(connection)
-        if self._recognizer is None or self._recognizer[0] != version:
-            self._recognizer = version, self._read_recognizer(version)
-        return self._recognizer
+            wanted = self._version(connection), models.limit(connection)
+        with self._open.lock:
+            if self._open.recognizer is None or self._open.recognizer[0] != wanted:
+                self._open.recognizer = wanted, self._read_recognizer(*wanted)
+                self._open.recalled, self._open.seen = -math.inf, 0
+            return wanted[0], self._open.recognizer[1]
 
-    def _read_recognizer(self, version: int) -> OpenWorldRecognizer:
+    def _read_recognizer(self, version: int, limit: str | None) -> OpenWorldRecognizer:
         from opengcd.recognizer import OpenWorldRecognizer  # torch and scikit-learn take seconds
 
-        return OpenWorldRecognizer.load(models.folder_of(self.path / "models", version), device=self.device)
+        recognizer = OpenWorldRecognizer.load(models.folder_of(self.path / "models", version), device=self.device)
+        return recognizer if limit is None else recognizer.limit_rejection(json.loads(limit))
 
     def _version(self, connection: Connection) -> int:
         version = models.in_use(connection)

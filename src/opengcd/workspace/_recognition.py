@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Select, insert, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, select
 
 from opengcd.validation import UNKNOWN_STR
 from opengcd.workspace._database import in_parts
@@ -43,11 +43,12 @@ class Result(NamedTuple):
     reason: str = ""
 
 
-def predicted(connection: Connection, ids: Sequence[int]) -> dict[int, Prediction]:
-    """Return what the version in use said of items; those it has not seen are left out."""
+def predicted(connection: Connection, ids: Sequence[int], version: int | None = None) -> dict[int, Prediction]:
+    """Return what a version, by default that in use, said of items; those it has not seen are left out."""
     found = {}
+    model = in_use(connection) if version is None else version
     for part in in_parts(ids):
-        query = select(predictions).where(predictions.c.model_id == in_use(connection), predictions.c.item_id.in_(part))
+        query = select(predictions).where(predictions.c.model_id == model, predictions.c.item_id.in_(part))
         for row in connection.execute(query):
             found[row.item_id] = Prediction(row.label, row.unknown, [(label, p) for label, p in row.top])
     return found
@@ -56,7 +57,8 @@ def predicted(connection: Connection, ids: Sequence[int]) -> dict[int, Predictio
 def write_predictions(
     connection: Connection, model: int, ids: Sequence[int], classes: np.ndarray, said: Recognition
 ) -> None:
-    """Enter what a version says of items that it has not seen before."""
+    """Enter what a version says of items; of those that someone else has asked it about meanwhile, nothing."""
+    there = predicted(connection, ids, model)
     best = np.argsort(-said.probabilities[:, 1:], axis=1, kind="stable")[:, :TOP]
     rows = [
         {
@@ -70,6 +72,7 @@ def write_predictions(
         for item, label, score, p, columns in zip(
             ids, said.labels.tolist(), said.unknown_score, said.probabilities, best, strict=True
         )
+        if item not in there
     ]
     for part in in_parts(rows):
         connection.execute(insert(predictions), part)
@@ -77,9 +80,18 @@ def write_predictions(
 
 def observed_scores(connection: Connection) -> np.ndarray:
     """Return the unknown scores of all that the version in use was asked about."""
+    query = select(predictions.c.score).where(_scored(connection)).order_by(predictions.c.item_id)
+    return np.array(connection.scalars(query).all(), dtype=np.float64)
+
+
+def count_scores(connection: Connection) -> int:
+    """Return how many there are."""
+    return connection.scalar(select(func.count()).select_from(predictions).where(_scored(connection))) or 0
+
+
+def _scored(connection: Connection) -> ColumnElement[bool]:
     known = predictions.c.score.is_not(None)  # older versions of OpenGCD did not keep them
-    query = select(predictions.c.score).where(predictions.c.model_id == in_use(connection), known)
-    return np.array(connection.scalars(query.order_by(predictions.c.item_id)).all(), dtype=np.float64)
+    return and_(predictions.c.model_id == in_use(connection), known)
 
 
 def unseen(connection: Connection) -> Select[tuple[int]]:

@@ -1,15 +1,15 @@
-"""What a person can do to groups: name, move, merge, remove, confirm. Each function is one step of an edit."""
+"""What a person can do to groups: name, move, merge, split, remove, confirm. Each function is one step of an edit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from opengcd.validation import UNKNOWN_STR
 from opengcd.workspace._database import in_parts
-from opengcd.workspace._errors import WorkspaceError
+from opengcd.workspace._errors import MissingError, WorkspaceError
 from opengcd.workspace._log import Edit
 from opengcd.workspace._models import learnt, versions
 from opengcd.workspace._schema import assignments, groups, items, lessons
@@ -173,6 +173,54 @@ def confirm(edit: Edit, group: int) -> None:
         edit.connection.execute(update(groups).where(groups.c.id == group).values(confirmed=True))
 
 
+def unconfirm(edit: Edit, group: int) -> None:
+    """Take back that a group is right."""
+    if _group(edit.connection, group).confirmed:
+        edit.touch(groups, [group])
+        edit.connection.execute(update(groups).where(groups.c.id == group).values(confirmed=False))
+
+
+def separate(edit: Edit, chosen: Sequence[int], label: str | None = None) -> int:
+    """Move items to a group of their own, named if a name is given; return its number."""
+    if label is not None:
+        home = group_named(edit, label)
+    else:
+        taken = set(edit.connection.scalars(select(groups.c.label)))
+        number = next(n for n in range(1, len(taken) + 2) if f"new group {n}" not in taken)
+        home = make_group(edit, NOVEL, f"new group {number}", False)
+    move(edit, chosen, home)
+    return home
+
+
+def split(edit: Edit, group: int, parts: Sequence[tuple[Sequence[int], float]]) -> list[int]:
+    """Divide a group into parts, each with its items, most typical first, and its cohesion; return their groups.
+
+    The first part stays, with its name but to be confirmed anew; the others are new groups without a name.
+    """
+    connection = edit.connection
+    row = _group(connection, group)
+    members = [item for part, _ in parts for item in part]
+    edit.touch(assignments, members)
+    edit.touch(groups, [group])
+    connection.execute(
+        update(groups).where(groups.c.id == group).values(confirmed=False, cohesion=parts[0][1], probability=None)
+    )
+    homes = [group]
+    for number, (_, cohesion) in enumerate(parts[1:], 2):
+        label = f"{row.name or row.label}, part {number}"
+        homes.append(make_group(edit, NOVEL, label, False, cohesion=cohesion))
+    place = update(assignments).where(assignments.c.item_id == bindparam("_item"))
+    connection.execute(
+        place.values(group_id=bindparam("_group"), rank=bindparam("_rank"), probability=None),
+        [
+            {"_item": item, "_group": home, "_rank": rank}
+            for home, (part, _) in zip(homes, parts, strict=True)
+            for rank, item in enumerate(part)
+        ],
+    )
+    return homes
+
+
 def make_group(edit: Edit, kind: str, label: str, named: bool = True, **more: Any) -> int:
     """Add an empty group; return its number."""
     values = {"kind": kind, "label": label, "name": label if named else None, "confirmed": False} | more
@@ -188,6 +236,16 @@ def group_named(edit: Edit, label: str) -> int:
     if home is not None:
         return home
     return make_group(edit, KNOWN if label in classes(edit.connection) else NOVEL, label)
+
+
+def members(connection: Connection, group: int) -> list[int]:
+    """Return the items of a group that are not learnt yet, the most typical first."""
+    _group(connection, group)
+    query = select(assignments.c.item_id).where(
+        assignments.c.group_id == group,
+        assignments.c.item_id.not_in(learnt(connection).with_only_columns(lessons.c.item_id)),
+    )
+    return list(connection.scalars(query.order_by(assignments.c.rank, assignments.c.item_id)))
 
 
 def to_learn(connection: Connection) -> dict[int, str]:
@@ -227,5 +285,5 @@ def _home(connection: Connection, label: str) -> int | None:
 def _group(connection: Connection, group: int) -> Any:
     row = connection.execute(select(groups).where(groups.c.id == group)).one_or_none()
     if row is None:
-        raise WorkspaceError(f"There is no group {group}; `opengcd status` lists those there are.")
+        raise MissingError(f"There is no group {group}; `opengcd status` lists those there are.")
     return row

@@ -36,7 +36,7 @@ from sqlalchemy.types import TypeDecorator
 
 from opengcd.workspace._errors import WorkspaceError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def _add_what_is_estimated(connection: Connection) -> None:
@@ -48,7 +48,13 @@ def _add_what_is_estimated(connection: Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE {addition}")
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _add_what_is_estimated}
+def _add_what_a_service_needs(connection: Connection) -> None:
+    for addition in ("models ADD COLUMN report JSON", "edits ADD COLUMN members JSON"):
+        connection.exec_driver_sql(f"ALTER TABLE {addition}")
+    metadata.create_all(connection, [jobs, tokens, sessions])
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _add_what_is_estimated, 2: _add_what_a_service_needs}
 """From a version to the next: ``MIGRATIONS[1](connection)`` turns a database of version 1 into one of version 2."""
 
 
@@ -124,6 +130,7 @@ models = Table(
     Column("classes", JSON, nullable=False),
     Column("at", String, nullable=False),
     Column("threshold", JSON(none_as_null=True)),  # of the unknown score, where the preset has one
+    Column("report", JSON(none_as_null=True)),  # what was measured when it was made
 )
 lessons = Table(  # which items, by which label, a model was the first to learn
     "lessons",
@@ -173,7 +180,45 @@ edits = Table(
     Column("details", JSON, nullable=False),
     Column("before", JSON(none_as_null=True)),  # rows as they were; none where there is nothing to undo
     Column("undoes", ForeignKey("edits.id")),
+    Column("members", JSON(none_as_null=True)),  # groups that items have left or entered
     sqlite_autoincrement=True,
+)
+jobs = Table(  # long work that was asked for through the service
+    "jobs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("verb", String, nullable=False),
+    Column("arguments", JSON, nullable=False),
+    Column("who", String, nullable=False),
+    Column("at", String, nullable=False),
+    Column("state", String, nullable=False),  # waiting, running, done, failed, cancelled
+    Column("stage", String, nullable=False),
+    Column("done", Integer, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("result", JSON(none_as_null=True)),
+    Column("error", String),
+    Column("cancel", Boolean, nullable=False),  # somebody wants it to end
+    sqlite_autoincrement=True,
+)
+tokens = Table(  # who may use the service; secrets are random, and only their hash is here
+    "tokens",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("name", String, nullable=False),
+    Column("scope", String, nullable=False),  # read, write
+    Column("at", String, nullable=False),
+    Column("expires", String),  # none: it does not
+    Column("once", Boolean, nullable=False),  # it logs in once and is used up
+    sqlite_autoincrement=True,
+)
+sessions = Table(  # browsers that are logged in
+    "sessions",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    Column("token_id", ForeignKey("tokens.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("who", String, nullable=False),
+    Column("expires", String, nullable=False),
 )
 
 

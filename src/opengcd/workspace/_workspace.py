@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -12,18 +12,16 @@ from sqlalchemy import func, select
 from opengcd.embed import Embedder, Pixels
 from opengcd.progress import Progress, silent
 from opengcd.storage import replace_file
-from opengcd.workspace import _folders as folders
 from opengcd.workspace import _log as log
 from opengcd.workspace import _models as models
 from opengcd.workspace import _review as review
-from opengcd.workspace._database import in_parts
 from opengcd.workspace._errors import WorkspaceError
 from opengcd.workspace._export import FORMATS, as_folders
 from opengcd.workspace._files import content_hash
 from opengcd.workspace._labels import Labelled, count_by_source, labelled_items
-from opengcd.workspace._loop import Loop
-from opengcd.workspace._review import Group, GroupSize
-from opengcd.workspace._schema import failures, items, meta, paths
+from opengcd.workspace._looks import Looks
+from opengcd.workspace._review import GroupSize
+from opengcd.workspace._schema import failures, items
 from opengcd.workspace._settings import Settings, write_settings
 from opengcd.workspace._thumbnails import thumbnail
 
@@ -43,7 +41,7 @@ class Status(NamedTuple):
     failures: int
 
 
-class Workspace(Loop):
+class Workspace(Looks):
     """Images in, labels out, on disk.
 
     Parameters
@@ -96,67 +94,6 @@ class Workspace(Loop):
         write_settings(Path(path), made)
         return cls(path, embedder=None if isinstance(embedder, str) else embedder, **options)
 
-    # Review.
-
-    def groups(self) -> list[Group]:
-        """Return the groups under review: novel ones, the doubtful last, then items put back, then removed ones."""
-        with self._database.reading() as connection:
-            return review.open_groups(connection)
-
-    def name(self, group: int, label: str, *, confirm: bool = False) -> int:
-        """Name a group; by the name of a known class or another group it joins that one. Return the group it is now."""
-        with self._editing("name") as edit:
-            home = review.name(edit, group, label)
-            if confirm:
-                review.confirm(edit, home)
-            edit.details = {"group": group, "label": label, "confirmed": confirm}
-        return home
-
-    def move(self, chosen: Sequence[int], group: int) -> None:
-        """Move items to another group."""
-        with self._editing("move") as edit:
-            if moved := review.move(edit, chosen, group):
-                edit.details = {"images": moved, "group": group}
-
-    def merge(self, group: int, into: int) -> None:
-        """Move all items of a group to another one."""
-        with self._editing("merge") as edit:
-            review.merge(edit, group, into)
-            edit.details = {"group": group, "into": into}
-
-    def remove(self, chosen: Sequence[int]) -> None:
-        """Take items out of the review for good."""
-        with self._editing("remove") as edit:
-            edit.details = {"images": review.remove(edit, chosen)}
-
-    def confirm(self, group: int) -> None:
-        """Say that a named group is right, so that :meth:`learn` takes it."""
-        with self._editing("confirm") as edit:
-            review.confirm(edit, group)
-            edit.details = {"group": group} if edit.before else {}
-
-    def export_groups(
-        self, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
-    ) -> list[tuple[str, str]]:
-        """Write a folder of links (or copies) for each group, to be changed by a person and read by import_groups.
-
-        Return the files that are gone, with reasons.
-        """
-        found = self.groups()
-        files = self._paths([item for group in found for item in group.items])
-        with self._database.reading() as connection:
-            id = connection.scalar(select(meta.c.value).where(meta.c.key == "id")) or ""
-        return folders.export_groups(id, found, files, out, copy, progress)
-
-    def import_groups(self, folder: str | os.PathLike[str]) -> folders.Changes:
-        """Read folders that :meth:`export_groups` wrote and a person changed: all changes are one edit."""
-        with self._editing("review") as edit:
-            changes, note = folders.import_groups(edit, folder)
-            if edit.before:
-                edit.details = {key: value for key, value in changes._asdict().items() if key != "ignored"}
-        folders.write_note(folder, note)
-        return changes
-
     # Records.
 
     def status(self) -> Status:
@@ -208,27 +145,15 @@ class Workspace(Loop):
             raise WorkspaceError(f"Unknown format {format!r}; choose from {', '.join(FORMATS)} or folders.")
         return FORMATS[format](self.labels())
 
-    def history(self) -> list[log.Entry]:
-        """Return who did what when, the latest first."""
+    def history(self, limit: int | None = None, before: int | None = None) -> list[log.Entry]:
+        """Return who did what when, the latest first: all, or some of the entries before one."""
         with self._database.reading() as connection:
-            return log.history(connection)
-
-    def undo(self) -> log.Entry:
-        """Take back the last edit: of groups, a discovery, a phase, or a rollback."""
-        with self._database.writing() as connection:
-            return log.undo_last(connection, self.who)
+            return log.history(connection, limit, before)
 
     def versions(self) -> list[models.Version]:
         """Return all versions of the recogniser, the oldest first."""
         with self._database.reading() as connection:
             return models.versions(connection)
-
-    def rollback(self, version: int) -> None:
-        """Use an earlier version of the recogniser, or a later one again; what it has not learnt is under review."""
-        with self._editing("rollback") as edit:
-            if models.in_use(edit.connection) != version:
-                models.use(edit, version)
-                edit.details = {"version": version}
 
     def paths(self, item: int) -> list[str]:
         """Return the files of an item."""
@@ -241,17 +166,4 @@ class Workspace(Loop):
 
     def thumbnail(self, item: int) -> Path:
         """Return the file of a small picture of an item."""
-        with self._database.reading() as connection:
-            content = connection.scalar(select(items.c.hash).where(items.c.id == item))
-        if content is None:
-            raise WorkspaceError(f"There is no item {item}.")
-        return thumbnail(self.path / "thumbnails", content, self.paths(item))
-
-    def _paths(self, ids: Sequence[int]) -> dict[int, list[str]]:
-        found: dict[int, list[str]] = {}
-        with self._database.reading() as connection:
-            for part in in_parts(ids):
-                query = select(paths.c.item_id, paths.c.path).where(paths.c.item_id.in_(part)).order_by(paths.c.path)
-                for item, path in connection.execute(query):
-                    found.setdefault(item, []).append(path)
-        return found
+        return thumbnail(self.path / "thumbnails", self.content(item), self.paths(item))

@@ -1,0 +1,26 @@
+"""A workspace behind HTTP: a JSON API for programs, and a page for people who review.
+
+``create_app`` and ``run`` need FastAPI; ``opengcd.service.client`` does not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opengcd.service._app import create_app
+    from opengcd.service._run import run
+
+__all__ = ["create_app", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "create_app":
+        from opengcd.service._app import create_app
+
+        return create_app
+    if name == "run":
+        from opengcd.service._run import run
+
+        return run
+    raise AttributeError(f"module 'opengcd.service' has no attribute {name!r}")

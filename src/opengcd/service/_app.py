@@ -1,0 +1,100 @@
+"""The HTTP service of a workspace: JSON under /api/v1, and the review page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+
+from opengcd import __version__
+from opengcd.service import _access, _events, _jobs, _map, _metrics, _recognition, _records, _review
+from opengcd.service._events import Events
+from opengcd.service._jobs import Runner
+from opengcd.service._map import Draughtsman
+from opengcd.service._metrics import Metrics
+from opengcd.service._models import Problem
+from opengcd.service._recognition import Recognition
+from opengcd.service._shield import Shield
+from opengcd.service._state import State
+from opengcd.workspace import ConflictError, MissingError, Workspace, WorkspaceError
+
+PAGE = Path(__file__).parent / "page"
+API = "/api/v1"
+
+
+def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
+    """Return the service of a workspace as an ASGI application; ``hosts`` are names that it is reached by."""
+
+    @asynccontextmanager
+    async def running(app: FastAPI) -> AsyncIterator[None]:
+        state.runner.start()
+        watching = asyncio.create_task(state.recognition.watch())
+        yield
+        watching.cancel()
+        await run_in_threadpool(state.runner.stop)
+
+    draughtsman, recognition = Draughtsman(workspace), Recognition(workspace)
+    state = State(
+        workspace=workspace,
+        doorkeeper=_access.Doorkeeper(workspace),
+        runner=Runner(workspace, recognition.refresh),
+        events=Events(workspace, draughtsman, recognition),
+        recognition=recognition,
+        metrics=Metrics(),
+        draughtsman=draughtsman,
+    )
+    app = FastAPI(
+        title="OpenGCD",
+        version=__version__,
+        openapi_url=f"{API}/openapi.json",
+        docs_url=None,  # it would load scripts from elsewhere
+        redoc_url=None,
+        lifespan=running,
+    )
+    app.state.service = state
+    app.add_middleware(Shield, hosts=tuple(hosts), note=state.metrics.note)
+    app.include_router(_metrics.reading)
+    for module in (_recognition, _records, _review, _map, _jobs, _events):  # the busiest is found first
+        for router in (module.reading, getattr(module, "writing", None)):
+            if router is not None:
+                app.include_router(router, prefix=API)
+    app.include_router(_access.router, prefix=API)
+    _explain_errors(app)
+
+    @app.get("/healthz", tags=["health"], responses={400: {"model": Problem}})
+    def healthz() -> dict[str, str]:
+        """Return that the service and its database answer."""
+        workspace.last_edit()
+        return {"status": "ok"}
+
+    @app.get("/", include_in_schema=False)
+    def page() -> FileResponse:
+        return FileResponse(PAGE / "index.html")
+
+    app.mount("/page", StaticFiles(directory=PAGE), name="page")
+    return app
+
+
+def _explain_errors(app: FastAPI) -> None:
+    """Say in one line what is wrong."""
+
+    @app.exception_handler(WorkspaceError)
+    def refused(_: Request, error: WorkspaceError) -> Response:
+        content: dict[str, object] = {"detail": str(error)}
+        if isinstance(error, ConflictError):
+            entry = error.entry
+            content["conflict"] = {"edit": entry.id, "who": entry.who, "verb": entry.verb}
+            return JSONResponse(content, 409)
+        return JSONResponse(content, 404 if isinstance(error, MissingError) else 422)
+
+    @app.exception_handler(RequestValidationError)
+    def malformed(_: Request, error: RequestValidationError) -> Response:
+        told = [f"{'.'.join(map(str, problem['loc'][1:])) or 'body'}: {problem['msg']}" for problem in error.errors()]
+        return JSONResponse({"detail": "; ".join(told[:10])}, 422)

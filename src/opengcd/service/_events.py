@@ -1,0 +1,135 @@
+"""What happens, as it happens: server-sent events, also of what other processes do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from opengcd.service._access import guarded
+from opengcd.service._jobs import as_job
+from opengcd.service._map import Draughtsman
+from opengcd.service._recognition import Recognition
+from opengcd.service._state import Service
+from opengcd.workspace import Job, Workspace, WorkspaceError
+
+log = logging.getLogger(__name__)
+LOOK = 0.25
+"""Seconds between looks at the database, while someone listens."""
+PING = 15.0
+"""Seconds of silence after which a sign of life is sent."""
+BACKLOG = 1000
+"""Events that wait for one listener; one that is slower is sent away, and comes again."""
+
+
+class Events:
+    """Looks at the database while someone listens, and tells everybody who does."""
+
+    def __init__(self, workspace: Workspace, draughtsman: Draughtsman, recognition: Recognition) -> None:
+        self.workspace = workspace
+        self.draughtsman = draughtsman
+        self.recognition = recognition
+        self._ready = False
+        self._listeners: set[asyncio.Queue[tuple[str, Any] | None]] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._beginning = asyncio.Lock()
+        self._edit = self._job = self._maps = 0
+        """The last edit, job and map that were told of."""
+        self._unfinished: dict[int, Job] = {}
+
+    async def listen(self) -> AsyncIterator[tuple[str, Any]]:
+        """Yield events from now on: the name and the content; first a ping."""
+        queue: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue(BACKLOG)
+        async with self._beginning:
+            if not self._listeners:
+                await run_in_threadpool(self._begin)
+                self._task = asyncio.create_task(self._watch())
+            self._listeners.add(queue)
+        try:
+            yield "ping", {}
+            for job in list(self._unfinished.values()):
+                yield "job", as_job(job).model_dump()
+            while True:
+                try:
+                    event = await asyncio.wait_for(queue.get(), PING)
+                except TimeoutError:
+                    event = "ping", {}
+                if event is None:
+                    return
+                yield event
+        finally:
+            self._listeners.discard(queue)
+            if not self._listeners and self._task is not None:
+                self._task.cancel()
+
+    def stop(self) -> None:
+        """Send all listeners away."""
+        for queue in self._listeners:
+            _send_away(queue)
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK)
+            try:
+                happened = await run_in_threadpool(self._look)
+            except WorkspaceError as error:  # the database may be back in a moment
+                log.warning("%s", error)
+                continue
+            for event in happened:
+                for queue in self._listeners:
+                    if queue.full():
+                        _send_away(queue)
+                    queue.put_nowait(event)
+
+    def _begin(self) -> None:
+        """Tell of nothing that was before, but for jobs that are not finished."""
+        self._edit, self._maps = self.workspace.last_edit(), self.draughtsman.drawn
+        self._ready = self.recognition.ready
+        self._job = max((job.id for job in self.workspace.jobs.latest(1)), default=0)
+        self._unfinished = {job.id: job for job in self.workspace.jobs.latest(unfinished=True)}
+
+    def _look(self) -> list[tuple[str, Any]]:
+        """What has happened since the last look."""
+        found: list[tuple[str, Any]] = []
+        for entry, groups in self.workspace.edits_since(self._edit, BACKLOG):
+            found.append(("edit", {"edit": entry.id, "who": entry.who, "verb": entry.verb, "groups": groups}))
+            self._edit = entry.id
+        for job in self.workspace.jobs.news(self._job, self._unfinished):
+            if job != self._unfinished.get(job.id):
+                found.append(("job", as_job(job).model_dump()))
+            self._unfinished[job.id] = job
+            self._job = max(self._job, job.id)
+        self._unfinished = {id: job for id, job in self._unfinished.items() if not job.finished}
+        if self.draughtsman.drawn != self._maps:
+            self._maps = self.draughtsman.drawn
+            found.append(("map", {}))
+        if self.recognition.ready and not self._ready:
+            self._ready = True
+            found.append(("ready", {}))
+        return found
+
+
+def _send_away(queue: asyncio.Queue[Any]) -> None:
+    while not queue.empty():
+        queue.get_nowait()
+    queue.put_nowait(None)
+
+
+reading = guarded("read", "events")
+
+
+@reading.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
+async def events(request: Request, service: Service) -> StreamingResponse:
+    """Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `ready`, `ping`."""
+
+    async def lines() -> AsyncIterator[str]:
+        async for name, content in service.events.listen():
+            yield f"retry: 1000\nevent: {name}\ndata: {json.dumps(content)}\n\n"
+
+    return StreamingResponse(lines(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

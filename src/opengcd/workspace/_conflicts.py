@@ -1,0 +1,69 @@
+"""Several people edit at once: an edit says what it was made on, and is refused if someone changed just that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, select
+
+from opengcd.workspace._errors import WorkspaceError
+from opengcd.workspace._log import Entry, last_edit
+from opengcd.workspace._models import IN_USE
+from opengcd.workspace._schema import assignments, edits, groups, meta
+
+MOST_SINCE = 1000
+"""Edits that an edit may have missed; who has missed more should look again, and not keep others waiting."""
+
+
+class ConflictError(WorkspaceError):
+    """Someone has changed what an edit is about; ``entry`` says who and how."""
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(f"{entry.who} has changed this meanwhile ({entry.verb}); nothing was done. Look again.")
+        self.entry = entry
+
+
+def refuse_conflict(
+    connection: Connection,
+    on: int | None,
+    items: Iterable[int] = (),
+    whole: Iterable[int] = (),
+    into: Iterable[int] = (),
+) -> None:
+    """Refuse an edit that was made on another state than the present one, as far as it matters to this edit.
+
+    ``on`` is the last edit that its maker saw; None asks for no check. It matters when since then any of ``items`` was
+    moved, any group of ``whole`` got another name or other items, or any group of ``into`` got another name or was
+    emptied; or when another version of the recogniser was put to use.
+    """
+    if on is None or last_edit(connection) <= on:
+        return
+    moved, known, targets = set(items), set(whole), set(into)
+    query = select(edits).where(edits.c.id > on, edits.c.before.is_not(None)).order_by(edits.c.id.desc())
+    for number, row in enumerate(connection.execute(query.limit(MOST_SINCE))):
+        keys = {name: {key for key, _ in rows} for name, rows in row.before.items()}
+        changed, members = keys.get(groups.name, set()), set(row.members or ())
+        if (
+            moved & keys.get(assignments.name, set())
+            or known & (changed | members)
+            or targets & changed
+            or _emptied(connection, targets & members)
+            or IN_USE in keys.get(meta.name, ())
+            or number == MOST_SINCE - 1
+        ):
+            raise ConflictError(Entry(row.id, row.at, row.who, row.verb, row.details, False))
+
+
+def refuse_other_edit(connection: Connection, on: int | None) -> None:
+    """Refuse what is about the last edit, if that is not the one that was seen."""
+    if on is None or (last := last_edit(connection)) == on:
+        return
+    row = connection.execute(select(edits).where(edits.c.id == last)).one_or_none()
+    if row is None:
+        raise WorkspaceError(f"There is no edit {on}.")
+    raise ConflictError(Entry(row.id, row.at, row.who, row.verb, row.details, False))
+
+
+def _emptied(connection: Connection, found: set[int]) -> bool:
+    left = set(connection.scalars(select(assignments.c.group_id).where(assignments.c.group_id.in_(found)).distinct()))
+    return bool(found - left)

@@ -1,0 +1,156 @@
+"""What looks alike: neighbours, a map of what is under review, exemplars, known classes that a group looks like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from opengcd.workspace import _log as log
+from opengcd.workspace import _models as models
+from opengcd.workspace import _review as review
+from opengcd.workspace._map import MOST_DRAWN, drawing, plane, read_drawing, write_drawing
+from opengcd.workspace._schema import assignments, lessons
+from opengcd.workspace._views import Views
+
+LOOKS_LIKE = 0.75
+"""On real birds, images that discovery put back into a class lie at 0.65 to 0.85, and new classes above 0.8."""
+
+
+class Neighbour(NamedTuple):
+    """An item that looks like another one."""
+
+    id: int
+    distance: float
+    """1 − cosine."""
+    group: int | None
+    label: str
+
+
+class Map(NamedTuple):
+    """All items under review on a plane; what looks alike lies close together."""
+
+    items: list[int]
+    places: np.ndarray
+    """(n, 2), between 0 and 1."""
+    groups: list[int]
+    drawn: bool
+    """Whether this is as good as it gets; if not, :meth:`Workspace.draw_map` makes it better."""
+
+
+class Looks(Views):
+    """Views that need the features of items."""
+
+    def neighbours(self, item: int, limit: int = 24) -> list[Neighbour]:
+        """Return the items under review, and learnt ones, that look most like an item."""
+        self.content(item)  # refuses what is none
+        with self._database.reading() as connection:
+            taught = {row.item_id: row.label for row in connection.execute(models.learnt(connection))}
+            homes = {row.item_id: row.group_id for row in connection.execute(select(assignments))}
+            ids = np.array(sorted({*taught, *homes} - {item}), dtype=np.int64)
+            X = _unit(self._vectors(connection, [item, *ids.tolist()]))
+            gaps = 1 - X[1:] @ X[0]
+            nearest = np.argsort(gaps, kind="stable")[:limit]
+            labels = {group.id: group.label for group in review.group_sizes(connection)}
+        found = []
+        for id, gap in zip(ids[nearest].tolist(), gaps[nearest].tolist(), strict=True):
+            group = None if id in taught else homes[id]
+            found.append(Neighbour(id, max(gap, 0.0), group, taught[id] if group is None else labels.get(group, "")))
+        return found
+
+    def exemplars(self) -> dict[str, list[int]]:
+        """Return the items in the memory of the version in use, by class, the most important first."""
+        _, recognizer = self._load_recognizer()
+        return {
+            label: [item for item in np.array(self._exemplar_items())[recognizer.memory_.y == label].tolist() if item]
+            for label in recognizer.classes_.tolist()
+        }
+
+    def nearest_exemplars(self, X: np.ndarray, limit: int = 5) -> list[list[int]]:
+        """Return the items in the memory that look most like each row of features."""
+        items, M = np.array(self._exemplar_items()), _unit(self._load_recognizer()[1].memory_.X)
+        items, M = items[items > 0], M[items > 0]
+        order = np.argsort(-(_unit(X) @ M.T), axis=1, kind="stable")[:, :limit]
+        return items[order].tolist()
+
+    def _exemplar_items(self) -> list[int]:
+        """The item of each row of the memory, found by its features; 0 for one that is none."""
+        version, recognizer = self._load_recognizer()
+        if self._open.exemplars is None or self._open.exemplars[0] != version:
+            with self._database.reading() as connection:
+                taught = [row.item_id for row in connection.execute(models.learnt(connection))]
+                X = self._vectors(connection, taught)
+            of_row = {row.tobytes(): item for row, item in zip(X, taught, strict=True)}
+            rows = recognizer.memory_.X.astype(np.float32)
+            self._open.exemplars = version, [of_row.get(row.tobytes(), 0) for row in rows]
+        return self._open.exemplars[1]
+
+    def map(self) -> Map:
+        """Return where the items under review lie: as :meth:`draw_map` drew them, or on a plain plane."""
+        homes, file = self._to_map()
+        places = read_drawing(file)
+        drawn = places.keys() >= homes.keys()
+        found = np.array([places[item] for item in homes]) if drawn else plane(self._in_metric(list(homes)))
+        return Map(list(homes), found.reshape(-1, 2), list(homes.values()), drawn or len(homes) > MOST_DRAWN)
+
+    def draw_map(self) -> None:
+        """Draw the items under review so that what looks alike lies together; it takes a second for 500 of them."""
+        homes, file = self._to_map()
+        if len(homes) <= MOST_DRAWN:
+            write_drawing(file, np.array(list(homes)), drawing(self._in_metric(list(homes))))
+
+    def _to_map(self) -> tuple[dict[int, int], Path]:
+        """The items under review with their groups, and the file of their drawing, one for each discovery."""
+        with self._database.reading() as connection:
+            homes = _homes(connection)
+            version = self._version(connection)
+            name = f"{version:04d}-{log.last_discovery_id(connection):06d}.f64"
+        return homes, self.path / "maps" / name
+
+    def suggestions(self) -> dict[int, str]:
+        """Return the known class that a novel group looks like, of those that look like one.
+
+        That is so where the centre of the group is much closer to the centre of the class than any other known class
+        is: at less than ``LOOKS_LIKE`` of that distance.
+        """
+        recognizer = self._load_recognizer()[1]
+        with self._database.reading() as connection:
+            homes = _homes(connection)
+            novel = {group.id for group in review.group_sizes(connection) if group.kind == review.NOVEL}
+        items = [item for item, group in homes.items() if group in novel]
+        if not items:
+            return {}
+        known = recognizer.in_metric(recognizer.memory_.X)
+        means = np.stack([known[recognizer.memory_.y == label].mean(0) for label in recognizer.classes_])
+        apart = np.linalg.norm(means[:, None] - means, axis=2)
+        np.fill_diagonal(apart, np.inf)
+        Z, home = self._in_metric(items), np.array([homes[item] for item in items])
+        found = {}
+        for group in sorted(novel):
+            gaps = np.linalg.norm(means - Z[home == group].mean(0), axis=1)
+            nearest = int(gaps.argmin())
+            if gaps[nearest] < LOOKS_LIKE * apart[nearest].min():
+                found[group] = str(recognizer.classes_[nearest])
+        return found
+
+    def _in_metric(self, items: list[int]) -> np.ndarray:
+        """Features of items where groups have their centres; those asked for last are remembered."""
+        version, recognizer = self._load_recognizer()
+        known = self._open.in_metric
+        if known is None or known[0] != version or not known[1].keys() >= set(items):
+            Z = recognizer.in_metric(self._all_vectors(items)) if items else np.empty((0, 2), np.float32)
+            known = self._open.in_metric = version, {item: row for row, item in enumerate(items)}, Z
+        return known[2][[known[1][item] for item in items]]
+
+
+def _homes(connection: Connection) -> dict[int, int]:
+    """All items under review, with their groups."""
+    taught = models.learnt(connection).with_only_columns(lessons.c.item_id)
+    query = select(assignments.c.item_id, assignments.c.group_id).where(assignments.c.item_id.not_in(taught))
+    return {row.item_id: row.group_id for row in connection.execute(query.order_by(assignments.c.item_id))}
+
+
+def _unit(X: np.ndarray) -> np.ndarray:
+    return np.asarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny))

@@ -1,0 +1,187 @@
+"""What a person looks at during a review: groups and items, how the versions fared, how images are rejected."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Column, ColumnElement, Connection, func, select
+
+from opengcd.workspace import _log as log
+from opengcd.workspace import _models as models
+from opengcd.workspace import _review as review
+from opengcd.workspace._edits import Review
+from opengcd.workspace._errors import MissingError
+from opengcd.workspace._files import readable
+from opengcd.workspace._labels import Labelled, labelled_items
+from opengcd.workspace._recognition import Prediction, observed_scores, predicted
+from opengcd.workspace._schema import assignments, items, lessons, predictions
+from opengcd.workspace._thumbnails import whole_picture
+
+LIMITS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
+"""Shares of known images that a person may be willing to look at."""
+
+
+class Member(NamedTuple):
+    """An item of a group, and what is said of it."""
+
+    id: int
+    name: str
+    """Of one of its files, without the folder."""
+    probability: float | None
+    """How likely it belongs to the group, by discovery."""
+    prediction: Prediction | None
+
+
+class Page(NamedTuple):
+    """Some items of a group."""
+
+    edit: int
+    """The last edit that they show."""
+    total: int
+    items: list[Member]
+
+
+class Item(NamedTuple):
+    """What is known of an item."""
+
+    labelled: Labelled
+    group: int | None
+
+
+class Choice(NamedTuple):
+    """A limit on rejection, and what it would do."""
+
+    max_known_rejected: float | None
+    """None: the threshold follows the stream."""
+    rejected_known: float
+    """Share of known images that it rejects, measured on held-out ones."""
+    rejected_stream: int
+    """Images of the stream so far that it would reject."""
+
+
+class Rejection(NamedTuple):
+    """How images are rejected, and how they could be."""
+
+    max_known_rejected: float | None
+    threshold: dict[str, Any] | None
+    seen: int
+    """Images of the stream so far."""
+    choices: list[Choice]
+    """Empty where the preset has no threshold."""
+
+
+class Phase(NamedTuple):
+    """A version of the recogniser, and how it fared."""
+
+    version: models.Version
+    learnt: int
+    """Images that it was the first to learn."""
+    asked: int
+    """Images of the stream that it was asked about."""
+    rejected: int
+
+
+class Views(Review):
+    """What there is to look at."""
+
+    def last_edit(self) -> int:
+        """Return the number of the last edit."""
+        with self._database.reading() as connection:
+            return log.last_edit(connection)
+
+    def can_undo(self) -> log.Entry | None:
+        """Return what :meth:`undo` would take back."""
+        with self._database.reading() as connection:
+            return log.to_undo(connection)
+
+    def can_redo(self) -> log.Entry | None:
+        """Return what :meth:`redo` would do again."""
+        with self._database.reading() as connection:
+            return log.to_redo(connection)
+
+    def members(self, group: int, offset: int = 0, limit: int | None = None, *, odd: bool = False) -> Page:
+        """Return items of a group, the most typical first, or with ``odd`` the least typical."""
+        with self._database.reading() as connection:
+            ids = review.members(connection, group)
+            total = len(ids)
+            chosen = (ids[::-1] if odd else ids)[offset:][:limit]
+            said = predicted(connection, chosen)
+            query = select(assignments.c.item_id, assignments.c.probability).where(assignments.c.group_id == group)
+            sure = {row.item_id: row.probability for row in connection.execute(query)}
+            edit = log.last_edit(connection)
+        files = self._paths(chosen)
+        return Page(edit, total, [Member(id, _name(files.get(id)), sure[id], said.get(id)) for id in chosen])
+
+    def item(self, id: int) -> Item:
+        """Return what is known of an item."""
+        with self._database.reading() as connection:
+            found = labelled_items(connection, id)
+            if not found:
+                raise MissingError(f"There is no item {id}.")
+            group = connection.scalar(select(assignments.c.group_id).where(assignments.c.item_id == id))
+            return Item(found[0], None if found[0].source == "learnt" else group)
+
+    def content(self, item: int) -> str:
+        """Return the hash of an item's content."""
+        with self._database.reading() as connection:
+            found = connection.scalar(select(items.c.hash).where(items.c.id == item))
+        if found is None:
+            raise MissingError(f"There is no item {item}.")
+        return found
+
+    def image(self, item: int) -> tuple[bytes, str]:
+        """Return an image as browsers can show it, and its media type."""
+        return whole_picture(self.content(item), self._paths([item]).get(item, []))
+
+    def edits_since(self, id: int, limit: int) -> list[tuple[log.Entry, list[int]]]:
+        """Return edits after one, the oldest first, with the groups that look different since."""
+        with self._database.reading() as connection:
+            return log.edits_since(connection, id, limit)
+
+    def learnable(self) -> Counter[str]:
+        """Return how many images of each class :meth:`learn` would take."""
+        with self._database.reading() as connection:
+            return Counter(review.to_learn(connection).values())
+
+    def learnt(self) -> Counter[str]:
+        """Return how many images of each class the version in use has learnt."""
+        with self._database.reading() as connection:
+            return Counter(row.label for row in connection.execute(models.learnt(connection)))
+
+    def phases(self) -> list[Phase]:
+        """Return all versions with what they have seen, the oldest first."""
+        with self._database.reading() as connection:
+            taught = _count_by(connection, lessons.c.model_id)
+            asked = _count_by(connection, predictions.c.model_id)
+            rejected = _count_by(connection, predictions.c.model_id, predictions.c.label.is_(None))
+            return [
+                Phase(version, taught[version.id], asked[version.id], rejected[version.id])
+                for version in models.versions(connection)
+            ]
+
+    def rejection(self) -> Rejection:
+        """Return how images are rejected, and what other limits would do with the stream so far."""
+        _, recognizer = self._load_recognizer()
+        with self._database.reading() as connection:
+            scores = observed_scores(connection)
+        if recognizer.threshold_ is None:
+            return Rejection(None, None, len(scores), [])
+        limit = recognizer.max_known_rejected
+        choices = []
+        shares = sorted({*LIMITS, *([] if limit is None else [limit])})
+        for share in (*shares, None):
+            threshold = recognizer.threshold_for(share, scores)
+            choices.append(Choice(share, threshold.known_rejected, int((scores > threshold.value).sum())))
+        return Rejection(limit, recognizer.threshold_for(limit, scores)._asdict(), len(scores), choices)
+
+
+def _count_by(connection: Connection, column: Column[int], *conditions: ColumnElement[bool]) -> Counter[int]:
+    rows = connection.execute(select(column, func.count()).where(*conditions).group_by(column))
+    return Counter({row[0]: row[1] for row in rows})
+
+
+def _name(files: Sequence[str] | None) -> str:
+    return readable(os.path.basename(files[0])) if files else ""

@@ -1,0 +1,85 @@
+"""How tests talk to the service."""
+
+import io
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+from fastapi.testclient import TestClient
+
+from opengcd.service.client import ServiceError
+from pictures import picture, truth
+
+API = "/api/v1"
+
+
+def connect(app, token=None):
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return TestClient(app, base_url="http://localhost", headers=headers)
+
+
+def get(client, path, code=200, **query):
+    answer = client.get(f"{API}/{path}", params=query)
+    assert answer.status_code == code, answer.text
+    return answer.json()
+
+
+def send(client, method, path, content=None, code=200, **options):
+    answer = client.request(method, f"{API}/{path}", json=content, **options)
+    assert answer.status_code == code, answer.text
+    return answer.json() if answer.content else None
+
+
+def edit(client, on, act, code=200, **what):
+    return send(client, "POST", "edits", {"on": on, "act": act, **what}, code)
+
+
+def groups(client):
+    """The groups by the colour of their first image, and the last edit."""
+    found = get(client, "groups")
+    by_colour = {}
+    for group in found["groups"]:
+        by_colour[truth(get(client, f"items/{group['typical'][0]}")["name"])] = group
+    return found["edit"], by_colour
+
+
+def finish(client, job):
+    """Wait for a job."""
+    deadline = time.monotonic() + 60
+    while job["state"] in ("waiting", "running"):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+        job = get(client, f"jobs/{job['id']}")
+    return job
+
+
+def png(colour, seed):
+    raw = io.BytesIO()
+    picture(colour, seed).save(raw, "PNG")
+    return raw.getvalue()
+
+
+@contextmanager
+def server(folder, *options):
+    """Run `opengcd serve` in a process of its own; yield the process and its address."""
+    command = [sys.executable, "-u", "-m", "opengcd", "serve", folder, "--port", "0", *options]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        lines = iter(process.stdout.readline, "")
+        address = next(line for line in lines if line.startswith("http")).partition("#")[0].split()[0].rstrip("/")
+        yield process, address
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def keep_on(ask):
+    """Ask until the server is gone."""
+    try:
+        while True:
+            ask()
+    except (OSError, ServiceError):
+        return

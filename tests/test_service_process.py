@@ -1,0 +1,137 @@
+"""The service as people run it: in processes of its own, which may be killed."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+from itertools import count, islice
+
+import numpy as np
+import pytest
+
+from opengcd import Client, Workspace
+from opengcd.service.client import ServiceError
+from pictures import KNOWN
+from serving import keep_on, png, server
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="servers are killed as on POSIX systems")
+
+
+def test_the_loop_by_the_client(workspace):
+    token = workspace.access.make("ann")
+    with server(workspace.path) as (_, address):
+        client = Client(address, token)
+        events = client.events()
+        with workspace._database.reading() as connection:
+            X = workspace._vectors(connection, [1, 9])
+        assert [one["label"] for one in client.recognize(X)] == ["black", "green"]
+        kept = client.recognize_images(png("blue", 1234), b"nothing", keep=True)
+        assert (kept[0]["label"], kept[1]["reason"]) == ("unknown", "the file is no image that can be read")
+        assert client.run("discover", k=6)["groups"] == 2
+        one, two = client.get("groups")["groups"]
+        client.edit("name", group=one["id"], label="first", confirm=True)
+        client.edit("name", group=two["id"], label="second", confirm=True)
+        assert client.run("learn")["classes"] == [*sorted(KNOWN), "first", "second"]
+        heard = []
+        while not heard or (heard[-1][1].get("verb"), heard[-1][1].get("state")) != ("learn", "done"):
+            heard.append(next(events))
+        assert [content["verb"] for name, content in heard if name == "edit"] == ["discover", "name", "name", "learn"]
+        states = [content["state"] for name, content in heard if name == "job" and content["verb"] == "discover"]
+        assert states[-1] == "done"
+        with pytest.raises(ServiceError, match=r"404: There is no group 99") as refused:
+            client.edit("confirm", group=99)
+        assert refused.value.status == 404
+        assert client.fetch("GET", "export", query={"format": "csv"}).startswith(b"path,hash,label")
+
+
+@pytest.mark.parametrize("edits", [20, 50, 100])
+def test_killed_under_load_no_acknowledged_edit_is_lost(workspace, edits):
+    """Four people edit, others recognise, and the server is killed after so many edits."""
+    token = workspace.access.make("ann")
+    before = workspace.groups()
+    acknowledged = {}
+    with server(workspace.path) as (process, address):
+        client = Client(address, token, timeout=10)
+
+        def edit(person, numbers):
+            what = {"act": "name", "group": before[person % 2].id, "label": f"{person} {next(numbers)}"}
+            # Whatever the others do: as one who has seen it all.
+            acknowledged[client.send("POST", "edits", {"on": 2**31 - 1} | what)["edit"]] = what["label"]
+
+        asks = [partial(edit, person, count()) for person in range(4)]
+        asks += [partial(client.recognize, np.zeros((1, 192)))] * 2
+        people = [threading.Thread(target=keep_on, args=[ask]) for ask in asks]
+        for person in people:
+            person.start()
+        deadline = time.monotonic() + 60
+        while len(acknowledged) < edits:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        os.kill(process.pid, signal.SIGKILL)
+        for person in people:
+            person.join()
+    with Workspace(workspace.path) as after:
+        told = {entry.id: entry.details["label"] for entry in after.history() if entry.verb == "name"}
+        assert {id: told.get(id) for id in acknowledged} == acknowledged
+        with after._database.reading() as connection:
+            assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+        for _ in told:
+            after.undo()
+        assert after.groups() == before
+
+
+def test_a_job_that_is_killed_is_told_of_and_others_go_on(workspace):
+    token = workspace.access.make("ann")
+    slow = "import time; from opengcd import Workspace, cli\n"
+    slow += "Workspace.learn = lambda self, progress: (progress('learning', 1, 9), time.sleep(60))\ncli.main()"
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", slow, "serve", workspace.path, "--port", "0"], stdout=subprocess.PIPE, text=True
+    )
+    address = re.search(r"http://[^/]+", process.stdout.readline())[0]
+    client = Client(address, token)
+    job = client.send("POST", "jobs", {"verb": "learn"})
+    waiting = client.send("POST", "jobs", {"verb": "discover", "k": 5})
+    with server(workspace.path) as (_, other):  # a second server sees the job, and does not do it
+        while client.get(f"jobs/{job['id']}")["stage"] != "learning":
+            time.sleep(0.05)
+        events = Client(other, token).events()
+        assert next(events) == ("ping", {})
+        told = [content["id"] for name, content in islice(events, 2) if name == "job"]
+        assert sorted(told) == [job["id"], waiting["id"]]
+        process.kill()
+        process.communicate()
+        second = Client(other, token)
+        while second.get(f"jobs/{waiting['id']}")["state"] != "done":
+            time.sleep(0.05)
+        left = second.get(f"jobs/{job['id']}")
+        assert (left["state"], left["stage"]) == ("failed", "learning")
+        assert "server was stopped" in left["error"]
+
+
+def test_one_interrupt_is_enough_though_pages_listen(workspace):
+    token = workspace.access.make("ann")
+    with server(workspace.path) as (process, address):
+        events = Client(address, token).events()
+        assert next(events)[0] == "ping"
+        process.send_signal(signal.SIGINT)
+        assert {name for name, _ in events} <= {"ready"}
+        assert process.wait(20) in (0, -signal.SIGINT, 130)
+
+
+def test_the_token_is_shown_at_the_first_start_only(workspace):
+    command = [sys.executable, "-u", "-m", "opengcd", "serve", workspace.path, "--port", "0"]
+    told = []
+    for lines in (2, 1):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        told.append([process.stdout.readline() for _ in range(lines)])
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=20)[0] == ""
+    secret = told[0][0].split()[-1]
+    assert told[0][1].strip().endswith(f"/#token={secret}")
+    assert workspace.access.by_token(secret).scopes == ("read", "write")
+    assert "token=" not in told[1][0]
+    assert "opengcd token" in told[1][0]
