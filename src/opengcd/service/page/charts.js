@@ -53,7 +53,7 @@ export function phaseChart({ label, lines }) {
  *   range: [number, number]}} options
  */
 export function scoreChart({ curve, k, interval, known, chosen, range }) {
-  const [width, height, left, right, top, bottom] = [880, 270, 56, 20, 30, 30];
+  const [width, height, left, right, top, bottom] = [880, 236, 56, 20, 26, 26];
   const points = [...curve].filter(([, score]) => Number.isFinite(score)).sort((a, b) => a[0] - b[0]);
   const scores = points.map(([, score]) => score);
   const [low, high] = scores.length ? [Math.min(...scores), Math.max(...scores)] : [0, 1];
@@ -64,7 +64,7 @@ export function scoreChart({ curve, k, interval, known, chosen, range }) {
       "g",
       { class: name },
       s("line", { x1: x(value), x2: x(value), y1: top - 6, y2: height - bottom }),
-      s("text", { x: x(value), y: top - 12, "text-anchor": "middle" }, text),
+      s("text", { x: x(value), y: top - 10, "text-anchor": "middle" }, text),
     );
   const told = `Score against the number of classes. The estimate is ${k}${interval ? `, between ${interval[0]} and ${interval[1]}` : ""}.`;
   return s(
@@ -77,7 +77,7 @@ export function scoreChart({ curve, k, interval, known, chosen, range }) {
     ]),
     ticks(range[0], range[1], 10)
       .filter(Number.isInteger)
-      .map((value) => s("text", { x: x(value), y: height - 12, "text-anchor": "middle" }, number(value))),
+      .map((value) => s("text", { x: x(value), y: height - 8, "text-anchor": "middle" }, number(value))),
     s("g", { class: "line line-0" }, s("polyline", { points: points.map(([value, score]) => `${x(value)},${y(score)}`).join(" ") }), points.length < 60 && points.map(([value, score]) => s("circle", { cx: x(value), cy: y(score), r: 3 }))),
     known >= range[0] && mark(known, "known", `${known} known`),
     mark(chosen, "chosen", chosen === k ? `estimate ${k}` : `k = ${chosen}`),

@@ -141,6 +141,7 @@ export class PlaneMap {
       }
     }
     pen.globalAlpha = 1;
+    if (points.items.length) this.element.dataset.points = String(points.items.length);
     if (this.line) this.#drawLine(pen, style);
     if (document.activeElement === canvas && canvas.matches(":focus-visible")) {
       pen.strokeStyle = style.getPropertyValue("--accent");

@@ -32,7 +32,7 @@ export function group(root, which, item) {
     grid.paint();
     bar.update();
     paintRail();
-    for (const one of [more, fewer]) one.disabled = !like || selection.size === 0;
+    for (const one of [more, fewer]) one.hidden = !like || selection.size === 0;
   });
   const grid = new Grid({
     list,
@@ -48,8 +48,9 @@ export function group(root, which, item) {
   const inspector = h("aside", { class: "inspector", "aria-label": "The image", hidden: true });
   const gone = h("div", { class: "empty card", hidden: true });
   const widen = (by) => () => like && take(like.taken + by);
-  const more = button("More", widen(1), { key: ["images", "more"], quiet: true, disabled: true });
-  const fewer = button("Fewer", widen(-1), { key: ["images", "fewer"], quiet: true, disabled: true });
+  const more = button("More", widen(1), { key: ["images", "more"], quiet: true });
+  const fewer = button("Fewer", widen(-1), { key: ["images", "fewer"], quiet: true });
+  more.hidden = fewer.hidden = true;
 
   const after = (next) => {
     if (next === undefined) return grid.element.focus({ preventScroll: true });
@@ -161,10 +162,8 @@ export function group(root, which, item) {
   async function reorder() {
     list.order = list.order === "typical" ? "odd" : "typical";
     oddFirst.setAttribute("aria-pressed", String(list.order === "odd"));
-    grid.cursor = 0;
-    grid.element.scrollTop = 0;
     await list.reload().catch(complain);
-    grid.render();
+    grid.goTo(0);
   }
 
   function take(n) {

@@ -99,7 +99,8 @@ export function learn(root) {
     total = learnable.total;
     const last = latestJob("learn") ?? jobs.filter((job) => job.verb === "learn").sort((a, b) => a.id - b.id).at(-1);
     const current = last?.result?.version === state.status.version?.id ? outcome(last) : null;
-    const parts = [current, !currentJob() && plan(learnable, start), versionList(versions)];
+    const due = !currentJob() && (learnable.total > 0 || !current); // what was just learnt stands for itself
+    const parts = [current, due && plan(learnable, start), versionList(versions)];
     body.replaceChildren(...parts.filter(Boolean));
   };
   read().catch(complain);

@@ -80,7 +80,7 @@ function charts(phases) {
   const known = phases.some((phase) => phase.accuracy);
   const legend = (names) => h("ul", { class: "legend" }, names.map((name, i) => h("li", { class: `line-${i}` }, name)));
   const figure = (label, lines) =>
-    h("figure", { class: "card" }, h("figcaption", {}, h("h3", {}, label), lines.length > 1 && legend(lines.map((one) => one.name))), phaseChart({ label, lines }));
+    h("figure", { class: "card" }, h("figcaption", {}, h("h3", {}, label), lines.length > 1 ? legend(lines.map((one) => one.name)) : h("strong", {}, percent(lines[0].points.at(-1)[1]))), phaseChart({ label, lines }));
   const accuracy = [line("memory", (phase) => phase.accuracy?.memory), line("confirmed", (phase) => phase.accuracy?.confirmed, true)];
   const told = accuracy.filter(({ points }) => points.some(([, value]) => value !== null));
   return [
@@ -213,7 +213,7 @@ export function overview(root) {
 
   const { name, embedder } = state.status;
   root.append(
-    h("header", { class: "title" }, h("div", {}, h("h1", {}, name), h("p", { class: "lead" }, `Seen through ${embedder}`))),
+    h("header", { class: "title" }, h("div", {}, h("h1", {}, name), h("p", { class: "lead" }, `Embedder: ${embedder}`))),
     next,
     numbers,
     h("div", { class: "overview" }, plane, curves),

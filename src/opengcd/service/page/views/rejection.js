@@ -49,7 +49,7 @@ export function rejection(root) {
             { class: "soft" },
             one.rejected_stream === undefined || one.rejected_stream === null
               ? share === null ? "from the images that it is shown" : ""
-              : `${count(one.rejected_stream, "image")} of ${number(found.seen)} seen would be called unknown${known ? `; of known images ${percent(one.rejected_known)}` : ""}.`,
+              : `Of ${count(found.seen, "image")} seen, ${number(one.rejected_stream)} would be called unknown${known ? `; of known ones ${percent(one.rejected_known)}` : ""}.`,
           ),
         ),
         one.share !== undefined && one.share !== null && h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "fill", css: { "--share": String(one.share) } })),

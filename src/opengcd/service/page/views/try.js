@@ -8,7 +8,6 @@ import { icon } from "../icons.js";
 import { useKeys } from "../keys.js";
 import { refresh } from "../store.js";
 import { complain } from "../toast.js";
-import { percent } from "../words.js";
 
 /** @type {import("../router.js").View} */
 export function tryIt(root) {
@@ -59,7 +58,7 @@ export function tryIt(root) {
         {},
         h("p", { class: "soft" }, one.name ?? file.name),
         h("h2", {}, unknown ? "Unknown" : one.label),
-        h("p", { class: "soft" }, unknown ? `It is like nothing known (${percent(one.unknown)}).` : `Unknown with ${percent(one.unknown)}.`),
+        unknown && h("p", { class: "soft" }, "It is like nothing that the recogniser knows."),
         bars([{ label: "unknown", value: one.unknown, kind: "unknown" }, ...one.top.map(([label, value]) => ({ label, value }))]),
         one.exemplars?.length > 0 && [h("h3", {}, "Nearest exemplars"), h("div", { class: "strip" }, one.exemplars.map((id) => h("img", { src: api.thumbnail(id), alt: "exemplar" })))],
       ),
