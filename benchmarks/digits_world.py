@@ -11,10 +11,10 @@ from sklearn.datasets import load_digits
 from opengcd import Workspace
 
 NAMES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-KNOWN = (0, 1, 2, 3, 4, 7)
+KNOWN = (0, 1, 4, 7)
 TAUGHT = 60
 """Pictures of each known digit that are given at the start."""
-SIDE, MARGIN = 96, 12
+SIDE, MARGIN = 96, 6
 PAPER, INK = np.array([250.0, 247.0, 240.0]), np.array([28.0, 42.0, 66.0])
 
 

@@ -54,12 +54,12 @@ def review(camera: Camera, workspace: Workspace) -> None:
     page = camera.page
     novel = [group for group in workspace.groups() if group.kind == "novel"]
     names = {group.id: re.split("-", Path(workspace.paths(group.items[0])[0]).name)[0] for group in novel}
-    camera.go("overview", ".plane[data-points]", size=(1280, 1000))
+    camera.go("overview", ".plane[data-points][data-drawn=true]", size=(1280, 1000))
     camera.shoot("overview")
     camera.go("groups", ".card.group img")
     camera.shoot("groups")
     camera.press("Enter")
-    page.get_by_role("dialog").get_by_role("combobox").fill(names[novel[0].id][:2])
+    page.get_by_role("dialog").get_by_role("combobox").fill("se")
     camera.shoot("name")
     camera.press("Escape")
     camera.go(f"groups/{novel[0].id}", ".grid .cell img", dark=True)

@@ -144,7 +144,8 @@ export function pick(question) {
         } else input.removeAttribute("aria-activedescendant");
         const full = completion();
         ghost.textContent = current < 0 && full ? input.value + full.slice(input.value.length) : "";
-        note.textContent = !input.value && suggestion ? `It looks like “${suggestion}”: Tab takes that name.` : tell(chosen()?.text ?? "");
+        const ending = full && input.value ? ` Tab makes it “${full}”.` : "";
+        note.textContent = !input.value && suggestion ? `It looks like “${suggestion}”: Tab takes that name.` : tell(chosen()?.text ?? "") + ending;
         submit.disabled = chosen() === null;
         if (other) other.disabled = submit.disabled;
       };

@@ -2,7 +2,7 @@
 
 import { inTurn, own } from "./acts.js";
 import { api } from "./api.js";
-import { isOver, noteJob, refresh } from "./store.js";
+import { isOver, noteJob, noteMap, refresh } from "./store.js";
 import { complain, toast } from "./toast.js";
 import { DOING, story } from "./words.js";
 
@@ -30,6 +30,7 @@ export function follow(connection) {
       if (!BY_JOBS.includes(verb)) toast(`${who} ${story(verb)}.`);
     }).catch(complain);
   });
+  source.addEventListener("map", () => noteMap().catch(complain));
   source.addEventListener("job", ({ data }) => {
     const job = JSON.parse(data);
     noteJob(job);

@@ -39,10 +39,11 @@ export class PlaneMap {
     this.resize.observe(this.element);
   }
 
-  /** @param {{items: number[], x: number[], y: number[], group: number[]}} points */
+  /** @param {{items: number[], x: number[], y: number[], group: number[], drawn?: boolean}} points drawn: not a first sketch */
   show(points) {
     this.points = points;
     this.canvas.setAttribute("aria-label", `Map of ${points.items.length} images under review`);
+    this.element.dataset.drawn = String(points.drawn ?? true);
     this.draw();
   }
 

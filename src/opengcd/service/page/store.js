@@ -21,7 +21,7 @@ const listeners = new Set();
 
 /**
  * Hear of changes until the returned function is called.
- * @param {(topic: "review"|"job", what: any) => (void|Promise<void>)} listener a promise is waited for before the next act
+ * @param {(topic: "review"|"job"|"map", what: any) => (void|Promise<void>)} listener a promise is waited for before the next act
  */
 export function subscribe(listener) {
   listeners.add(listener);
@@ -52,6 +52,9 @@ export function refresh() {
   })().finally(() => (running = null));
   return running;
 }
+
+/** The map has been drawn anew. */
+export const noteMap = () => tell("map", null);
 
 /** Take what the service says of a job. */
 export function noteJob(job) {

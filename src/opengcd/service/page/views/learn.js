@@ -108,7 +108,7 @@ export function learn(root) {
     useKeys("work", { go: start }),
     subscribe((topic) => {
       if (topic === "review") return read();
-      running.replaceChildren(...jobCard(currentJob()));
+      if (topic === "job") running.replaceChildren(...jobCard(currentJob()));
       if (currentJob()) body.querySelector(".plan")?.remove();
       return undefined;
     }),

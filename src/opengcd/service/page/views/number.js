@@ -80,8 +80,8 @@ export function numberOfClasses(root) {
   const ends = [
     useKeys("work", { go: () => regroup() }),
     subscribe((topic) => {
+      if (topic === "review") return read();
       if (topic === "job") job.replaceChildren(...jobCard(currentJob()));
-      else return read();
       return undefined;
     }),
   ];

@@ -226,6 +226,7 @@ export function overview(root) {
   const ends = [
     subscribe(async (topic) => {
       if (topic === "job") return paintNext();
+      if (topic === "map") return readMap();
       paint();
       if (known !== version()) {
         known = version();
