@@ -89,8 +89,6 @@ def review(camera: Camera, workspace: Workspace) -> None:
     page.locator("input[type=file]").set_input_files(file)
     page.locator(".result .bars").wait_for()
     camera.shoot("try")
-    camera.go("rejection", ".choice")
-    camera.shoot("rejection")
 
 
 def main() -> None:

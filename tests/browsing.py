@@ -20,7 +20,7 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-WAIT = 10_000
+WAIT = 20_000
 
 
 @contextmanager
