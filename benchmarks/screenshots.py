@@ -68,7 +68,7 @@ def review(camera: Camera, workspace: Workspace) -> None:
     page.wait_for_selector(f".grid .cell[data-index='0']:not(#{first})")
     camera.press("i")
     page.get_by_role("heading", name="Neighbours").wait_for()
-    camera.press("l")
+    camera.press("ArrowRight", "ArrowRight", "l")
     page.locator(".toast", has_text="like this").wait_for()
     camera.shoot("group")
     camera.press("Escape")
