@@ -64,12 +64,17 @@ const seen = () => state.edit;
 function homes({ except = null, known = true, unnamed = true } = {}) {
   const kinds = { novel: "group", known: "known class" };
   const groups = state.groups.filter(
-    (group) => group.kind in kinds && group.id !== except?.id && (group.named || unnamed) && (known || group.kind === "novel"),
+    (group) =>
+      group.kind in kinds && group.id !== except?.id && (group.named || unnamed) && (known || group.kind === "novel"),
   );
   const shown = new Set(groups.map((group) => group.label));
   return [
     ...groups.map((group) => ({ label: group.label, kind: kinds[group.kind], group, image: group.typical[0] })),
-    ...(known ? knownClasses().filter((label) => !shown.has(label)).map((label) => ({ label, kind: "known class" })) : []),
+    ...(known
+      ? knownClasses()
+          .filter((label) => !shown.has(label))
+          .map((label) => ({ label, kind: "known class" }))
+      : []),
   ];
 }
 
@@ -104,12 +109,16 @@ export async function nameGroup(group) {
 /** Name a group without asking; as {@link nameGroup}. */
 export async function giveName(group, label, confirm) {
   const order = state.groups;
-  const there = order.find((other) => other.id !== group.id && other.named && other.label === label && other.kind === "novel");
+  const there = order.find(
+    (other) => other.id !== group.id && other.named && other.label === label && other.kind === "novel",
+  );
   const known = isKnown(label);
   // What is put into a known class by a person is learnt as it is; confirming it would vouch for the rest of the class.
   const confirms = confirm && !known;
   const same = group.named && group.label === label;
-  const act = same ? { act: "confirm", group: group.id } : { act: "name", group: group.id, label, ...(confirms && { confirm: true }) };
+  const act = same
+    ? { act: "confirm", group: group.id }
+    : { act: "name", group: group.id, label, ...(confirms && { confirm: true }) };
   if (same && (group.confirmed || !confirms)) return confirm ? nextToReview(group.id, order) : undefined;
   const answer = await edit(act, seen, () => ({
     text: there ? `Joined with “${label}”.` : confirms ? `“${label}” is named and confirmed.` : `Named “${label}”.`,
@@ -153,7 +162,13 @@ export async function mergeGroup(group) {
 
 /** Cluster a group anew, in a number of parts. */
 export async function splitGroup(group) {
-  const n = await pickNumber({ title: `Split ${title(group)} into`, value: 2, min: 2, max: Math.min(99, group.size), unit: "groups" });
+  const n = await pickNumber({
+    title: `Split ${title(group)} into`,
+    value: 2,
+    min: 2,
+    max: Math.min(99, group.size),
+    unit: "groups",
+  });
   if (n === null) return null;
   return edit({ act: "split", group: group.id, n }, seen, () => ({ text: `Split into ${n}.`, counts: { split: 1 } }));
 }
@@ -222,7 +237,11 @@ async function step(direction, which, send, past) {
   const last = state.status[which];
   if (!last) return toast(`There is nothing to ${direction}.`);
   if (last.verb in LARGE) {
-    const sure = await choose({ title: `${past} ${LARGE[last.verb]}?`, text: "This changes more than single groups.", submit: past });
+    const sure = await choose({
+      title: `${past} ${LARGE[last.verb]}?`,
+      text: "This changes more than single groups.",
+      submit: past,
+    });
     if (!sure) return null;
   }
   return perform(
@@ -242,7 +261,10 @@ export async function rollback(version) {
     submit: "Go to it",
   });
   if (!sure) return null;
-  return perform(() => api.rollback(version), () => ({ text: `Version ${version} is in use.`, counts: {} }));
+  return perform(
+    () => api.rollback(version),
+    () => ({ text: `Version ${version} is in use.`, counts: {} }),
+  );
 }
 
 /** Start long work; it reports by events. @returns {Promise<import("./api.js").Job|null>} */
@@ -256,4 +278,3 @@ export async function startJob(body, note) {
     return null;
   }
 }
-

@@ -80,8 +80,7 @@ export const api = {
   /** @returns {Promise<{edit: number, groups: Group[]}>} */
   groups: () => get("/groups"),
   /** @returns {Promise<{edit: number, total: number, items: Item[]}>} */
-  items: (group, offset, limit, order) =>
-    get(`/groups/${group}/items?offset=${offset}&limit=${limit}&order=${order}`),
+  items: (group, offset, limit, order) => get(`/groups/${group}/items?offset=${offset}&limit=${limit}&order=${order}`),
   /** @returns {Promise<Item & {group: number|null, paths: string[], width: number, height: number, source: string}>} */
   item: (id, signal) => get(`/items/${id}`, { signal }),
   /** @returns {Promise<Neighbour[]>} */

@@ -43,7 +43,12 @@ function bar() {
   const offline = h("span", { class: "pill bad", hidden: true, role: "alert" }, "No connection; trying again");
   const element = document.getElementById("bar");
   element.append(
-    h("a", { class: "brand", href: "#/overview" }, h("img", { src: new URL("icon.svg", import.meta.url).pathname, alt: "", width: 22, height: 22 }), state.status.name),
+    h(
+      "a",
+      { class: "brand", href: "#/overview" },
+      h("img", { src: new URL("icon.svg", import.meta.url).pathname, alt: "", width: 22, height: 22 }),
+      state.status.name,
+    ),
     h("nav", { "aria-label": "Views" }, links),
     h(
       "div",

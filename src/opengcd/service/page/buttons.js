@@ -16,7 +16,9 @@ export function button(label, run, options = {}) {
     "button",
     {
       type: "button",
-      class: [options.primary && "primary", options.quiet && "quiet", options.bare && "icon"].filter(Boolean).join(" ") || null,
+      class:
+        [options.primary && "primary", options.quiet && "quiet", options.bare && "icon"].filter(Boolean).join(" ") ||
+        null,
       title: options.title ?? (options.bare && key ? `${label} (${key})` : options.bare ? label : null),
       "aria-label": options.bare ? label : null,
       "aria-keyshortcuts": key && keyShortcut(key),

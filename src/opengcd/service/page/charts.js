@@ -9,7 +9,8 @@ export function ticks(low, high, about = 4) {
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = power * ([1, 2, 5].find((factor) => factor * power >= raw) ?? 10);
   const found = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) found.push(Number((i * step).toPrecision(12)));
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++)
+    found.push(Number((i * step).toPrecision(12)));
   return found;
 }
 
@@ -21,10 +22,17 @@ export function phaseChart({ label, lines }) {
   const [width, height, left, right, top, bottom] = [360, 150, 40, 14, 10, 24];
   const phases = lines.flatMap((line) => line.points.map(([phase]) => phase));
   const [first, last] = [Math.min(...phases), Math.max(...phases)];
-  const x = (phase) => (first === last ? (left + width - right) / 2 : left + ((phase - first) / (last - first)) * (width - left - right));
+  const x = (phase) =>
+    first === last ? (left + width - right) / 2 : left + ((phase - first) / (last - first)) * (width - left - right);
   const y = (share) => top + (1 - share) * (height - top - bottom);
   const every = Math.ceil((last - first + 1) / 8);
-  const told = lines.map((line) => `${line.name}: ${line.points.filter(([, v]) => v !== null).map(([p, v]) => `phase ${p} ${percent(v)}`).join(", ")}`);
+  const told = lines.map(
+    (line) =>
+      `${line.name}: ${line.points
+        .filter(([, v]) => v !== null)
+        .map(([p, v]) => `phase ${p} ${percent(v)}`)
+        .join(", ")}`,
+  );
   return s(
     "svg",
     { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${label}. ${told.join("; ")}` },
@@ -40,8 +48,13 @@ export function phaseChart({ label, lines }) {
       return s(
         "g",
         { class: `line line-${i}` },
-        s("polyline", { points: points.map(([phase, value]) => `${x(phase)},${y(value)}`).join(" "), "stroke-dasharray": line.dashed && "4 4" }),
-        points.map(([phase, value]) => s("circle", { cx: x(phase), cy: y(value), r: 3.5 }, s("title", {}, `Phase ${phase}: ${percent(value)}`))),
+        s("polyline", {
+          points: points.map(([phase, value]) => `${x(phase)},${y(value)}`).join(" "),
+          "stroke-dasharray": line.dashed && "4 4",
+        }),
+        points.map(([phase, value]) =>
+          s("circle", { cx: x(phase), cy: y(value), r: 3.5 }, s("title", {}, `Phase ${phase}: ${percent(value)}`)),
+        ),
       );
     }),
   );
@@ -70,7 +83,14 @@ export function scoreChart({ curve, k, interval, known, chosen, range }) {
   return s(
     "svg",
     { class: "chart score", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told },
-    interval && s("rect", { class: "interval", x: x(interval[0]), width: Math.max(2, x(interval[1]) - x(interval[0])), y: top, height: height - top - bottom }),
+    interval &&
+      s("rect", {
+        class: "interval",
+        x: x(interval[0]),
+        width: Math.max(2, x(interval[1]) - x(interval[0])),
+        y: top,
+        height: height - top - bottom,
+      }),
     ticks(low, high, 3).map((score) => [
       s("line", { class: "rule", x1: left, x2: width - right, y1: y(score), y2: y(score) }),
       s("text", { x: left - 8, y: y(score) + 4, "text-anchor": "end" }, String(Number(score.toPrecision(3)))),
@@ -78,7 +98,12 @@ export function scoreChart({ curve, k, interval, known, chosen, range }) {
     ticks(range[0], range[1], 10)
       .filter(Number.isInteger)
       .map((value) => s("text", { x: x(value), y: height - 8, "text-anchor": "middle" }, number(value))),
-    s("g", { class: "line line-0" }, s("polyline", { points: points.map(([value, score]) => `${x(value)},${y(score)}`).join(" ") }), points.length < 60 && points.map(([value, score]) => s("circle", { cx: x(value), cy: y(score), r: 3 }))),
+    s(
+      "g",
+      { class: "line line-0" },
+      s("polyline", { points: points.map(([value, score]) => `${x(value)},${y(score)}`).join(" ") }),
+      points.length < 60 && points.map(([value, score]) => s("circle", { cx: x(value), cy: y(score), r: 3 })),
+    ),
     known >= range[0] && mark(known, "known", `${known} known`),
     mark(chosen, "chosen", chosen === k ? `estimate ${k}` : `k = ${chosen}`),
   );
@@ -94,7 +119,11 @@ export function bars(entries) {
         "li",
         { class: kind },
         h("span", { class: "label" }, label),
-        h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "fill", css: { "--share": String(Math.max(0, Math.min(1, value))) } })),
+        h(
+          "span",
+          { class: "track", "aria-hidden": "true" },
+          h("span", { class: "fill", css: { "--share": String(Math.max(0, Math.min(1, value))) } }),
+        ),
         h("span", { class: "value" }, percent(value)),
       ),
     ),

@@ -14,7 +14,12 @@ export function colour(place, dark) {
  * @returns {Map<number, string>}
  */
 export function groupColours(groups, dark) {
-  const places = groups.filter((group) => group.kind === "novel").map((group) => group.id).sort((a, b) => a - b);
+  const places = groups
+    .filter((group) => group.kind === "novel")
+    .map((group) => group.id)
+    .sort((a, b) => a - b);
   const grey = dark ? "oklch(58% 0 0)" : "oklch(72% 0 0)";
-  return new Map(groups.map((group) => [group.id, group.kind === "novel" ? colour(places.indexOf(group.id), dark) : grey]));
+  return new Map(
+    groups.map((group) => [group.id, group.kind === "novel" ? colour(places.indexOf(group.id), dark) : grey]),
+  );
 }

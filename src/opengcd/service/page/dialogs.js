@@ -33,7 +33,11 @@ function ask(title, build, kind = "") {
           "header",
           {},
           h("h2", { id }, title),
-          h("button", { type: "button", class: "quiet icon", "aria-label": "Close", on: { click: () => answer(null) } }, "×"),
+          h(
+            "button",
+            { type: "button", class: "quiet icon", "aria-label": "Close", on: { click: () => answer(null) } },
+            "×",
+          ),
         ),
         ...build(answer).filter(Boolean),
       ),
@@ -51,7 +55,11 @@ function ask(title, build, kind = "") {
 }
 
 const images = (ids) =>
-  h("div", { class: "strip", "aria-hidden": "true" }, ids.slice(0, 8).map((id) => h("img", { src: api.thumbnail(id), alt: "" })));
+  h(
+    "div",
+    { class: "strip", "aria-hidden": "true" },
+    ids.slice(0, 8).map((id) => h("img", { src: api.thumbnail(id), alt: "" })),
+  );
 
 /**
  * Ask for a name that completes.
@@ -94,10 +102,20 @@ export function pick(question) {
       const ghost = h("span", { class: "ghost", "aria-hidden": "true" });
       const box = h("ul", { class: "options", role: "listbox", id: list, "aria-label": "Names" });
       const note = h("p", { class: "note", role: "status" });
-      const submit = h("button", { type: "submit", class: "primary" }, h("span", {}, question.submit), h("kbd", { "aria-hidden": "true" }, "Enter"));
+      const submit = h(
+        "button",
+        { type: "submit", class: "primary" },
+        h("span", {}, question.submit),
+        h("kbd", { "aria-hidden": "true" }, "Enter"),
+      );
       const other =
         question.other &&
-        h("button", { type: "button", on: { click: () => give(true) } }, h("span", {}, question.other), h("kbd", { "aria-hidden": "true" }, "⇧Enter"));
+        h(
+          "button",
+          { type: "button", on: { click: () => give(true) } },
+          h("span", {}, question.other),
+          h("kbd", { "aria-hidden": "true" }, "⇧Enter"),
+        );
 
       const completion = () => {
         const text = input.value;
@@ -130,7 +148,12 @@ export function pick(question) {
           ...matches.map((option, i) =>
             h(
               "li",
-              { role: "option", id: `${list}-${i}`, "aria-selected": String(i === marked), on: { click: () => ((current = i), give(false)) } },
+              {
+                role: "option",
+                id: `${list}-${i}`,
+                "aria-selected": String(i === marked),
+                on: { click: () => ((current = i), give(false)) },
+              },
               option.image ? h("img", { src: api.thumbnail(option.image), alt: "" }) : h("span", { class: "blank" }),
               h("span", { class: "label" }, option.label),
               h("span", { class: "kind" }, option.group ? `${option.kind} · ${option.group.size}` : option.kind),
@@ -145,7 +168,10 @@ export function pick(question) {
         const full = completion();
         ghost.textContent = current < 0 && full ? input.value + full.slice(input.value.length) : "";
         const ending = full && input.value ? ` Tab makes it “${full}”.` : "";
-        note.textContent = !input.value && suggestion ? `It looks like “${suggestion}”: Tab takes that name.` : tell(chosen()?.text ?? "") + ending;
+        note.textContent =
+          !input.value && suggestion
+            ? `It looks like “${suggestion}”: Tab takes that name.`
+            : tell(chosen()?.text ?? "") + ending;
         submit.disabled = chosen() === null;
         if (other) other.disabled = submit.disabled;
       };
@@ -202,7 +228,16 @@ export function pickNumber({ title, value, min, max, unit }) {
         "form",
         { on: { submit: (event) => (event.preventDefault(), answer(input.valueAsNumber)) } },
         h("div", { class: "field" }, input, h("span", {}, unit)),
-        h("footer", {}, h("button", { type: "submit", class: "primary" }, h("span", {}, "Split"), h("kbd", { "aria-hidden": "true" }, "Enter"))),
+        h(
+          "footer",
+          {},
+          h(
+            "button",
+            { type: "submit", class: "primary" },
+            h("span", {}, "Split"),
+            h("kbd", { "aria-hidden": "true" }, "Enter"),
+          ),
+        ),
       ),
     ];
   });

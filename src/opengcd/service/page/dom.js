@@ -26,7 +26,9 @@ function fill(element, properties, children) {
     else if (name === "css") for (const [key, text] of Object.entries(value)) element.style.setProperty(key, text);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 

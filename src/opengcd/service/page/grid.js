@@ -89,13 +89,21 @@ export class Grid {
 
   #row(row) {
     const start = row * this.columns;
-    const items = Array.from({ length: Math.min(this.columns, this.list.total - start) }, (_, i) => this.list.at(start + i));
+    const items = Array.from({ length: Math.min(this.columns, this.list.total - start) }, (_, i) =>
+      this.list.at(start + i),
+    );
     const key = items.map((item) => item?.id ?? "").join();
     const old = this.rows.get(row);
     if (old?.dataset.key === key) return;
     const element = h(
       "div",
-      { role: "row", class: "row", "aria-rowindex": row + 1, "data-key": key, css: { transform: `translateY(${row * this.cell + GAP}px)` } },
+      {
+        role: "row",
+        class: "row",
+        "aria-rowindex": row + 1,
+        "data-key": key,
+        css: { transform: `translateY(${row * this.cell + GAP}px)` },
+      },
       items.map((item, column) =>
         h(
           "div",
@@ -142,7 +150,8 @@ export class Grid {
     const top = Math.floor(this.cursor / this.columns) * this.cell;
     const { scrollTop, clientHeight } = this.element;
     if (top < scrollTop) this.element.scrollTop = top;
-    else if (top + this.cell + GAP > scrollTop + clientHeight) this.element.scrollTop = top + this.cell + GAP - clientHeight;
+    else if (top + this.cell + GAP > scrollTop + clientHeight)
+      this.element.scrollTop = top + this.cell + GAP - clientHeight;
     this.render();
     this.moved();
   }
@@ -151,8 +160,14 @@ export class Grid {
   async walk({ key, shiftKey }) {
     const page = Math.max(1, Math.floor(this.element.clientHeight / this.cell)) * this.columns;
     const steps = {
-      ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.columns, ArrowDown: this.columns, PageUp: -page, PageDown: page,
-      Home: -this.list.total, End: this.list.total,
+      ArrowLeft: -1,
+      ArrowRight: 1,
+      ArrowUp: -this.columns,
+      ArrowDown: this.columns,
+      PageUp: -page,
+      PageDown: page,
+      Home: -this.list.total,
+      End: this.list.total,
     };
     const from = this.cursor;
     this.goTo(from + steps[key]);
@@ -198,9 +213,12 @@ export class Grid {
       const edge = this.element.getBoundingClientRect();
       if (next.clientY > edge.bottom - 24) this.element.scrollTop += 12;
       if (next.clientY < edge.top + 24) this.element.scrollTop -= 12;
-      const left = Math.min(start.x, end.x), top = Math.min(start.y, end.y);
-      const width = Math.abs(end.x - start.x), height = Math.abs(end.y - start.y);
-      for (const [name, value] of Object.entries({ left, top, width, height })) box.style.setProperty(name, `${value}px`);
+      const left = Math.min(start.x, end.x),
+        top = Math.min(start.y, end.y);
+      const width = Math.abs(end.x - start.x),
+        height = Math.abs(end.y - start.y);
+      for (const [name, value] of Object.entries({ left, top, width, height }))
+        box.style.setProperty(name, `${value}px`);
       this.selection.set([...before, ...this.#inside(left, top, left + width, top + height)]);
     };
     const end = (last) => {
@@ -231,7 +249,11 @@ export class Grid {
   #inside(left, top, right, bottom) {
     const ids = [];
     const column = (x) => Math.max(0, Math.min(this.columns - 1, Math.floor((x - GAP) / this.cell)));
-    for (let row = Math.max(0, Math.floor((top - GAP) / this.cell)); row <= Math.floor((bottom - GAP) / this.cell); row++) {
+    for (
+      let row = Math.max(0, Math.floor((top - GAP) / this.cell));
+      row <= Math.floor((bottom - GAP) / this.cell);
+      row++
+    ) {
       for (let c = column(left); c <= column(right); c++) {
         const item = this.list.at(row * this.columns + c);
         if (item) ids.push(item.id);

@@ -9,6 +9,7 @@ const PATHS = {
   move: "M2 8h10M8.5 4.5 12 8l-3.5 3.5M14.5 3v10",
   known: "M3 2.5h10v11l-5-3-5 3z",
   plus: "M8 3v10M3 8h10",
+  minus: "M3 8h10",
   bin: "M2.5 4.5h11M6 4.5v-2h4v2M4 4.5l.7 9h6.6l.7-9M6.8 7v4.5M9.2 7v4.5",
   merge: "M3 3l5 5 5-5M8 8v6M5.5 11.5 8 14l2.5-2.5",
   split: "M8 14V8M8 8 3 3M8 8l5-5M3 6.5V3h3.5M13 6.5V3H9.5",
@@ -23,9 +24,12 @@ const PATHS = {
   next: "M6 3l5 5-5 5",
   previous: "M10 3 5 8l5 5",
   drop: "M8 2v8M4.5 6.5 8 10l3.5-3.5M2.5 13.5h11",
-  clear: "M4 4l8 8M12 4l-8 8",
 };
 
 /** @param {keyof PATHS} name */
 export const icon = (name) =>
-  s("svg", { class: "glyph", viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" }, s("path", { d: PATHS[name] }));
+  s(
+    "svg",
+    { class: "glyph", viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" },
+    s("path", { d: PATHS[name] }),
+  );

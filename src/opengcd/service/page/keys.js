@@ -34,7 +34,11 @@ export const KEYS = [
     scope: "cards",
     title: "All groups",
     keys: [
-      { act: "walk", keys: ["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown", "Home", "End"], label: "Go from group to group" },
+      {
+        act: "walk",
+        keys: ["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown", "Home", "End"],
+        label: "Go from group to group",
+      },
       { act: "open", keys: ["o", " "], label: "Open the group" },
     ],
   },
@@ -95,10 +99,23 @@ export const KEYS = [
 ];
 
 const SHOWN = {
-  ArrowLeft: "←", ArrowUp: "↑", ArrowRight: "→", ArrowDown: "↓", " ": "Space", Escape: "Esc", Delete: "Del",
-  PageUp: "Page ↑", PageDown: "Page ↓", "Shift+U": "⇧U",
+  ArrowLeft: "←",
+  ArrowUp: "↑",
+  ArrowRight: "→",
+  ArrowDown: "↓",
+  " ": "Space",
+  Escape: "Esc",
+  Delete: "Del",
+  PageUp: "Page ↑",
+  PageDown: "Page ↓",
+  "Shift+U": "⇧U",
 };
-const show = (key) => SHOWN[key] ?? key.replace("Ctrl+", "Ctrl ").replace("Shift+", "⇧").replace(/Arrow(\w+)/, (name) => SHOWN[name]);
+const show = (key) =>
+  SHOWN[key] ??
+  key
+    .replace("Ctrl+", "Ctrl ")
+    .replace("Shift+", "⇧")
+    .replace(/Arrow(\w+)/, (name) => SHOWN[name]);
 
 /** @type {{scope: string, handlers: Object<string, (event: KeyboardEvent) => void>, within?: Element}[]} the latest first */
 const active = [];
@@ -170,7 +187,16 @@ export function sheet() {
           {},
           keys.map(({ keys: names, label }) => {
             const shown = /^\d\d+$/.test(names.join("")) ? [`${names[0]} – ${names.at(-1)}`] : names.map(show);
-            return h("div", {}, h("dt", {}, shown.slice(0, 4).map((name) => h("kbd", {}, name))), h("dd", {}, label));
+            return h(
+              "div",
+              {},
+              h(
+                "dt",
+                {},
+                shown.slice(0, 4).map((name) => h("kbd", {}, name)),
+              ),
+              h("dd", {}, label),
+            );
           }),
         ),
       ),

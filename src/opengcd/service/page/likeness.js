@@ -30,7 +30,7 @@ function alike(near, reference, beside, group) {
  */
 export async function likeThis(item, group, ends) {
   const near = await api.neighbours(item, LOOKED_AT);
-  const far = (id) => (id === item ? -1 : near.find((one) => one.id === id)?.distance ?? Infinity);
+  const far = (id) => (id === item ? -1 : (near.find((one) => one.id === id)?.distance ?? Infinity));
   const [typical, odd] = ends;
   const reference = far(typical) >= far(odd) ? typical : odd;
   const found = alike(near, reference, await api.neighbours(reference, LOOKED_AT), group);

@@ -114,7 +114,10 @@ export class PlaneMap {
     const style = getComputedStyle(this.element);
     const colours = this.colours();
     const some = this.selection.size > 0;
-    const size = Math.max(2, Math.min(6, (points.items.length > 3000 ? 2.2 : points.items.length > 600 ? 3 : 4) * this.zoom ** 0.3));
+    const size = Math.max(
+      2,
+      Math.min(6, (points.items.length > 3000 ? 2.2 : points.items.length > 600 ? 3 : 4) * this.zoom ** 0.3),
+    );
     const byColour = new Map();
     points.items.forEach((item, i) => {
       const key = colours.get(points.group[i]) ?? "grey";
@@ -262,7 +265,10 @@ export class PlaneMap {
     const item = this.points.items[i];
     if (this.tip.dataset.item !== String(item)) {
       this.tip.dataset.item = String(item);
-      this.tip.replaceChildren(h("img", { src: api.thumbnail(item), alt: "" }), h("span", {}, this.name(this.points.group[i])));
+      this.tip.replaceChildren(
+        h("img", { src: api.thumbnail(item), alt: "" }),
+        h("span", {}, this.name(this.points.group[i])),
+      );
     }
     const [x, y] = this.#pixel(this.points.x[i], this.points.y[i]);
     this.tip.classList.toggle("left", x > this.canvas.clientWidth / 2);

@@ -26,7 +26,8 @@ export function startRouter(element, routes, changed) {
     leave = views[known](root, ...rest);
     changed(known);
     // A new page is read from its start, unless the view knows better.
-    if (shown !== null && shown !== known && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
+    if (shown !== null && shown !== known && !root.contains(document.activeElement))
+      root.focus({ preventScroll: true });
     shown = known;
   };
   window.addEventListener("hashchange", show);

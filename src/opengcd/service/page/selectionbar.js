@@ -32,7 +32,12 @@ export function selectionBar({ selection, on, from = () => undefined, hint, more
     button("New group", acts.separate, { icon: "plus", key: ["selection", "separate"] }),
     button("Bin", acts.remove, { icon: "bin", key: ["selection", "remove"] }),
   ];
-  const element = h("div", { class: "selectionbar", role: "toolbar", "aria-label": "Selected images" }, text, h("div", { class: "row" }, more, buttons));
+  const element = h(
+    "div",
+    { class: "selectionbar", role: "toolbar", "aria-label": "Selected images" },
+    text,
+    h("div", { class: "row" }, more, buttons),
+  );
   const update = () => {
     text.textContent = selection.size ? `${count(selection.size, "image")} selected` : hint;
     element.classList.toggle("some", selection.size > 0);

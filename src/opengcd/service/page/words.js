@@ -15,7 +15,12 @@ export function percent(share) {
   return `${rounded ? Math.round(value) : value.toFixed(value < 10 || value > 90 ? 1 : 0)} %`;
 }
 
-const STEPS = [[60, "second", 1], [3600, "minute", 60], [86400, "hour", 3600], [Infinity, "day", 86400]];
+const STEPS = [
+  [60, "second", 1],
+  [3600, "minute", 60],
+  [86400, "hour", 3600],
+  [Infinity, "day", 86400],
+];
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 /** "2 minutes ago". */
@@ -26,8 +31,10 @@ export function ago(at) {
   return RELATIVE.format(-Math.round(seconds / length), unit);
 }
 
-export const clock = (at) => new Date(at).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false });
-export const day = (at) => new Date(at).toLocaleDateString("en", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+export const clock = (at) =>
+  new Date(at).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false });
+export const day = (at) =>
+  new Date(at).toLocaleDateString("en", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 
 /** Long work, as it goes on. */
 export const DOING = { discover: "Grouping", learn: "Learning", recognize: "Recognising" };
@@ -49,7 +56,8 @@ const STORIES = {
   init: (d) => `learnt ${count(d.classes, "class", "classes")} from ${count(d.images, "image")}`,
   recognize: (d) => `showed ${count(d.images, "image")}, ${number(d.rejected)} of them unknown`,
   discover: (d) => `found ${count(d.groups, "group")} in ${count(d.images, "image")} (k = ${d.k})`,
-  learn: (d) => `learnt ${d["new classes"]?.length ? d["new classes"].join(", ") : "more of known classes"} from ${count(d.images, "image")}`,
+  learn: (d) =>
+    `learnt ${d["new classes"]?.length ? d["new classes"].join(", ") : "more of known classes"} from ${count(d.images, "image")}`,
   name: (d) => `named a group “${d.label}”${d.confirmed ? " and confirmed it" : ""}`,
   move: (d) => `moved ${count(d.images, "image")}`,
   separate: (d) => `made a group of ${count(d.images, "image")}`,
@@ -61,8 +69,17 @@ const STORIES = {
 };
 
 const PLAIN = {
-  name: "named a group", confirm: "confirmed a group", unconfirm: "opened a group again", move: "moved images",
-  separate: "made a group", remove: "put images into the bin", merge: "joined two groups", split: "split a group",
-  review: "imported a review", rejection: "changed the limit of rejection", undo: "took something back", redo: "did something again",
+  name: "named a group",
+  confirm: "confirmed a group",
+  unconfirm: "opened a group again",
+  move: "moved images",
+  separate: "made a group",
+  remove: "put images into the bin",
+  merge: "joined two groups",
+  split: "split a group",
+  review: "imported a review",
+  rejection: "changed the limit of rejection",
+  undo: "took something back",
+  redo: "did something again",
   rollback: "went to another version",
 };

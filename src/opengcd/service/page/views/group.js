@@ -3,8 +3,7 @@
 import { moveTo } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
-import { bars } from "../charts.js";
-import { h, keyed } from "../dom.js";
+import { h } from "../dom.js";
 import { Grid } from "../grid.js";
 import { ItemList } from "../items.js";
 import { useKeys } from "../keys.js";
@@ -14,11 +13,12 @@ import { Selection } from "../selection.js";
 import { selectionBar } from "../selectionbar.js";
 import { groupById, nextToReview, state, subscribe } from "../store.js";
 import { complain, toast } from "../toast.js";
-import { count, number, percent, title } from "../words.js";
+import { count, title } from "../words.js";
 import { badges, facts, groupActs } from "./groups.js";
+import { inspector } from "./inspector.js";
+import { rail } from "./rail.js";
 
 const SIZES = { small: 84, middle: 124, large: 184 };
-const NEIGHBOURS = 24;
 const SIZE = "opengcd.size";
 
 /** @type {import("../router.js").View} */
@@ -31,7 +31,7 @@ export function group(root, which, item) {
   const selection = new Selection(() => {
     grid.paint();
     bar.update();
-    paintRail();
+    side.paint();
     for (const one of [more, fewer]) one.hidden = !like || selection.size === 0;
   });
   const grid = new Grid({
@@ -39,13 +39,13 @@ export function group(root, which, item) {
     selection,
     label: "Images of the group",
     side: SIZES[localStorage.getItem(SIZE)] ?? SIZES.middle,
-    look: (found) => look(found),
-    moved: () => !inspector.hidden && look(grid.current()),
+    look: (found) => image.look(found),
+    moved: () => image.follow(grid.current()),
   });
+  const image = inspector(id, selection);
+  const side = rail(id, selection, (other) => moveHere(other));
 
   const head = h("header", { class: "title" });
-  const rail = h("nav", { class: "rail", "aria-label": "Groups" });
-  const inspector = h("aside", { class: "inspector", "aria-label": "The image", hidden: true });
   const gone = h("div", { class: "empty card", hidden: true });
   const widen = (by) => () => like && take(like.taken + by);
   const more = button("More", widen(1), { key: ["images", "more"], quiet: true });
@@ -90,7 +90,9 @@ export function group(root, which, item) {
         },
       },
     },
-    Object.keys(SIZES).map((name) => h("option", { value: name, selected: SIZES[name] === grid.side }, `${name[0].toUpperCase()}${name.slice(1)}`)),
+    Object.keys(SIZES).map((name) =>
+      h("option", { value: name, selected: SIZES[name] === grid.side }, `${name[0].toUpperCase()}${name.slice(1)}`),
+    ),
   );
 
   function paintHead() {
@@ -114,41 +116,43 @@ export function group(root, which, item) {
         "div",
         {},
         h("a", { class: "back", href: "#/groups" }, "Groups"),
-        h("div", { class: "head" }, h("h1", { class: novel && !one.named ? "unnamed" : null }, title(one)), badges(one)),
-        h("p", { class: "soft" }, facts(one).join(" · "), one.suggestion && !one.named ? [" · looks like ", h("button", { type: "button", class: "chip", on: { click: acts.suggestion } }, one.suggestion)] : ""),
+        h(
+          "div",
+          { class: "head" },
+          h("h1", { class: novel && !one.named ? "unnamed" : null }, title(one)),
+          badges(one),
+        ),
+        h(
+          "p",
+          { class: "soft" },
+          facts(one).join(" · "),
+          one.suggestion && !one.named
+            ? [
+                " · looks like ",
+                h("button", { type: "button", class: "chip", on: { click: acts.suggestion } }, one.suggestion),
+              ]
+            : "",
+        ),
       ),
       h(
         "div",
         { class: "row" },
-        novel && button(one.named ? "Rename" : "Name", acts.name, { icon: "pen", key: ["group", "name"], primary: !one.named }),
-        one.kind !== "removed" && button(one.confirmed ? "Reopen" : "Confirm", acts.confirm, { icon: "check", key: ["group", "confirm"], primary: one.named && !one.confirmed && novel }),
+        novel &&
+          button(one.named ? "Rename" : "Name", acts.name, {
+            icon: "pen",
+            key: ["group", "name"],
+            primary: !one.named,
+          }),
+        one.kind !== "removed" &&
+          button(one.confirmed ? "Reopen" : "Confirm", acts.confirm, {
+            icon: "check",
+            key: ["group", "confirm"],
+            primary: one.named && !one.confirmed && novel,
+          }),
         one.kind !== "removed" && button("Join", acts.merge, { icon: "merge", key: ["group", "merge"] }),
         one.kind !== "removed" && button("Split", acts.split, { icon: "split", key: ["group", "split"] }),
       ),
     );
-  }
-
-  function paintRail() {
-    const some = selection.size > 0;
-    if (!rail.firstChild) rail.append(h("h2", { class: "sr-only" }, "Groups"), h("ul", {}));
-    rail.classList.toggle("moving", some);
-    keyed(rail.lastElementChild, state.groups, (one) => one.id, (one, old) => {
-      const shown = JSON.stringify([one, one.id === id, some ? selection.size : 0]);
-      if (old?.dataset.shown === shown) return old;
-      const entry = h(
-        "li",
-        { class: one.confirmed ? "confirmed" : null, "data-shown": shown },
-        h(
-          "a",
-          { href: `#/groups/${one.id}`, "aria-current": one.id === id ? "page" : null },
-          one.typical[0] ? h("img", { src: api.thumbnail(one.typical[0]), alt: "", loading: "lazy" }) : h("span", { class: "blank" }),
-          h("span", { class: one.named || one.kind !== "novel" ? "label" : "label unnamed" }, title(one)),
-          h("span", { class: "soft" }, one.confirmed ? "✓ " : "", number(one.size)),
-        ),
-        some && one.id !== id && button(`Move ${count(selection.size, "image")} to ${title(one)}`, () => moveHere(one), { icon: "move", bare: true, quiet: true }),
-      );
-      return entry;
-    });
   }
 
   async function moveHere(one) {
@@ -175,7 +179,9 @@ export function group(root, which, item) {
     const current = grid.current();
     if (!current) return;
     try {
-      const [[typical], [odd]] = await Promise.all(["typical", "odd"].map(async (by) => (await api.items(id, 0, 1, by)).items));
+      const [[typical], [odd]] = await Promise.all(
+        ["typical", "odd"].map(async (by) => (await api.items(id, 0, 1, by)).items),
+      );
       const found = await likeThis(current.id, id, [typical.id, odd.id]);
       like = { ids: found.ids, taken: found.alike };
       take(found.alike);
@@ -186,61 +192,31 @@ export function group(root, which, item) {
     grid.element.focus({ preventScroll: true });
   }
 
-  let looking = null;
-  async function look(found) {
-    if (!found) return;
-    looking?.abort();
-    looking = new AbortController();
-    inspector.hidden = false;
-    inspector.replaceChildren(
-      h("header", {}, h("h2", {}, found.name), button("Close", () => (inspector.hidden = true), { icon: "close", bare: true, quiet: true })),
-      h("img", { class: "large", src: api.image(found.id), alt: found.name }),
-    );
-    try {
-      const [one, near] = await Promise.all([api.item(found.id, looking.signal), api.neighbours(found.id, NEIGHBOURS, looking.signal)]);
-      inspector.append(
-        h("p", { class: "soft" }, [one.width && `${one.width} × ${one.height}`, one.probability !== null && `belongs here: ${percent(one.probability)}`].filter(Boolean).join(" · ")),
-        one.unknown !== null && bars([{ label: "unknown", value: one.unknown, kind: "unknown" }, ...one.top.map(([label, value]) => ({ label, value }))]),
-        h("h3", {}, "Neighbours"),
-        h("ul", { class: "neighbours" }, near.map((other) => neighbourOf(other))),
-      );
-    } catch (error) {
-      complain(error);
-    }
-  }
-
-  function neighbourOf({ id: other, group: home, label }) {
-    const here = home === id;
-    const name = here ? "in this group" : label ?? (home === null ? "learnt" : title(groupById(home) ?? { label: `group ${home}` }));
-    const picture = [h("img", { src: api.thumbnail(other), alt: "", loading: "lazy" }), h("span", {}, here ? "here" : name)];
-    if (home === null || !groupById(home)) return h("li", { title: name }, picture);
-    return h(
-      "li",
-      { class: here ? "here" : null },
-      h(
-        "button",
-        { type: "button", title: here ? "Select it, or not" : `Go to it, ${name}`, "aria-label": `neighbour ${name}`, on: { click: () => (here ? selection.toggle(other) : go("groups", home, other)) } },
-        picture,
-      ),
-    );
-  }
-
   const body = h(
     "div",
     { class: "groupbody" },
-    rail,
+    side.element,
     h(
       "div",
       { class: "groupmain" },
-      h("div", { class: "tools row" }, button("Group before", step(-1), { icon: "previous", bare: true, quiet: true, key: ["images", "previous"] }), button("Next group", step(1), { icon: "next", bare: true, quiet: true, key: ["images", "next"] }), h("span", { class: "grow" }), oddFirst, button("Look", () => look(grid.current()), { icon: "look", key: ["images", "look"] }), sizes),
+      h(
+        "div",
+        { class: "tools row" },
+        button("Group before", step(-1), { icon: "previous", bare: true, quiet: true, key: ["images", "previous"] }),
+        button("Next group", step(1), { icon: "next", bare: true, quiet: true, key: ["images", "next"] }),
+        h("span", { class: "grow" }),
+        oddFirst,
+        button("Look", () => image.toggle(grid.current()), { icon: "look", key: ["images", "look"] }),
+        sizes,
+      ),
       grid.element,
       bar.element,
     ),
-    inspector,
+    image.element,
   );
   root.append(head, gone, body);
   paintHead();
-  paintRail();
+  side.paint();
 
   const start = async () => {
     await list.ensure(0, 0);
@@ -250,7 +226,7 @@ export function group(root, which, item) {
       const place = all.findIndex((one) => one.id === Number(item));
       if (place >= 0) {
         grid.goTo(place);
-        look(grid.current());
+        image.look(grid.current());
       }
     }
     grid.element.focus({ preventScroll: true });
@@ -268,7 +244,7 @@ export function group(root, which, item) {
       more: widen(1),
       fewer: widen(-1),
       odd: reorder,
-      look: () => (inspector.hidden ? look(grid.current()) : (inspector.hidden = true)),
+      look: () => image.toggle(grid.current()),
       next: step(1),
       previous: step(-1),
       back: () => (selection.size ? selection.clear() : go("groups")),
@@ -277,13 +253,14 @@ export function group(root, which, item) {
     subscribe(async (topic) => {
       if (topic !== "review") return;
       paintHead();
-      paintRail();
+      side.paint();
       if (!groupById(id)) return selection.size && selection.clear();
       await list.reload(...grid.sight());
       grid.render();
       await drop();
     }),
     () => grid.end(),
+    image.end,
   ];
 
   /** Somebody may have moved selected images away. */
@@ -294,8 +271,5 @@ export function group(root, which, item) {
     if (stay.length < selection.size) selection.set(stay);
   }
 
-  return () => {
-    looking?.abort();
-    for (const end of ends) end();
-  };
+  return () => ends.forEach((end) => end());
 }

@@ -48,7 +48,9 @@ export function groupActs(current, after) {
       const answer = await splitGroup(group);
       return answer && !groupById(group.id) ? null : undefined;
     }),
-    suggestion: run((group) => (group.suggestion ? giveName(group, group.suggestion, true) : toast("Nothing is suggested for this group."))),
+    suggestion: run((group) =>
+      group.suggestion ? giveName(group, group.suggestion, true) : toast("Nothing is suggested for this group."),
+    ),
   };
 }
 
@@ -58,17 +60,37 @@ function card(group, acts, old) {
   if (old?.dataset.shown === shown) return old;
   const label = [title(group), ...facts(group), ...badges(group).map((one) => one.textContent)].join(", ");
   const cell =
-    old?.firstElementChild ?? h("div", { role: "gridcell", class: "cell", tabindex: "-1", on: { click: (event) => event.target.closest("button") || go("groups", group.id) } });
+    old?.firstElementChild ??
+    h("div", {
+      role: "gridcell",
+      class: "cell",
+      tabindex: "-1",
+      on: { click: (event) => event.target.closest("button") || go("groups", group.id) },
+    });
   cell.setAttribute("aria-label", label);
   cell.replaceChildren(
     h(
       "div",
       { class: "mosaic", "aria-hidden": "true" },
-      group.typical.slice(0, 8).map((id) => h("img", { src: api.thumbnail(id), alt: "", loading: "lazy", decoding: "async" })),
+      group.typical
+        .slice(0, 8)
+        .map((id) => h("img", { src: api.thumbnail(id), alt: "", loading: "lazy", decoding: "async" })),
     ),
-    h("div", { class: "head" }, h("h3", { class: group.named || group.kind !== "novel" ? null : "unnamed" }, title(group)), badges(group)),
+    h(
+      "div",
+      { class: "head" },
+      h("h3", { class: group.named || group.kind !== "novel" ? null : "unnamed" }, title(group)),
+      badges(group),
+    ),
     h("p", { class: "facts soft" }, facts(group).join(" · ")),
-    group.suggestion && !group.named ? h("p", { class: "suggestion" }, "Looks like ", h("button", { type: "button", class: "chip", on: { click: () => acts.suggestion() } }, group.suggestion)) : "",
+    group.suggestion && !group.named
+      ? h(
+          "p",
+          { class: "suggestion" },
+          "Looks like ",
+          h("button", { type: "button", class: "chip", on: { click: () => acts.suggestion() } }, group.suggestion),
+        )
+      : "",
     group.kind === "novel"
       ? h(
           "div",
@@ -87,7 +109,11 @@ function card(group, acts, old) {
 
 const SECTIONS = [
   ["novel", "Groups", null],
-  ["known", "Put back into known classes", "Discovery takes these for classes that it knows. They are learnt only if you put images there yourself, or confirm."],
+  [
+    "known",
+    "Put back into known classes",
+    "Discovery takes these for classes that it knows. They are learnt only if you put images there yourself, or confirm.",
+  ],
   ["removed", "Bin", "Left out for good; open it to take images back."],
 ];
 
@@ -98,7 +124,13 @@ export function groups(root) {
   const empty = h("div", { class: "empty card" });
   const parts = SECTIONS.map(([kind, heading, note]) => {
     const grid = h("div", { class: "cards", role: "grid", "aria-label": heading });
-    const section = h("section", {}, h("h2", { class: kind === "novel" ? "sr-only" : null }, kind === "novel" ? "For review" : heading), note && h("p", { class: "soft" }, note), grid);
+    const section = h(
+      "section",
+      {},
+      h("h2", { class: kind === "novel" ? "sr-only" : null }, kind === "novel" ? "For review" : heading),
+      note && h("p", { class: "soft" }, note),
+      grid,
+    );
     return { kind, grid, section };
   });
   root.append(
@@ -133,11 +165,23 @@ export function groups(root) {
       : "";
     const done = total();
     sitting.textContent = done ? `This sitting: ${count(done, "action")}` : "";
-    sitting.title = Object.entries(tally()).map(([kind, n]) => `${kind} ${n}`).join(", ");
+    sitting.title = Object.entries(tally())
+      .map(([kind, n]) => `${kind} ${n}`)
+      .join(", ");
     for (const { kind, grid, section } of parts) {
       const entries = state.groups.filter((group) => group.kind === kind);
       section.hidden = entries.length === 0;
-      keyed(grid, entries, (group) => group.id, (group, old) => card(group, groupActs(() => groupById(group.id), after), old));
+      keyed(
+        grid,
+        entries,
+        (group) => group.id,
+        (group, old) =>
+          card(
+            group,
+            groupActs(() => groupById(group.id), after),
+            old,
+          ),
+      );
     }
     const all = cells();
     if (!all.some((cell) => cell.tabIndex === 0) && all.length) all[0].tabIndex = 0;
@@ -156,7 +200,14 @@ export function groups(root) {
   const ends = [
     useKeys("group", acts),
     useKeys("cards", {
-      walk: (event) => focus(neighbour(cells(), cells().findIndex((cell) => idOf(cell) === chosen), event.key)),
+      walk: (event) =>
+        focus(
+          neighbour(
+            cells(),
+            cells().findIndex((cell) => idOf(cell) === chosen),
+            event.key,
+          ),
+        ),
       open: () => chosen !== null && go("groups", chosen),
     }),
     subscribe((topic) => topic === "review" && paint()),
@@ -178,8 +229,17 @@ function emptyState(any) {
   if (any) return [h("h2", {}, "Done"), h("p", {}, "Everything here is confirmed and learnt.")];
   return [
     h("h2", {}, "No groups yet"),
-    h("p", {}, counts.rejected ? `${number(counts.rejected)} rejected images can be grouped now.` : "When images are rejected, group them here."),
-    button("Group them", () => startJob({ verb: "discover" }, noteJob), { primary: Boolean(counts.rejected), icon: "next" }),
+    h(
+      "p",
+      {},
+      counts.rejected
+        ? `${number(counts.rejected)} rejected images can be grouped now.`
+        : "When images are rejected, group them here.",
+    ),
+    button("Group them", () => startJob({ verb: "discover" }, noteJob), {
+      primary: Boolean(counts.rejected),
+      icon: "next",
+    }),
   ];
 }
 

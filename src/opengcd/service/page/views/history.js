@@ -20,19 +20,57 @@ export function history(root) {
     "div",
     { class: "row exports" },
     h("span", { class: "soft" }, "Labels as"),
-    ["csv", "json", "coco"].map((format) => h("a", { class: "button", href: api.exported(format), download: `${state.status.name}.${format === "coco" ? "coco.json" : format}` }, format.toUpperCase())),
+    ["csv", "json", "coco"].map((format) =>
+      h(
+        "a",
+        {
+          class: "button",
+          href: api.exported(format),
+          download: `${state.status.name}.${format === "coco" ? "coco.json" : format}`,
+        },
+        format.toUpperCase(),
+      ),
+    ),
   );
   const sitting = h("p", { class: "soft" });
-  root.append(h("header", { class: "title" }, h("div", {}, h("h1", {}, "History"), h("p", { class: "lead" }, "Every act, the latest first. Undo takes back the last one, again and again.")), files), acts, sitting, days, foot);
+  root.append(
+    h(
+      "header",
+      { class: "title" },
+      h(
+        "div",
+        {},
+        h("h1", {}, "History"),
+        h("p", { class: "lead" }, "Every act, the latest first. Undo takes back the last one, again and again."),
+      ),
+      files,
+    ),
+    acts,
+    sitting,
+    days,
+    foot,
+  );
   let entries = [];
 
   const paint = () => {
     const { can_undo, can_redo } = state.status;
     acts.replaceChildren(
-      button(can_undo ? `Undo “${can_undo.verb}”` : "Undo", undo, { icon: "undo", key: ["everywhere", "undo"], disabled: !can_undo }),
-      button(can_redo ? `Redo “${can_redo.verb}”` : "Redo", redo, { icon: "redo", key: ["everywhere", "redo"], disabled: !can_redo }),
+      button(can_undo ? `Undo “${can_undo.verb}”` : "Undo", undo, {
+        icon: "undo",
+        key: ["everywhere", "undo"],
+        disabled: !can_undo,
+      }),
+      button(can_redo ? `Redo “${can_redo.verb}”` : "Redo", redo, {
+        icon: "redo",
+        key: ["everywhere", "redo"],
+        disabled: !can_redo,
+      }),
     );
-    sitting.textContent = total() ? `This sitting took ${count(total(), "action")}: ${Object.entries(tally()).map(([kind, n]) => `${kind} ${n}`).join(", ")}.` : "";
+    sitting.textContent = total()
+      ? `This sitting took ${count(total(), "action")}: ${Object.entries(tally())
+          .map(([kind, n]) => `${kind} ${n}`)
+          .join(", ")}.`
+      : "";
     const byDay = Map.groupBy ? Map.groupBy(entries, (entry) => day(entry.at)) : new Map([["", entries]]);
     days.replaceChildren(
       ...[...byDay].map(([name, some]) =>

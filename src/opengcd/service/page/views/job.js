@@ -16,7 +16,12 @@ export function jobCard(job) {
     h(
       "section",
       { class: "card job", "aria-label": `${DOING[job.verb]} is under way` },
-      h("div", { class: "head" }, h("h2", {}, `${DOING[job.verb]} …`), button("Stop", () => api.cancel(job.id).catch(complain), { quiet: true })),
+      h(
+        "div",
+        { class: "head" },
+        h("h2", {}, `${DOING[job.verb]} …`),
+        button("Stop", () => api.cancel(job.id).catch(complain), { quiet: true }),
+      ),
       progress(share, DOING[job.verb]),
       h("p", { class: "soft" }, stage, job.total ? ` · ${number(job.done)} of ${number(job.total)}` : ""),
     ),

@@ -15,7 +15,20 @@ import { jobCard } from "./job.js";
 export function numberOfClasses(root) {
   const body = h("div", {});
   const job = h("div", {});
-  root.append(h("header", { class: "title" }, h("div", {}, h("h1", {}, "How many classes are there?"), h("p", { class: "lead" }, "k counts known classes and new ones."))), job, body);
+  root.append(
+    h(
+      "header",
+      { class: "title" },
+      h(
+        "div",
+        {},
+        h("h1", {}, "How many classes are there?"),
+        h("p", { class: "lead" }, "k counts known classes and new ones."),
+      ),
+    ),
+    job,
+    body,
+  );
   let regroup = () => {};
 
   const nothing = () =>
@@ -32,7 +45,10 @@ export function numberOfClasses(root) {
   const paint = (found) => {
     const values = found.curve.map(([k]) => k);
     const [low, high] = [found.known + 1, Math.max(found.k, ...(found.interval ?? []), ...values, found.known + 2)];
-    const range = [low, Math.min(high + Math.max(2, Math.round((high - low) / 4)), found.known + Math.max(2, state.status.to_review))];
+    const range = [
+      low,
+      Math.min(high + Math.max(2, Math.round((high - low) / 4)), found.known + Math.max(2, state.status.to_review)),
+    ];
     let chosen = found.k;
     const chart = h("div", {});
     const words = h("p", { class: "lead", role: "status" });
@@ -47,14 +63,19 @@ export function numberOfClasses(root) {
     };
     regroup = () => startJob({ verb: "discover", k: chosen }, noteJob);
     slider.addEventListener("input", draw);
-    const told = found.interval ? `between ${found.interval[0]} and ${found.interval[1]}, with a probability of 90 %` : "without an interval";
+    const told = found.interval
+      ? `between ${found.interval[0]} and ${found.interval[1]}, with a probability of 90 %`
+      : "without an interval";
     body.replaceChildren(
       h(
         "section",
         { class: "card number" },
         h("div", { class: "estimate" }, h("strong", {}, String(found.k)), h("span", {}, `estimated; ${told}`)),
-        !found.trusted && h("p", { class: "warning" }, `Do not take it at its word${found.reason ? `: ${found.reason}` : ""}.`),
-        found.curve.length > 0 ? chart : h("p", { class: "empty" }, "This grouping was made with a given number: there is no curve."),
+        !found.trusted &&
+          h("p", { class: "warning" }, `Do not take it at its word${found.reason ? `: ${found.reason}` : ""}.`),
+        found.curve.length > 0
+          ? chart
+          : h("p", { class: "empty" }, "This grouping was made with a given number: there is no curve."),
         h("label", { class: "slider", for: "k-slider" }, "Number of classes"),
         slider,
         words,
@@ -63,7 +84,13 @@ export function numberOfClasses(root) {
           { class: "row" },
           go,
           button("Estimate anew", () => startJob({ verb: "discover" }, noteJob)),
-          h("span", { class: "soft" }, found.confirmed ? `${count(found.confirmed, "confirmed group stays", "confirmed groups stay")}, and whatever you named or moved.` : "What you named or moved stays."),
+          h(
+            "span",
+            { class: "soft" },
+            found.confirmed
+              ? `${count(found.confirmed, "confirmed group stays", "confirmed groups stay")}, and whatever you named or moved.`
+              : "What you named or moved stays.",
+          ),
         ),
       ),
     );

@@ -4,17 +4,12 @@ import { startJob } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { phaseChart, progress } from "../charts.js";
-import { groupColours } from "../colours.js";
 import { h } from "../dom.js";
-import { useKeys } from "../keys.js";
-import { PlaneMap } from "../map.js";
 import { go } from "../router.js";
-import { Selection } from "../selection.js";
-import { selectionBar } from "../selectionbar.js";
-import { currentJob, groupById, noteJob, state, subscribe, toReview } from "../store.js";
-import { isDark, onTheme } from "../theme.js";
+import { currentJob, noteJob, state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
-import { count, DOING, number, percent, title } from "../words.js";
+import { count, DOING, number, percent } from "../words.js";
+import { mapCard } from "./mapcard.js";
 
 const CLASSES = 24;
 
@@ -26,9 +21,18 @@ function nextStep() {
   const rejected = status.counts.rejected ?? 0;
   if (job) {
     const share = job.total ? job.done / job.total : null;
-    return [DOING[job.verb] ?? job.verb, h("div", { class: "wide" }, progress(share, job.stage || job.verb), h("p", {}, job.stage)), null];
+    return [
+      DOING[job.verb] ?? job.verb,
+      h("div", { class: "wide" }, progress(share, job.stage || job.verb), h("p", {}, job.stage)),
+      null,
+    ];
   }
-  if (!status.version) return ["Nothing is known yet", h("p", {}, "Run ", h("code", {}, `opengcd init ${status.name} --known FOLDER`), "."), null];
+  if (!status.version)
+    return [
+      "Nothing is known yet",
+      h("p", {}, "Run ", h("code", {}, `opengcd init ${status.name} --known FOLDER`), "."),
+      null,
+    ];
   if (waiting.length) {
     const images = waiting.reduce((sum, group) => sum + group.size, 0);
     return [
@@ -53,7 +57,13 @@ function nextStep() {
   }
   return [
     "Nothing waits",
-    h("p", {}, "Show it more images: ", h("code", {}, `opengcd recognize ${status.name} FOLDER`), ", or one on the spot."),
+    h(
+      "p",
+      {},
+      "Show it more images: ",
+      h("code", {}, `opengcd recognize ${status.name} FOLDER`),
+      ", or one on the spot.",
+    ),
     button("Try it", () => go("try"), { icon: "drop" }),
   ];
 }
@@ -61,7 +71,8 @@ function nextStep() {
 function tiles() {
   const { status } = state;
   const seen = Object.values(status.counts).reduce((sum, n) => sum + n, 0);
-  const tile = (value, label, note) => h("div", { class: "tile" }, h("dt", {}, label), h("dd", {}, value, note && h("small", {}, note)));
+  const tile = (value, label, note) =>
+    h("div", { class: "tile" }, h("dt", {}, label), h("dd", {}, value, note && h("small", {}, note)));
   const { memory } = status;
   return h(
     "dl",
@@ -70,23 +81,55 @@ function tiles() {
     tile(number(seen), "images seen", status.failures ? `${count(status.failures, "file")} unusable` : null),
     tile(number(status.to_review), "wait for review", count(status.groups, "group")),
     tile(number(status.to_learn), "ready to learn", null),
-    memory && tile(percent(memory.size ? memory.used / memory.size : 0), "of the memory in use", `${number(memory.used)} of ${number(memory.size)} exemplars`),
+    memory &&
+      tile(
+        percent(memory.size ? memory.used / memory.size : 0),
+        "of the memory in use",
+        `${number(memory.used)} of ${number(memory.size)} exemplars`,
+      ),
   );
 }
 
 function charts(phases) {
   if (!phases.length) return h("p", { class: "empty" }, "Curves appear with the first phase.");
-  const line = (name, value, dashed) => ({ name, dashed, points: phases.map((phase) => [phase.phase, value(phase) ?? null]) });
+  const line = (name, value, dashed) => ({
+    name,
+    dashed,
+    points: phases.map((phase) => [phase.phase, value(phase) ?? null]),
+  });
   const known = phases.some((phase) => phase.accuracy);
-  const legend = (names) => h("ul", { class: "legend" }, names.map((name, i) => h("li", { class: `line-${i}` }, name)));
+  const legend = (names) =>
+    h(
+      "ul",
+      { class: "legend" },
+      names.map((name, i) => h("li", { class: `line-${i}` }, name)),
+    );
   const figure = (label, lines) =>
-    h("figure", { class: "card" }, h("figcaption", {}, h("h3", {}, label), lines.length > 1 ? legend(lines.map((one) => one.name)) : h("strong", {}, percent(lines[0].points.at(-1)[1]))), phaseChart({ label, lines }));
-  const accuracy = [line("memory", (phase) => phase.accuracy?.memory), line("confirmed", (phase) => phase.accuracy?.confirmed, true)];
+    h(
+      "figure",
+      { class: "card" },
+      h(
+        "figcaption",
+        {},
+        h("h3", {}, label),
+        lines.length > 1 ? legend(lines.map((one) => one.name)) : h("strong", {}, percent(lines[0].points.at(-1)[1])),
+      ),
+      phaseChart({ label, lines }),
+    );
+  const accuracy = [
+    line("memory", (phase) => phase.accuracy?.memory),
+    line("confirmed", (phase) => phase.accuracy?.confirmed, true),
+  ];
   const told = accuracy.filter(({ points }) => points.some(([, value]) => value !== null));
   return [
     known && told.length
       ? figure("Accuracy by phase", told)
-      : h("figure", { class: "card" }, h("figcaption", {}, h("h3", {}, "Accuracy by phase")), h("p", { class: "empty" }, "It is measured when the recogniser learns.")),
+      : h(
+          "figure",
+          { class: "card" },
+          h("figcaption", {}, h("h3", {}, "Accuracy by phase")),
+          h("p", { class: "empty" }, "It is measured when the recogniser learns."),
+        ),
     figure("Share of the stream called unknown", [line("unknown", (phase) => phase.unknown_rate)]),
   ];
 }
@@ -100,8 +143,23 @@ function classCards(classes, all) {
       h(
         "li",
         { class: "card" },
-        h("div", { class: "strip", "aria-hidden": "true" }, one.exemplars.slice(0, 5).map((id) => h("img", { src: api.thumbnail(id), alt: "", loading: "lazy" }))),
-        h("div", { class: "caption" }, h("strong", {}, one.label), h("span", { class: "soft" }, one.exemplars.length < one.learnt ? `${number(one.exemplars.length)} of ${number(one.learnt)} kept` : count(one.learnt, "exemplar"))),
+        h(
+          "div",
+          { class: "strip", "aria-hidden": "true" },
+          one.exemplars.slice(0, 5).map((id) => h("img", { src: api.thumbnail(id), alt: "", loading: "lazy" })),
+        ),
+        h(
+          "div",
+          { class: "caption" },
+          h("strong", {}, one.label),
+          h(
+            "span",
+            { class: "soft" },
+            one.exemplars.length < one.learnt
+              ? `${number(one.exemplars.length)} of ${number(one.learnt)} kept`
+              : count(one.learnt, "exemplar"),
+          ),
+        ),
       ),
     ),
   );
@@ -113,87 +171,11 @@ export function overview(root) {
   const numbers = h("section", { "aria-label": "Numbers" });
   const curves = h("div", { class: "curves", "aria-busy": "true" });
   const knows = h("section", { "aria-label": "Known classes" });
-  const legend = h("div", { class: "maplegend" });
-  let mapEdit = 0;
-  let alive = true;
+  const map = mapCard();
 
-  const selection = new Selection(() => {
-    map.draw();
-    bar.update();
-    preview.replaceChildren(...selection.ids.slice(0, 12).map((id) => h("img", { src: api.thumbnail(id), alt: "" })));
-    clear.disabled = selection.size === 0;
-  });
-  const lasso = button("Lasso", () => map.setLasso(!map.lassoing), { icon: "lasso", key: ["map", "lasso"] });
-  const map = new PlaneMap({
-    selection,
-    colours: () => groupColours(state.groups, isDark()),
-    name: (group) => title(groupById(group) ?? { label: "" }),
-    open: (group, item) => go("groups", group, item),
-    lassoed: (on) => lasso.setAttribute("aria-pressed", String(on)),
-  });
-  lasso.setAttribute("aria-pressed", "false");
-  const clear = button("Clear", () => selection.clear(), { icon: "clear", key: ["map", "clear"], disabled: true });
-  const preview = h("div", { class: "strip", "aria-hidden": "true" });
-  const plane = h("section", { class: "mapcard card", "aria-label": "Map of the images under review" });
-  const bar = selectionBar({
-    selection,
-    on: () => mapEdit,
-    hint: "Draw around points with the lasso, or hold Shift and drag.",
-    more: [clear],
-    within: plane,
-  });
-  const nothing = h("p", { class: "empty", hidden: true }, "No image is under review: the map fills when rejected images are grouped.");
-  plane.append(
-    h(
-      "header",
-      {},
-      h("h2", {}, "Map of what is under review"),
-      h(
-        "div",
-        { class: "row" },
-        lasso,
-        button("Zoom in", () => map.zoomBy(1.5), { icon: "plus", bare: true, quiet: true }),
-        button("Show all", () => map.whole(), { key: ["map", "whole"], quiet: true }),
-      ),
-    ),
-    h("div", { class: "mapbody" }, map.element, legend),
-    nothing,
-    h("footer", {}, preview, bar.element),
-  );
-
-  const paintLegend = () => {
-    const colours = groupColours(state.groups, isDark());
-    legend.replaceChildren(
-      ...state.groups.map((group) =>
-        h(
-          "button",
-          {
-            type: "button",
-            class: "quiet",
-            title: `Select all of ${title(group)}`,
-            on: { click: () => selection.set(map.points.items.filter((_, i) => map.points.group[i] === group.id)) },
-          },
-          h("span", { class: "dot", css: { "--colour": colours.get(group.id) } }),
-          h("span", { class: "label" }, title(group)),
-          h("span", { class: "soft" }, number(group.size)),
-        ),
-      ),
-    );
-  };
   const paintNext = () => {
     const [heading, text, action] = nextStep();
     next.replaceChildren(h("div", {}, h("h2", {}, heading), text), action ?? "");
-  };
-  const readMap = async () => {
-    const edit = state.edit;
-    const points = await api.map();
-    if (!alive) return;
-    mapEdit = edit;
-    const there = new Set(points.items);
-    if (selection.ids.some((id) => !there.has(id))) selection.set(selection.ids.filter((id) => there.has(id)));
-    nothing.hidden = points.items.length > 0;
-    map.element.parentElement.hidden = points.items.length === 0;
-    map.show(points);
   };
   const readPhases = async () => {
     const phases = await api.phases();
@@ -202,58 +184,46 @@ export function overview(root) {
   };
   const readClasses = async (all = false) => {
     const classes = await api.classes();
-    const more = !all && classes.length > CLASSES && button(`Show all ${classes.length}`, () => readClasses(true), { quiet: true });
+    const more =
+      !all &&
+      classes.length > CLASSES &&
+      button(`Show all ${classes.length}`, () => readClasses(true), { quiet: true });
     knows.replaceChildren(h("header", {}, h("h2", {}, "What it knows"), more || ""), classCards(classes, all));
   };
   const paint = () => {
     paintNext();
     numbers.replaceChildren(tiles());
-    paintLegend();
   };
 
   const { name, embedder } = state.status;
   root.append(
-    h("header", { class: "title" }, h("div", {}, h("h1", {}, name), h("p", { class: "lead" }, `Embedder: ${embedder}`))),
+    h(
+      "header",
+      { class: "title" },
+      h("div", {}, h("h1", {}, name), h("p", { class: "lead" }, `Embedder: ${embedder}`)),
+    ),
     next,
     numbers,
-    h("div", { class: "overview" }, plane, curves),
+    h("div", { class: "overview" }, map.element, curves),
     knows,
   );
   paint();
   const version = () => state.status.version?.id;
   let known = version();
-  Promise.all([readMap(), readPhases(), readClasses()]).catch(complain);
+  Promise.all([map.read(), readPhases(), readClasses()]).catch(complain);
   const ends = [
     subscribe(async (topic) => {
       if (topic === "job") return paintNext();
-      if (topic === "map") return readMap();
+      if (topic === "map") return map.read();
       paint();
       if (known !== version()) {
         known = version();
         readPhases().catch(complain);
         readClasses().catch(complain);
       }
-      return readMap();
+      return map.read();
     }),
-    onTheme(() => (paintLegend(), map.draw())),
-    useKeys(
-      "map",
-      {
-        pan: (event) => map.walk(event.key),
-        zoomIn: () => map.zoomBy(1.5),
-        zoomOut: () => map.zoomBy(1 / 1.5),
-        whole: () => map.whole(),
-        lasso: () => map.setLasso(!map.lassoing),
-        take: () => map.take(),
-        clear: () => selection.clear(),
-      },
-      plane,
-    ),
-    bar.end,
-    () => map.end(),
+    map.end,
   ];
-  return () => {
-    alive = false;
-    for (const end of ends) end();
-  };
+  return () => ends.forEach((end) => end());
 }

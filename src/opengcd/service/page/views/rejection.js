@@ -18,7 +18,12 @@ export function rejection(root) {
     h(
       "header",
       { class: "title" },
-      h("div", {}, h("h1", {}, "Rejection"), h("p", { class: "lead" }, "How much may come to you for review? A stricter limit finds less that is new.")),
+      h(
+        "div",
+        {},
+        h("h1", {}, "Rejection"),
+        h("p", { class: "lead" }, "How much may come to you for review? A stricter limit finds less that is new."),
+      ),
     ),
     body,
   );
@@ -29,7 +34,12 @@ export function rejection(root) {
     if (!found.choices.length) {
       apply = () => {};
       body.replaceChildren(
-        h("div", { class: "empty card" }, h("h2", {}, "Nothing to choose"), h("p", {}, "This recogniser rejects by the paper's rule, which has no limit to set.")),
+        h(
+          "div",
+          { class: "empty card" },
+          h("h2", {}, "Nothing to choose"),
+          h("p", {}, "This recogniser rejects by the paper's rule, which has no limit to set."),
+        ),
       );
       return;
     }
@@ -43,16 +53,30 @@ export function rejection(root) {
         h(
           "span",
           { class: "words" },
-          h("strong", {}, share === null ? "Let it find the limit itself" : `Send at most ${percent(share)} of known images to review`),
+          h(
+            "strong",
+            {},
+            share === null
+              ? "Let it find the limit itself"
+              : `Send at most ${percent(share)} of known images to review`,
+          ),
           h(
             "span",
             { class: "soft" },
             one.rejected_stream === undefined || one.rejected_stream === null
-              ? share === null ? "from the images that it is shown" : ""
+              ? share === null
+                ? "from the images that it is shown"
+                : ""
               : `Of ${count(found.seen, "image")} seen, ${number(one.rejected_stream)} would be called unknown${known ? `; of known ones ${percent(one.rejected_known)}` : ""}.`,
           ),
         ),
-        one.share !== undefined && one.share !== null && h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "fill", css: { "--share": String(one.share) } })),
+        one.share !== undefined &&
+          one.share !== null &&
+          h(
+            "span",
+            { class: "track", "aria-hidden": "true" },
+            h("span", { class: "fill", css: { "--share": String(one.share) } }),
+          ),
         h("span", { class: "value" }, one.share === undefined || one.share === null ? "" : percent(one.share)),
         value(share) === current && h("span", { class: "badge good" }, "in use"),
       );
@@ -73,7 +97,13 @@ export function rejection(root) {
       }
     };
     body.replaceChildren(
-      h("p", { class: "soft" }, found.seen ? `Measured on ${count(found.seen, "image")} already seen.` : "No image has been seen yet; the effect shows once some are."),
+      h(
+        "p",
+        { class: "soft" },
+        found.seen
+          ? `Measured on ${count(found.seen, "image")} already seen.`
+          : "No image has been seen yet; the effect shows once some are.",
+      ),
       form,
       h("div", { class: "row" }, go),
     );

@@ -26,7 +26,13 @@ export async function signIn(root) {
 
 function ask(root, error) {
   return new Promise((resolve) => {
-    const token = h("input", { type: "password", id: "token", autocomplete: "current-password", required: true, autofocus: true });
+    const token = h("input", {
+      type: "password",
+      id: "token",
+      autocomplete: "current-password",
+      required: true,
+      autofocus: true,
+    });
     const who = h("input", { type: "text", id: "who", autocomplete: "username", placeholder: "shown to others" });
     who.value = localStorage.getItem(WHO) ?? "";
     const wrong = h("p", { class: "warning", role: "alert" }, error?.message ?? "");
@@ -48,7 +54,11 @@ function ask(root, error) {
         "form",
         { class: "card signin", on: { submit } },
         h("h1", {}, "OpenGCD"),
-        h("p", { class: "soft" }, "`opengcd serve` printed an address with a token when it was first started here. Open that address, or enter the token."),
+        h(
+          "p",
+          { class: "soft" },
+          "`opengcd serve` printed an address with a token when it was first started here. Open that address, or enter the token.",
+        ),
         h("label", { for: "token" }, "Token"),
         token,
         h("label", { for: "who" }, "Your name"),

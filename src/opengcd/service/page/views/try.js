@@ -47,7 +47,13 @@ export function tryIt(root) {
     return h("img", { class: "large", src: url, alt: file.name });
   };
   const result = (one, file) => {
-    if (one.reason) return h("article", { class: "card result" }, h("h2", {}, one.name ?? file.name), h("p", { class: "warning" }, one.reason));
+    if (one.reason)
+      return h(
+        "article",
+        { class: "card result" },
+        h("h2", {}, one.name ?? file.name),
+        h("p", { class: "warning" }, one.reason),
+      );
     const unknown = one.label === "unknown";
     return h(
       "article",
@@ -59,8 +65,18 @@ export function tryIt(root) {
         h("p", { class: "soft" }, one.name ?? file.name),
         h("h2", {}, unknown ? "Unknown" : one.label),
         unknown && h("p", { class: "soft" }, "It is like nothing that the recogniser knows."),
-        bars([{ label: "unknown", value: one.unknown, kind: "unknown" }, ...one.top.map(([label, value]) => ({ label, value }))]),
-        one.exemplars?.length > 0 && [h("h3", {}, "Nearest exemplars"), h("div", { class: "strip" }, one.exemplars.map((id) => h("img", { src: api.thumbnail(id), alt: "exemplar" })))],
+        bars([
+          { label: "unknown", value: one.unknown, kind: "unknown" },
+          ...one.top.map(([label, value]) => ({ label, value })),
+        ]),
+        one.exemplars?.length > 0 && [
+          h("h3", {}, "Nearest exemplars"),
+          h(
+            "div",
+            { class: "strip" },
+            one.exemplars.map((id) => h("img", { src: api.thumbnail(id), alt: "exemplar" })),
+          ),
+        ],
       ),
     );
   };
@@ -73,7 +89,15 @@ export function tryIt(root) {
   input.addEventListener("change", () => show(input.files));
   for (const type of ["dragover", "dragleave", "drop"]) root.addEventListener(type, over);
   document.addEventListener("paste", paste);
-  root.append(h("header", { class: "title" }, h("div", {}, h("h1", {}, "Try it"), h("p", { class: "lead" }, "See what the recogniser makes of an image."))), zone, results);
+  root.append(
+    h(
+      "header",
+      { class: "title" },
+      h("div", {}, h("h1", {}, "Try it"), h("p", { class: "lead" }, "See what the recogniser makes of an image.")),
+    ),
+    zone,
+    results,
+  );
   const end = useKeys("work", { go: () => input.click() });
   return () => {
     end();
