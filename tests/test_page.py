@@ -1,5 +1,6 @@
 """What a reviewer does on the page, by mouse and by keyboard, in a real browser."""
 
+import csv
 import re
 import subprocess
 import sys
@@ -15,6 +16,9 @@ from browsing import Visit, launched, serving
 from opengcd import Workspace
 from opengcd.review import simulate_review
 from pictures import KNOWN, RECOGNIZER, paint, picture, truth
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+BIRDS, NETWORK = SHARED / "images" / "birds", SHARED / "models" / "vit-s14"
 
 
 @pytest.fixture(scope="module")
@@ -628,13 +632,7 @@ def test_the_page_counts_what_the_simulated_annotator_counts(browser, tmp_path):
 
         with serving(workspace) as address:
             one = Visit(browser, address, workspace.access.make("ann"))
-            for group in groups:
-                review_by_truth(one, group, {i: name_of(workspace.paths(i)[0]) for i in group.items})
-            for group in workspace.groups():
-                if group.kind == "novel" and not group.confirmed:
-                    open_group(one, group)
-                    one.press("c")
-                    one.said(f"“{group.label}” is confirmed")
+            review_all(one, workspace, lambda item: name_of(workspace.paths(item)[0]), KNOWN)
             counted = one.page.evaluate("JSON.parse(sessionStorage.getItem('opengcd.actions'))")
             one.go("groups")
             one.page.get_by_text(f"This sitting: {expected.actions} actions").wait_for()
@@ -644,18 +642,29 @@ def test_the_page_counts_what_the_simulated_annotator_counts(browser, tmp_path):
         assert reviewed == {items[row]: label for row, label in zip(expected.rows, expected.labels, strict=True)}
 
 
-def review_by_truth(one, group, names):
+def review_all(one, workspace, truth_of, known):
+    """Review by the truth, as `simulate_review` does: the groups from the largest on, then what is left to confirm."""
+    for group in [group for group in workspace.groups() if group.kind == "novel"]:
+        review_group(one, group, {item: truth_of(item) for item in group.items}, set(known))
+    for group in workspace.groups():
+        if group.kind == "novel" and not group.confirmed:
+            open_group(one, group)
+            one.press("c")
+            one.said(f"“{group.label}” is confirmed")
+
+
+def review_group(one, group, names, known):
     """What `simulate_review` does to one group, by keys and clicks."""
     counts = Counter(names.values())
     main = min(counts, key=lambda name: (-counts[name], name))
     strangers = {name for name in counts if name != main}
     open_group(one, group)
-    outside = [item for item, name in names.items() if name in strangers & set(KNOWN)]
+    outside = [item for item, name in names.items() if name in strangers & known]
     if outside:
         select(one, outside)
         one.press("x")
         one.said("put into the bin")
-    for name in sorted(strangers - set(KNOWN)):
+    for name in sorted(strangers - known):
         select(one, [item for item in names if names[item] == name])
         one.press("m")
         one.field.fill(name)
@@ -665,3 +674,32 @@ def review_by_truth(one, group, names):
     one.field.fill(main)
     one.press("Enter")
     one.page.locator(".toast", has_text=re.compile("confirmed|Named|Joined")).wait_for()
+
+
+@pytest.mark.slow
+def test_the_birds_by_the_page(browser, tmp_path):
+    """Real images: eight new birds are found, reviewed by the truth and learnt, on the page alone."""
+    if not (BIRDS.is_dir() and NETWORK.is_dir()):
+        pytest.skip(f"{BIRDS} and {NETWORK} are not there")
+    with open(BIRDS / "stream_truth.csv", newline="") as lines:
+        truths = {row["file"]: row["class"] for row in csv.DictReader(lines)}
+    known = {folder.name for folder in (BIRDS / "known").iterdir() if folder.is_dir()}
+    with Workspace.create(tmp_path / "birds", str(NETWORK), recognizer={"random_state": 0}) as workspace:
+        workspace.fit(BIRDS / "known")
+        list(workspace.recognize([BIRDS / "stream"]))
+        with serving(workspace) as address:
+            one = Visit(browser, address, workspace.access.make("ann"), viewport={"width": 1280, "height": 2400})
+            one.context.set_default_timeout(300_000)
+            one.press("3")
+            one.page.get_by_role("button", name="Group them").wait_for()
+            one.press("g")
+            one.said("Grouping is done")
+            review_all(one, workspace, lambda item: truths[Path(workspace.paths(item)[0]).name], known)
+            counted = one.page.evaluate("JSON.parse(sessionStorage.getItem('opengcd.actions'))")
+            one.press("4")
+            one.page.locator(".plan").wait_for()
+            one.press("g")
+            one.page.get_by_role("heading", name="Version 2 is learnt").wait_for()
+            one.end()
+        assert set(workspace.status().version.classes) == set(truths.values())
+        assert sum(counted.values()) < len(truths) / 2
