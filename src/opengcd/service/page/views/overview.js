@@ -200,7 +200,7 @@ export function overview(root) {
     h(
       "header",
       { class: "title" },
-      h("div", {}, h("h1", {}, name), h("p", { class: "lead" }, `Embedder: ${embedder}`)),
+      h("div", {}, h("h1", {}, name), h("p", { class: "lead" }, `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}`)),
     ),
     next,
     numbers,
