@@ -98,7 +98,9 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = digits_world.make(Path(temporary))
-        with served(folder) as (address, secret), browsing(address, secret) as page, Workspace(folder) as workspace:
+        with served(folder) as (address, secret), browsing() as page, Workspace(folder) as workspace:
+            page.goto(f"{address}#token={secret}")
+            page.get_by_role("navigation", name="Views").wait_for()
             review(Camera(page, address, out), workspace)
 
 
