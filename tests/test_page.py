@@ -584,7 +584,10 @@ def test_a_wrong_token_is_refused_and_a_right_one_let_in(browser, workspace):
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("navigation", name="Views").wait_for()
         page.reload()
-        page.get_by_role("navigation", name="Views").wait_for()
+        page.get_by_role("button", name="Sign out, Ann").click()
+        page.get_by_label("Token").wait_for()
+        page.reload()
+        page.get_by_label("Token").wait_for()
         context.close()
 
 

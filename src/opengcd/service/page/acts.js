@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { choose, pick, pickNumber } from "./dialogs.js";
-import { knownClasses, nextToReview, refresh, state } from "./store.js";
+import { knownClasses, nextToReview, noteJob, refresh, state } from "./store.js";
 import { add } from "./tally.js";
 import { complain, toast } from "./toast.js";
 import { count, title } from "./words.js";
@@ -268,10 +268,10 @@ export async function rollback(version) {
 }
 
 /** Start long work; it reports by events. @returns {Promise<import("./api.js").Job|null>} */
-export async function startJob(body, note) {
+export async function startJob(body) {
   try {
     const job = await inTurn(() => api.start(body));
-    await note(job);
+    await noteJob(job);
     return job;
   } catch (error) {
     complain(error);

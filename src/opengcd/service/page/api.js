@@ -21,7 +21,7 @@ const ROOT = new URL("../api/v1", import.meta.url).pathname;
 let csrf = "";
 
 /** What the service refused, in its words. */
-export class ApiError extends Error {
+class ApiError extends Error {
   /** @param {number} status @param {any} body */
   constructor(status, body) {
     const detail = body?.detail;
@@ -74,7 +74,6 @@ export const api = {
   map: () => get("/map"),
   k: () => get("/k"),
   learnable: () => get("/learnable"),
-  failures: () => get("/failures"),
   history: (limit, before) => get(`/history?limit=${limit}${before === undefined ? "" : `&before=${before}`}`),
 
   /** @returns {Promise<{edit: number, groups: Group[]}>} */
@@ -94,7 +93,6 @@ export const api = {
   rollback: (version) => post("/rollback", { version }),
 
   start: (job) => post("/jobs", job),
-  job: (id) => get(`/jobs/${id}`),
   jobs: () => get("/jobs"),
   cancel: (id) => request("DELETE", `/jobs/${id}`),
 

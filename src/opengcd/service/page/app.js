@@ -1,6 +1,7 @@
 /** The page: sign in, show the bar, then the view that the address names. */
 
 import { redo, undo } from "./acts.js";
+import { api } from "./api.js";
 import { button } from "./buttons.js";
 import { showSheet } from "./dialogs.js";
 import { h } from "./dom.js";
@@ -31,6 +32,11 @@ const VIEWS = [
   ["history", "History", history],
 ];
 
+async function signOut() {
+  await api.signOut().catch(complain);
+  location.reload();
+}
+
 function bar() {
   const links = VIEWS.map(([name, label]) => h("a", { href: `#/${name}`, "data-view": name }, h("span", {}, label)));
   const waiting = h("span", { class: "count" });
@@ -54,11 +60,13 @@ function bar() {
       "div",
       { class: "end" },
       offline,
+      !state.session.scopes.includes("write") && h("span", { class: "pill" }, "read only"),
       job,
       back,
       forth,
       button("Light or dark", toggleTheme, { icon: "theme", bare: true, quiet: true, key: ["everywhere", "theme"] }),
       button("Keys", showSheet, { icon: "help", bare: true, quiet: true, key: ["everywhere", "sheet"] }),
+      button(`Sign out, ${state.session.who}`, signOut, { icon: "out", bare: true, quiet: true }),
     ),
   );
   element.hidden = false;

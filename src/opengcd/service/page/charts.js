@@ -4,7 +4,7 @@ import { h, s } from "./dom.js";
 import { number, percent } from "./words.js";
 
 /** Numbers that divide a range into a few round steps. */
-export function ticks(low, high, about = 4) {
+function ticks(low, high, about = 4) {
   const raw = (high - low) / about || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = power * ([1, 2, 5].find((factor) => factor * power >= raw) ?? 10);

@@ -3,7 +3,7 @@
 const GOLDEN = 137.508;
 
 /** @param {number} place @param {boolean} dark */
-export function colour(place, dark) {
+function colour(place, dark) {
   const hue = (190 + place * GOLDEN) % 360;
   return `oklch(${dark ? 76 : 58}% ${place % 2 ? 0.12 : 0.15} ${hue.toFixed(1)})`;
 }

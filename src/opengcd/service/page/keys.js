@@ -7,7 +7,7 @@ import { h, takesText } from "./dom.js";
  *   keys are values of `KeyboardEvent.key`, with `Shift+`, `Ctrl+` before them where these count
  * @type {{scope: string, title: string, keys: Key[]}[]}
  */
-export const KEYS = [
+const KEYS = [
   {
     scope: "everywhere",
     title: "Everywhere",

@@ -4,7 +4,7 @@
  * Whether a point is inside a closed line: a ray from it crosses the line an odd number of times.
  * @param {number} x @param {number} y @param {[number, number][]} line
  */
-export function inside(x, y, line) {
+function inside(x, y, line) {
   let odd = false;
   for (let i = 0, j = line.length - 1; i < line.length; j = i++) {
     const [xi, yi] = line[i];

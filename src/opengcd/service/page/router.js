@@ -9,7 +9,7 @@ let leave = () => {};
 let shown = null;
 
 /** Parts of the present address. */
-export const place = () => location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+const place = () => location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
 
 export const go = (...parts) => (location.hash = `#/${parts.map(encodeURIComponent).join("/")}`);
 

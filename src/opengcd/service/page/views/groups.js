@@ -7,7 +7,7 @@ import { h, keyed } from "../dom.js";
 import { icon } from "../icons.js";
 import { useKeys } from "../keys.js";
 import { go } from "../router.js";
-import { groupById, noteJob, state, subscribe, toReview } from "../store.js";
+import { groupById, state, subscribe, toReview } from "../store.js";
 import { tally, total } from "../tally.js";
 import { toast } from "../toast.js";
 import { count, number, title } from "../words.js";
@@ -236,7 +236,7 @@ function emptyState(any) {
         ? `${number(counts.rejected)} rejected images can be grouped now.`
         : "When images are rejected, group them here.",
     ),
-    button("Group them", () => startJob({ verb: "discover" }, noteJob), {
+    button("Group them", () => startJob({ verb: "discover" }), {
       primary: Boolean(counts.rejected),
       icon: "next",
     }),

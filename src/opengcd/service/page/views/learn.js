@@ -6,7 +6,7 @@ import { button } from "../buttons.js";
 import { bars } from "../charts.js";
 import { h } from "../dom.js";
 import { useKeys } from "../keys.js";
-import { currentJob, latestJob, noteJob, state, subscribe, toReview } from "../store.js";
+import { currentJob, latestJob, state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { ago, count, number, percent } from "../words.js";
 import { jobCard } from "./job.js";
@@ -156,7 +156,7 @@ export function learn(root) {
     body,
   );
   let total = 0;
-  const start = () => total > 0 && !currentJob() && startJob({ verb: "learn" }, noteJob);
+  const start = () => total > 0 && !currentJob() && startJob({ verb: "learn" });
   const read = async () => {
     running.replaceChildren(...jobCard(currentJob()));
     const [learnable, versions, jobs] = await Promise.all([api.learnable(), api.versions(), api.jobs()]);

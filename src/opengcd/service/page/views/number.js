@@ -6,7 +6,7 @@ import { button } from "../buttons.js";
 import { scoreChart } from "../charts.js";
 import { h } from "../dom.js";
 import { useKeys } from "../keys.js";
-import { currentJob, noteJob, state, subscribe } from "../store.js";
+import { currentJob, state, subscribe } from "../store.js";
 import { complain } from "../toast.js";
 import { count } from "../words.js";
 import { jobCard } from "./job.js";
@@ -61,7 +61,7 @@ export function numberOfClasses(root) {
       go.firstElementChild.textContent = `Regroup with k = ${chosen}`;
       slider.setAttribute("aria-valuetext", `${chosen} classes`);
     };
-    regroup = () => startJob({ verb: "discover", k: chosen }, noteJob);
+    regroup = () => startJob({ verb: "discover", k: chosen });
     slider.addEventListener("input", draw);
     const told = found.interval
       ? `between ${found.interval[0]} and ${found.interval[1]}, with a probability of 90 %`
@@ -83,7 +83,7 @@ export function numberOfClasses(root) {
           "div",
           { class: "row" },
           go,
-          button("Estimate anew", () => startJob({ verb: "discover" }, noteJob)),
+          button("Estimate anew", () => startJob({ verb: "discover" })),
           h(
             "span",
             { class: "soft" },
@@ -100,7 +100,7 @@ export function numberOfClasses(root) {
   const read = async () => {
     job.replaceChildren(...jobCard(currentJob()));
     if (Object.keys(state.status.discovered).length) return paint(await api.k());
-    regroup = () => startJob({ verb: "discover" }, noteJob);
+    regroup = () => startJob({ verb: "discover" });
     return nothing();
   };
   read().catch(complain);

@@ -6,7 +6,7 @@ import { button } from "../buttons.js";
 import { phaseChart, progress } from "../charts.js";
 import { h } from "../dom.js";
 import { go } from "../router.js";
-import { currentJob, noteJob, state, subscribe, toReview } from "../store.js";
+import { currentJob, state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { count, DOING, number, percent } from "../words.js";
 import { mapCard } from "./mapcard.js";
@@ -52,7 +52,7 @@ function nextStep() {
     return [
       `${count(rejected, "image was", "images were")} rejected`,
       h("p", {}, "Group them to see what new classes there are."),
-      button("Group them", () => startJob({ verb: "discover" }, noteJob), { primary: true, icon: "next" }),
+      button("Group them", () => startJob({ verb: "discover" }), { primary: true, icon: "next" }),
     ];
   }
   return [
@@ -200,7 +200,12 @@ export function overview(root) {
     h(
       "header",
       { class: "title" },
-      h("div", {}, h("h1", {}, name), h("p", { class: "lead" }, `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}`)),
+      h(
+        "div",
+        {},
+        h("h1", {}, name),
+        h("p", { class: "lead" }, `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}`),
+      ),
     ),
     next,
     numbers,
