@@ -1,0 +1,108 @@
+"""Pictures of the review page for the documents, on handwritten digits: ``python -m benchmarks.screenshots``."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page
+
+from benchmarks import digits_world
+from benchmarks.page import browsing, served
+from opengcd import Workspace
+
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "review"
+
+
+class Camera:
+    """Goes from view to view and takes pictures."""
+
+    def __init__(self, page: Page, address: str, out: Path) -> None:
+        self.page, self.address, self.out = page, address, out
+
+    def go(self, route: str, ready: str, dark: bool = False, size: tuple[int, int] = (1280, 800)) -> None:
+        """Show a view."""
+        self.page.set_viewport_size({"width": size[0], "height": size[1]})
+        self.page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce")
+        self.page.goto(f"{self.address}#/{route}")
+        self.page.reload()
+        self.page.wait_for_selector(ready)
+        self.page.wait_for_load_state("networkidle")
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after another."""
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def shoot(self, name: str) -> None:
+        """Take a picture."""
+        self.page.wait_for_timeout(500)
+        for toast in self.page.locator(".toast button[aria-label='Close this message']").all():
+            toast.click()
+        picture = Image.open(io.BytesIO(self.page.screenshot()))
+        file = self.out / f"{name}.png"
+        picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, optimize=True)
+        print(f"{file} {file.stat().st_size // 1000} kB")
+
+
+def review(camera: Camera, workspace: Workspace) -> None:
+    """What a reviewer sees, from the first look to what was learnt."""
+    page = camera.page
+    novel = [group for group in workspace.groups() if group.kind == "novel"]
+    names = {group.id: re.split("-", Path(workspace.paths(group.items[0])[0]).name)[0] for group in novel}
+    camera.go("overview", ".plane[data-points][data-drawn=true]", size=(1280, 1000))
+    camera.shoot("overview")
+    camera.go("groups", ".card.group img")
+    camera.shoot("groups")
+    camera.press("Enter")
+    page.get_by_role("dialog").get_by_role("combobox").fill("se")
+    camera.shoot("name")
+    camera.press("Escape")
+    camera.go(f"groups/{novel[0].id}", ".grid .cell img", dark=True)
+    first = page.locator(".grid .cell").first.get_attribute("id")
+    camera.press("d")
+    page.wait_for_selector(f".grid .cell[data-index='0']:not(#{first})")
+    camera.press("i")
+    page.get_by_role("heading", name="Neighbours").wait_for()
+    camera.press("ArrowRight", "ArrowRight", "l")
+    page.locator(".toast", has_text="like this").wait_for()
+    camera.shoot("group")
+    camera.press("Escape")
+    camera.go(f"groups/{novel[1].id}", ".grid .cell img", size=(820, 1100))
+    for place in (1, 5, 6):
+        page.locator(".grid .cell").nth(place).click()
+    camera.shoot("tablet")
+    camera.go("number", ".score")
+    camera.shoot("number")
+    for group in novel:
+        workspace.name(group.id, names[group.id], confirm=True)
+    camera.go("learn", ".plan")
+    page.get_by_role("button", name="Learn").click()
+    page.locator(".outcome").wait_for(timeout=300_000)
+    camera.shoot("learn")
+    camera.go("try", ".drop", dark=True)
+    file = sorted((workspace.path.parent / "stream").glob("five-*.png"))[3]
+    page.locator("input[type=file]").set_input_files(file)
+    page.locator(".result .bars").wait_for()
+    camera.shoot("try")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=DOCS)
+    out = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = digits_world.make(Path(temporary))
+        with served(folder) as (address, secret), browsing() as page, Workspace(folder) as workspace:
+            page.goto(f"{address}#token={secret}")
+            page.get_by_role("navigation", name="Views").wait_for()
+            review(Camera(page, address, out), workspace)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,280 @@
+/** What a reviewer can do. Acts go to the service one after another, each based on what the page showed before it. */
+
+import { api } from "./api.js";
+import { choose, pick, pickNumber } from "./dialogs.js";
+import { knownClasses, nextToReview, noteJob, refresh, state } from "./store.js";
+import { add } from "./tally.js";
+import { complain, toast } from "./toast.js";
+import { count, title } from "./words.js";
+
+/** @typedef {import("./api.js").Group} Group */
+
+/** Undoing one of these changes more than a few groups, so it is asked for twice. */
+const LARGE = { discover: "the grouping", learn: "what was learnt last", rollback: "the change of version" };
+
+/** Edits that this page made: the service reports them back. */
+export const own = new Set();
+
+let tail = Promise.resolve();
+
+/** Wait for acts that are under way, then do this. */
+export function inTurn(work) {
+  const turn = tail.then(work);
+  tail = turn.catch(() => {});
+  return turn;
+}
+
+/**
+ * Send one act. A conflict is shown and changes nothing.
+ * @param {() => Promise<any>} send
+ * @param {(answer: any) => {text: string, counts: Object<string, number>}} done
+ * @returns {Promise<any>} the service's answer; null if it refused
+ */
+function perform(send, done) {
+  return inTurn(async () => {
+    try {
+      const answer = await send();
+      own.add(answer.edit);
+      const { text, counts } = done(answer);
+      add(counts);
+      await refresh();
+      toast(text, { action: state.status.can_undo && { label: "Undo", run: undo } });
+      return answer;
+    } catch (error) {
+      if (error.status !== 409) {
+        complain(error);
+        return null;
+      }
+      const { who, verb } = error.conflict ?? {};
+      const by = who ? `${who} was faster (${verb}). ` : "";
+      toast(`${by}${error.message} Nothing was overwritten; you see how it stands now.`, { kind: "conflict" });
+      await refresh().catch(complain);
+      return null;
+    }
+  });
+}
+
+/** @param {Object} act @param {() => number} on the edit that the page showed when the act's turn comes */
+const edit = (act, on, done) => perform(() => api.edit({ on: on(), ...act }), done);
+const seen = () => state.edit;
+
+// Groups.
+
+/** What names complete from: known classes, and groups other than this one. @param {Group|null} [except] */
+function homes({ except = null, known = true, unnamed = true } = {}) {
+  const kinds = { novel: "group", known: "known class" };
+  const groups = state.groups.filter(
+    (group) =>
+      group.kind in kinds && group.id !== except?.id && (group.named || unnamed) && (known || group.kind === "novel"),
+  );
+  const shown = new Set(groups.map((group) => group.label));
+  return [
+    ...groups.map((group) => ({ label: group.label, kind: kinds[group.kind], group, image: group.typical[0] })),
+    ...(known
+      ? knownClasses()
+          .filter((label) => !shown.has(label))
+          .map((label) => ({ label, kind: "known class" }))
+      : []),
+  ];
+}
+
+const isKnown = (label) => knownClasses().includes(label);
+
+/**
+ * Ask for a name and give it. Enter confirms too, and then the next group is due.
+ * @param {Group} group
+ * @returns {Promise<number|null|undefined>} the group to go to; null if none waits, undefined if this one is still in work
+ */
+export async function nameGroup(group) {
+  const options = homes({ except: group, unnamed: false });
+  const chosen = await pick({
+    title: group.named ? `Rename ${title(group)}` : `Name this group of ${group.size}`,
+    images: group.typical,
+    value: group.named ? group.label : "",
+    suggestion: group.suggestion,
+    options,
+    free: true,
+    tell: (text) => {
+      if (isKnown(text)) return `Puts these images into the known class “${text}”.`;
+      if (options.some((option) => option.label === text)) return `Joins the group “${text}”.`;
+      return text ? `“${text}” is new.` : "Known classes and groups complete with Tab.";
+    },
+    submit: "Confirm, and next",
+    other: "Name only",
+  });
+  if (!chosen) return undefined;
+  return giveName(group, chosen.text, !chosen.other);
+}
+
+/** Name a group without asking; as {@link nameGroup}. */
+export async function giveName(group, label, confirm) {
+  const order = state.groups;
+  const there = order.find(
+    (other) => other.id !== group.id && other.named && other.label === label && other.kind === "novel",
+  );
+  const known = isKnown(label);
+  // What is put into a known class by a person is learnt as it is; confirming it would vouch for the rest of the class.
+  const confirms = confirm && !known;
+  const same = group.named && group.label === label;
+  const act = same
+    ? { act: "confirm", group: group.id }
+    : { act: "name", group: group.id, label, ...(confirms && { confirm: true }) };
+  if (same && (group.confirmed || !confirms)) return confirm ? nextToReview(group.id, order) : undefined;
+  const answer = await edit(act, seen, () => ({
+    text: there ? `Joined with “${label}”.` : confirms ? `“${label}” is named and confirmed.` : `Named “${label}”.`,
+    counts: {
+      ...(!same && { [there ? "merge" : "name"]: 1 }),
+      ...(confirms && !(there ?? group).confirmed && { confirm: 1 }),
+    },
+  }));
+  if (!answer || !(confirm || there || known)) return undefined;
+  return nextToReview(group.id, order);
+}
+
+/** Confirm a group, or take that back; one without a name is named first. As {@link nameGroup}. */
+export async function confirmGroup(group) {
+  if (group.kind === "removed") return undefined;
+  if (!group.named) return nameGroup(group);
+  const order = state.groups;
+  const verb = group.confirmed ? "unconfirm" : "confirm";
+  const text = group.confirmed ? `“${group.label}” is open again.` : `“${group.label}” is confirmed.`;
+  const answer = await edit({ act: verb, group: group.id }, seen, () => ({ text, counts: { [verb]: 1 } }));
+  return answer && !group.confirmed ? nextToReview(group.id, order) : undefined;
+}
+
+/** Join a group with another one. As {@link nameGroup}. */
+export async function mergeGroup(group) {
+  const order = state.groups;
+  const chosen = await pick({
+    title: `Join ${title(group)} with`,
+    images: group.typical,
+    options: homes({ except: group }).filter((option) => option.group),
+    submit: "Join",
+  });
+  if (!chosen) return undefined;
+  const into = chosen.option.group;
+  const answer = await edit({ act: "merge", group: group.id, into: into.id }, seen, () => ({
+    text: `Joined with “${into.label}”.`,
+    counts: { merge: 1 },
+  }));
+  return answer ? nextToReview(group.id, order) : undefined;
+}
+
+/** Cluster a group anew, in a number of parts. */
+export async function splitGroup(group) {
+  const n = await pickNumber({
+    title: `Split ${title(group)} into`,
+    value: 2,
+    min: 2,
+    max: Math.min(99, group.size),
+    unit: "groups",
+  });
+  if (n === null) return null;
+  return edit({ act: "split", group: group.id, n }, seen, () => ({ text: `Split into ${n}.`, counts: { split: 1 } }));
+}
+
+// Images. `on` gives the edit that the images were shown with.
+
+/**
+ * @param {number[]} items @param {() => number} on
+ * @param {{known?: boolean, from?: Group}} [options] known: offer known classes only
+ */
+export async function moveItems(items, on, { known = false, from } = {}) {
+  const classes = new Set(knownClasses());
+  const options = homes({ except: from }).filter((option) => !known || classes.has(option.label));
+  const chosen = await pick({
+    title: `Move ${count(items.length, "image")} to ${known ? "the known class" : ""}`.trim(),
+    images: items.slice(0, 8),
+    options,
+    free: !known,
+    tell: (text) => {
+      const home = options.find((option) => option.label === text);
+      if (home) return `Moves to the ${home.kind} “${text}”.`;
+      return text ? `Makes a new group “${text}”.` : "";
+    },
+    submit: "Move",
+  });
+  if (!chosen) return null;
+  const home = chosen.option ?? options.find((option) => option.label === chosen.text);
+  return home?.group ? moveTo(items, on, home.group) : moveToLabel(items, on, home?.label ?? chosen.text);
+}
+
+/** @param {number[]} items @param {() => number} on @param {Group} group */
+export function moveTo(items, on, group) {
+  return edit({ act: "move", items, group: group.id }, on, () => ({
+    text: `${count(items.length, "image")} moved to “${title(group)}”.`,
+    counts: { select: items.length, move: 1 },
+  }));
+}
+
+function moveToLabel(items, on, label) {
+  return edit({ act: "move", items, label }, on, () => ({
+    text: `${count(items.length, "image")} moved to “${label}”.`,
+    counts: { select: items.length, move: 1, name: isKnown(label) ? 0 : 1 },
+  }));
+}
+
+/** Put images into a new group that has no name yet. */
+export function separateItems(items, on) {
+  return edit({ act: "separate", items }, on, () => ({
+    text: `${count(items.length, "image")} made a new group.`,
+    counts: { select: items.length, move: 1 },
+  }));
+}
+
+/** Leave images out for good. */
+export function removeItems(items, on) {
+  return edit({ act: "remove", items }, on, () => ({
+    text: `${count(items.length, "image")} put into the bin.`,
+    counts: { select: items.length, remove: 1 },
+  }));
+}
+
+// Back and forth.
+
+async function step(direction, which, send, past) {
+  await inTurn(() => {}); // what is undone is known once the acts before are done
+  const last = state.status[which];
+  if (!last) return toast(`There is nothing to ${direction}.`);
+  if (last.verb in LARGE) {
+    const sure = await choose({
+      title: `${past} ${LARGE[last.verb]}?`,
+      text: "This changes more than single groups.",
+      submit: past,
+    });
+    if (!sure) return null;
+  }
+  return perform(
+    () => send(state.status.edit),
+    () => ({ text: `${past === "Undo" ? "Took back" : "Did again"}: ${last.verb}.`, counts: { [direction]: 1 } }),
+  );
+}
+
+export const undo = () => step("undo", "can_undo", api.undo, "Undo");
+export const redo = () => step("redo", "can_redo", api.redo, "Redo");
+
+/** Put another version of the recogniser to use. */
+export async function rollback(version) {
+  const sure = await choose({
+    title: `Go to version ${version}?`,
+    text: "What it has not learnt comes back for review. This can be undone.",
+    submit: "Go to it",
+  });
+  if (!sure) return null;
+  return perform(
+    () => api.rollback(version),
+    () => ({ text: `Version ${version} is in use.`, counts: {} }),
+  );
+}
+
+/** Start long work; it reports by events. @returns {Promise<import("./api.js").Job|null>} */
+export async function startJob(body) {
+  try {
+    const job = await inTurn(() => api.start(body));
+    await noteJob(job);
+    return job;
+  } catch (error) {
+    complain(error);
+    return null;
+  }
+}

@@ -1,0 +1,120 @@
+/** The page: sign in, show the bar, then the view that the address names. */
+
+import { redo, undo } from "./acts.js";
+import { api } from "./api.js";
+import { button } from "./buttons.js";
+import { showSheet } from "./dialogs.js";
+import { h } from "./dom.js";
+import { follow } from "./events.js";
+import { listen, useKeys } from "./keys.js";
+import { go, startRouter } from "./router.js";
+import { currentJob, refresh, state, subscribe, toReview } from "./store.js";
+import { toggleTheme } from "./theme.js";
+import { complain } from "./toast.js";
+import { group } from "./views/group.js";
+import { groups } from "./views/groups.js";
+import { history } from "./views/history.js";
+import { learn } from "./views/learn.js";
+import { numberOfClasses } from "./views/number.js";
+import { overview } from "./views/overview.js";
+import { rejection } from "./views/rejection.js";
+import { signIn } from "./views/signin.js";
+import { tryIt } from "./views/try.js";
+import { DOING } from "./words.js";
+
+const VIEWS = [
+  ["overview", "Overview", overview],
+  ["groups", "Groups", (root, ...rest) => (rest[0] ? group : groups)(root, ...rest)],
+  ["number", "Number", numberOfClasses],
+  ["learn", "Learn", learn],
+  ["try", "Try it", tryIt],
+  ["rejection", "Rejection", rejection],
+  ["history", "History", history],
+];
+
+async function signOut() {
+  await api.signOut().catch(complain);
+  location.reload();
+}
+
+function bar() {
+  const links = VIEWS.map(([name, label]) => h("a", { href: `#/${name}`, "data-view": name }, h("span", {}, label)));
+  const waiting = h("span", { class: "count" });
+  const ready = h("span", { class: "count" });
+  links[1].append(waiting);
+  links[3].append(ready);
+  const back = button("Undo", undo, { icon: "undo", bare: true, quiet: true, key: ["everywhere", "undo"] });
+  const forth = button("Redo", redo, { icon: "redo", bare: true, quiet: true, key: ["everywhere", "redo"] });
+  const job = h("a", { class: "pill", hidden: true });
+  const offline = h("span", { class: "pill bad", hidden: true, role: "alert" }, "No connection; trying again");
+  const element = document.getElementById("bar");
+  element.append(
+    h(
+      "a",
+      { class: "brand", href: "#/overview" },
+      h("img", { src: new URL("icon.svg", import.meta.url).pathname, alt: "", width: 22, height: 22 }),
+      state.status.name,
+    ),
+    h("nav", { "aria-label": "Views" }, links),
+    h(
+      "div",
+      { class: "end" },
+      offline,
+      !state.session.scopes.includes("write") && h("span", { class: "pill" }, "read only"),
+      job,
+      back,
+      forth,
+      button("Light or dark", toggleTheme, { icon: "theme", bare: true, quiet: true, key: ["everywhere", "theme"] }),
+      button("Keys", showSheet, { icon: "help", bare: true, quiet: true, key: ["everywhere", "sheet"] }),
+      button(`Sign out, ${state.session.who}`, signOut, { icon: "out", bare: true, quiet: true }),
+    ),
+  );
+  element.hidden = false;
+  const paint = () => {
+    const { can_undo, can_redo, to_learn } = state.status;
+    back.disabled = !can_undo;
+    forth.disabled = !can_redo;
+    back.title = can_undo ? `Undo “${can_undo.verb}” (u)` : "Nothing to undo";
+    forth.title = can_redo ? `Redo “${can_redo.verb}” (⇧U)` : "Nothing to redo";
+    const count = toReview().length;
+    waiting.textContent = count || "";
+    ready.textContent = to_learn || "";
+    const running = currentJob();
+    job.hidden = !running;
+    if (!running) return;
+    const share = running.total ? ` ${Math.round((100 * running.done) / running.total)} %` : "";
+    job.textContent = `${DOING[running.verb]}${share}`;
+    job.href = running.verb === "learn" ? "#/learn" : "#/number";
+  };
+  subscribe(paint);
+  paint();
+  return {
+    connection: (there) => (offline.hidden = there),
+    current(name) {
+      for (const link of links) {
+        if (link.dataset.view === name) link.setAttribute("aria-current", "page");
+        else link.removeAttribute("aria-current");
+      }
+      document.title = `${VIEWS.find(([view]) => view === name)[1]} – ${state.status.name}`;
+    },
+  };
+}
+
+async function start() {
+  const main = document.getElementById("main");
+  state.session = await signIn(main);
+  await refresh();
+  const top = bar();
+  listen();
+  useKeys("everywhere", {
+    view: (event) => go(VIEWS[Number(event.key) - 1][0]),
+    undo,
+    redo,
+    theme: toggleTheme,
+    sheet: showSheet,
+  });
+  startRouter(main, Object.fromEntries(VIEWS.map(([name, , view]) => [name, view])), top.current);
+  follow(top.connection);
+}
+
+start().catch(complain);

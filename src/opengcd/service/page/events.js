@@ -1,0 +1,43 @@
+/** What the service reports by itself: edits of others, and how far jobs are. */
+
+import { inTurn, own } from "./acts.js";
+import { api } from "./api.js";
+import { isOver, noteJob, noteMap, refresh } from "./store.js";
+import { complain, toast } from "./toast.js";
+import { DOING, story } from "./words.js";
+
+const BY_JOBS = ["discover", "learn", "recognize"];
+
+/** Follow the service until the page is left. @param {(connected: boolean) => void} connection */
+export function follow(connection) {
+  const source = api.events();
+  let lost = false;
+  source.addEventListener("error", () => {
+    lost = true;
+    connection(false);
+  });
+  source.addEventListener("open", () => {
+    connection(true);
+    if (lost) inTurn(refresh).catch(complain); // something may have happened meanwhile
+    lost = false;
+  });
+  source.addEventListener("edit", ({ data }) => {
+    const { edit, who, verb } = JSON.parse(data);
+    // Behind the acts under way: by then it is known whether the edit is one of them.
+    inTurn(async () => {
+      if (own.delete(edit)) return;
+      await refresh();
+      if (!BY_JOBS.includes(verb)) toast(`${who} ${story(verb)}.`);
+    }).catch(complain);
+  });
+  source.addEventListener("ready", () => inTurn(refresh).catch(complain)); // now there are suggestions
+  source.addEventListener("map", () => noteMap().catch(complain));
+  source.addEventListener("job", ({ data }) => {
+    const job = JSON.parse(data);
+    noteJob(job);
+    if (!isOver(job)) return;
+    if (job.state === "failed") toast(`${DOING[job.verb]} failed: ${job.error}`, { kind: "error" });
+    else toast(`${DOING[job.verb]} is ${job.state}.`);
+    inTurn(refresh).catch(complain);
+  });
+}

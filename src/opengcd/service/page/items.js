@@ -1,0 +1,73 @@
+/** The images of a group, read in parts as they are needed. */
+
+import { api } from "./api.js";
+
+const PART = 500;
+
+/** The parts that hold some places. */
+const parts = (from, to) => {
+  const first = Math.floor(from / PART);
+  return Array.from({ length: Math.floor(to / PART) - first + 1 }, (_, i) => first + i);
+};
+
+export class ItemList {
+  /** @param {number} group @param {"typical"|"odd"} order @param {() => void} changed */
+  constructor(group, order, changed) {
+    Object.assign(this, { group, order, changed });
+    this.total = 0;
+    /** The oldest edit that any part shows: what an act on these images is based on. */
+    this.edit = 0;
+    /** @type {Map<number, import("./api.js").Item[]>} */
+    this.parts = new Map();
+    /** @type {Map<number, Promise<void>>} */
+    this.coming = new Map();
+    this.reading = 0;
+  }
+
+  /** @param {number} i @returns {import("./api.js").Item|undefined} */
+  at(i) {
+    return this.parts.get(Math.floor(i / PART))?.[i % PART];
+  }
+
+  /** Read what is missing between two places. */
+  async ensure(from, to) {
+    const missing = parts(from, to).filter((part) => !this.parts.has(part));
+    for (const part of missing) if (!this.coming.has(part)) this.coming.set(part, this.#add(part));
+    await Promise.all(missing.map((part) => this.coming.get(part)));
+  }
+
+  async #add(part) {
+    const reading = this.reading;
+    const found = await this.#read(part);
+    if (reading !== this.reading) return; // all was read anew meanwhile
+    this.total = found.total;
+    this.edit = this.parts.size ? Math.min(this.edit, found.edit) : found.edit;
+    this.parts.set(part, found.items);
+    this.coming.delete(part);
+    this.changed();
+  }
+
+  #read(part) {
+    return api.items(this.group, part * PART, PART, this.order);
+  }
+
+  /** Read anew what is shown between two places; until it is there, what was shown stays. */
+  async reload(from = 0, to = 0) {
+    const reading = ++this.reading;
+    this.coming.clear();
+    const wanted = parts(from, to);
+    const found = await Promise.all(wanted.map((part) => this.#read(part)));
+    if (reading !== this.reading) return;
+    this.coming.clear();
+    this.parts = new Map(wanted.map((part, i) => [part, found[i].items]));
+    this.total = found[0].total;
+    this.edit = Math.min(...found.map((one) => one.edit));
+    this.changed();
+  }
+
+  /** Every image. */
+  async all() {
+    await this.ensure(0, Math.max(0, this.total - 1));
+    return Array.from({ length: this.total }, (_, i) => this.at(i));
+  }
+}

@@ -1,0 +1,205 @@
+/** The keys: one table that is obeyed, shown on buttons and printed on the sheet. */
+
+import { h, takesText } from "./dom.js";
+
+/**
+ * @typedef {{act: string, keys: string[], label: string}} Key
+ *   keys are values of `KeyboardEvent.key`, with `Shift+`, `Ctrl+` before them where these count
+ * @type {{scope: string, title: string, keys: Key[]}[]}
+ */
+const KEYS = [
+  {
+    scope: "everywhere",
+    title: "Everywhere",
+    keys: [
+      { act: "view", keys: ["1", "2", "3", "4", "5", "6", "7"], label: "Go to a view" },
+      { act: "undo", keys: ["u", "Ctrl+z"], label: "Undo" },
+      { act: "redo", keys: ["Shift+U", "Ctrl+Shift+Z", "Ctrl+y"], label: "Redo" },
+      { act: "theme", keys: ["t"], label: "Light or dark" },
+      { act: "sheet", keys: ["?"], label: "Show these keys" },
+    ],
+  },
+  {
+    scope: "group",
+    title: "A group",
+    keys: [
+      { act: "name", keys: ["Enter"], label: "Name it; Tab completes, Enter confirms and goes on" },
+      { act: "confirm", keys: ["c"], label: "Confirm, or take that back" },
+      { act: "merge", keys: ["j"], label: "Join with another group" },
+      { act: "split", keys: ["s"], label: "Split: cluster it anew" },
+      { act: "suggestion", keys: ["y"], label: "Yes: take the suggested name" },
+    ],
+  },
+  {
+    scope: "cards",
+    title: "All groups",
+    keys: [
+      {
+        act: "walk",
+        keys: ["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown", "Home", "End"],
+        label: "Go from group to group",
+      },
+      { act: "open", keys: ["o", " "], label: "Open the group" },
+    ],
+  },
+  {
+    scope: "images",
+    title: "Images of a group",
+    keys: [
+      {
+        act: "walk",
+        keys: ["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown", "Home", "End", "PageUp", "PageDown"],
+        label: "Go from image to image",
+      },
+      {
+        act: "extend",
+        keys: ["Shift+ArrowLeft", "Shift+ArrowUp", "Shift+ArrowRight", "Shift+ArrowDown", "Shift+Home", "Shift+End"],
+        label: "Select on the way",
+      },
+      { act: "toggle", keys: [" "], label: "Select the image, or not" },
+      { act: "all", keys: ["a"], label: "Select all" },
+      { act: "like", keys: ["l"], label: "Select all like this" },
+      { act: "more", keys: ["+"], label: "… more of them" },
+      { act: "fewer", keys: ["-"], label: "… fewer of them" },
+      { act: "odd", keys: ["d"], label: "Odd ones first, or typical ones" },
+      { act: "look", keys: ["i"], label: "Look at the image and its neighbours" },
+      { act: "next", keys: ["."], label: "Next group" },
+      { act: "previous", keys: [","], label: "Group before" },
+      { act: "back", keys: ["Escape"], label: "Select nothing; again: all groups" },
+    ],
+  },
+  {
+    scope: "selection",
+    title: "Selected images",
+    keys: [
+      { act: "move", keys: ["m"], label: "Move to a group or class" },
+      { act: "known", keys: ["k"], label: "Put into a known class" },
+      { act: "separate", keys: ["n"], label: "Make a new group" },
+      { act: "remove", keys: ["x", "Delete"], label: "Put into the bin" },
+    ],
+  },
+  {
+    scope: "map",
+    title: "The map",
+    keys: [
+      { act: "pan", keys: ["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"], label: "Pan" },
+      { act: "zoomIn", keys: ["+"], label: "Zoom in" },
+      { act: "zoomOut", keys: ["-"], label: "Zoom out" },
+      { act: "whole", keys: ["0"], label: "Show all" },
+      { act: "lasso", keys: ["l"], label: "Lasso on or off" },
+      { act: "take", keys: [" "], label: "Select what is in the middle" },
+      { act: "clear", keys: ["Escape"], label: "Select nothing" },
+    ],
+  },
+  {
+    scope: "work",
+    title: "Number of classes, Learn, Rejection, Try it",
+    keys: [{ act: "go", keys: ["g"], label: "Go: regroup, learn, apply, or choose an image" }],
+  },
+];
+
+const SHOWN = {
+  ArrowLeft: "←",
+  ArrowUp: "↑",
+  ArrowRight: "→",
+  ArrowDown: "↓",
+  " ": "Space",
+  Escape: "Esc",
+  Delete: "Del",
+  PageUp: "Page ↑",
+  PageDown: "Page ↓",
+  "Shift+U": "⇧U",
+};
+const show = (key) =>
+  SHOWN[key] ??
+  key
+    .replace("Ctrl+", "Ctrl ")
+    .replace("Shift+", "⇧")
+    .replace(/Arrow(\w+)/, (name) => SHOWN[name]);
+
+/** @type {{scope: string, handlers: Object<string, (event: KeyboardEvent) => void>, within?: Element}[]} the latest first */
+const active = [];
+
+/**
+ * Obey the keys of a scope until the returned function is called.
+ * @param {string} scope
+ * @param {Object<string, (event: KeyboardEvent) => void>} handlers one for each act of the scope
+ * @param {Element} [within] obey only while focus is in this element
+ */
+export function useKeys(scope, handlers, within) {
+  const acts = KEYS.find((section) => section.scope === scope).keys.map((key) => key.act);
+  const missing = acts.filter((act) => !(act in handlers));
+  if (missing.length) throw new Error(`No handler for ${missing.join(", ")} of ${scope}`);
+  const entry = { scope, handlers, within };
+  active.unshift(entry);
+  return () => active.splice(active.indexOf(entry), 1);
+}
+
+/** The first key of an act, as shown on a button. */
+export function keyOf(scope, act) {
+  const key = KEYS.find((section) => section.scope === scope).keys.find((one) => one.act === act);
+  return show(key.keys[0]);
+}
+
+function pressed(event) {
+  const ctrl = event.ctrlKey || event.metaKey;
+  const named = event.key.length > 1 || ctrl;
+  const shift = event.shiftKey && (named || /^[A-Z]$/.test(event.key));
+  return `${ctrl ? "Ctrl+" : ""}${shift ? "Shift+" : ""}${event.key}`;
+}
+
+/** Whether the element in focus answers the key by itself. */
+function answers(element, key) {
+  if (takesText(element)) return true;
+  if (["Enter", " "].includes(key)) return element.closest("button, a, input, select, summary, label") !== null;
+  return key.startsWith("Arrow") && element.closest("input, select") !== null;
+}
+
+/** Listen to the keyboard. */
+export function listen() {
+  document.addEventListener("keydown", (event) => {
+    if (event.altKey || event.isComposing || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+    if (event.target instanceof Element && answers(event.target, event.key)) return;
+    const key = pressed(event);
+    for (const { scope, handlers, within } of active) {
+      if (within && !within.contains(event.target)) continue;
+      const found = KEYS.find((section) => section.scope === scope).keys.find((one) => one.keys.includes(key));
+      if (!found) continue;
+      event.preventDefault();
+      handlers[found.act](event);
+      return;
+    }
+  });
+}
+
+/** The sheet of all keys. */
+export function sheet() {
+  return h(
+    "div",
+    { class: "sheet" },
+    KEYS.map(({ title, keys }) =>
+      h(
+        "section",
+        {},
+        h("h3", {}, title),
+        h(
+          "dl",
+          {},
+          keys.map(({ keys: names, label }) => {
+            const shown = /^\d\d+$/.test(names.join("")) ? [`${names[0]} – ${names.at(-1)}`] : names.map(show);
+            return h(
+              "div",
+              {},
+              h(
+                "dt",
+                {},
+                shown.slice(0, 4).map((name) => h("kbd", {}, name)),
+              ),
+              h("dd", {}, label),
+            );
+          }),
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,48 @@
+/** What can be done with selected images, as buttons and keys. */
+
+import { moveItems, removeItems, separateItems } from "./acts.js";
+import { button } from "./buttons.js";
+import { h } from "./dom.js";
+import { useKeys } from "./keys.js";
+import { toast } from "./toast.js";
+import { count } from "./words.js";
+
+/**
+ * @param {{selection: import("./selection.js").Selection, on: () => number, from?: () => import("./api.js").Group|undefined,
+ *   hint: string, more?: HTMLElement[], done?: () => void, within?: Element}} options
+ *   on: the edit that the images are shown with; more: buttons of the view's own
+ */
+export function selectionBar({ selection, on, from = () => undefined, hint, more = [], done = () => {}, within }) {
+  const text = h("p", { class: "chosen", role: "status" });
+  const act = (run) => async () => {
+    if (!selection.size) return toast("Select images first.");
+    if (!(await run(selection.ids))) return undefined;
+    selection.clear();
+    return done();
+  };
+  const acts = {
+    move: act((ids) => moveItems(ids, on, { from: from() })),
+    known: act((ids) => moveItems(ids, on, { from: from(), known: true })),
+    separate: act((ids) => separateItems(ids, on)),
+    remove: act((ids) => removeItems(ids, on)),
+  };
+  const buttons = [
+    button("Move to…", acts.move, { icon: "move", key: ["selection", "move"] }),
+    button("Known class", acts.known, { icon: "known", key: ["selection", "known"] }),
+    button("New group", acts.separate, { icon: "plus", key: ["selection", "separate"] }),
+    button("Bin", acts.remove, { icon: "bin", key: ["selection", "remove"] }),
+  ];
+  const element = h(
+    "div",
+    { class: "selectionbar", role: "toolbar", "aria-label": "Selected images" },
+    text,
+    h("div", { class: "row" }, more, buttons),
+  );
+  const update = () => {
+    text.textContent = selection.size ? `${count(selection.size, "image")} selected` : hint;
+    element.classList.toggle("some", selection.size > 0);
+    for (const one of buttons) one.disabled = selection.size === 0;
+  };
+  update();
+  return { element, update, acts, end: useKeys("selection", acts, within) };
+}

@@ -1,0 +1,94 @@
+/** What the page knows of the workspace, and who wants to hear when it changes. */
+
+import { api } from "./api.js";
+
+/** @typedef {import("./api.js").Group} Group */
+
+export const state = {
+  /** @type {{who: string, scopes: string[]}|null} */
+  session: null,
+  /** @type {import("./api.js").Status|null} */
+  status: null,
+  /** @type {Group[]} in the order of review */
+  groups: [],
+  /** The last edit that these groups contain: what an act on a group is based on. */
+  edit: 0,
+  /** @type {Map<number, import("./api.js").Job>} jobs that were seen to run, by their number */
+  jobs: new Map(),
+};
+
+const listeners = new Set();
+
+/**
+ * Hear of changes until the returned function is called.
+ * @param {(topic: "review"|"job"|"map", what: any) => (void|Promise<void>)} listener a promise is waited for before the next act
+ */
+export function subscribe(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+async function tell(topic, what) {
+  await Promise.all([...listeners].map((listener) => listener(topic, what)));
+}
+
+let running = null;
+let again = false;
+
+/** Read status and groups anew; calls while it runs make one more reading. */
+export function refresh() {
+  if (running) {
+    again = true;
+    return running;
+  }
+  running = (async () => {
+    do {
+      again = false;
+      const [status, review] = await Promise.all([api.status(), api.groups()]);
+      Object.assign(state, { status, groups: review.groups, edit: review.edit });
+      for (const job of status.jobs) state.jobs.set(job.id, job);
+      await tell("review", null);
+    } while (again);
+  })().finally(() => (running = null));
+  return running;
+}
+
+/** The map has been drawn anew. */
+export const noteMap = () => tell("map", null);
+
+/** Take what the service says of a job. */
+export function noteJob(job) {
+  state.jobs.set(job.id, job);
+  return tell("job", job);
+}
+
+export const isOver = (job) => ["done", "failed", "cancelled"].includes(job.state);
+
+/** The job that runs or waits, the first one first; null if there is none. */
+export function currentJob() {
+  return [...state.jobs.values()].find((job) => !isOver(job)) ?? null;
+}
+
+/** The latest job of a verb that the page has seen; null if there is none. */
+export function latestJob(verb) {
+  return [...state.jobs.values()].filter((job) => job.verb === verb).at(-1) ?? null;
+}
+
+/** @param {number|null} id @returns {Group|undefined} */
+export const groupById = (id) => state.groups.find((group) => group.id === id);
+
+export const knownClasses = () => state.status?.version?.classes ?? [];
+
+/** Groups that a person should look at: new ones that nobody has confirmed. */
+export const toReview = () => state.groups.filter((group) => group.kind === "novel" && !group.confirmed);
+
+/**
+ * The group to go to after this one: the next that waits in the order of review, then those before it.
+ * @param {number} id @param {Group[]} [order] the order before the act that took the group out of it
+ */
+export function nextToReview(id, order = state.groups) {
+  const place = order.findIndex((group) => group.id === id);
+  const later = [...order.slice(place + 1), ...order.slice(0, Math.max(place, 0))].map((group) => group.id);
+  const waiting = new Set(toReview().map((group) => group.id));
+  return later.find((other) => waiting.has(other)) ?? null;
+}

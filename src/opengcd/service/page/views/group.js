@@ -1,0 +1,275 @@
+/** One group: all its images, what to do with them, and the other groups beside. */
+
+import { moveTo } from "../acts.js";
+import { api } from "../api.js";
+import { button } from "../buttons.js";
+import { h } from "../dom.js";
+import { Grid } from "../grid.js";
+import { ItemList } from "../items.js";
+import { useKeys } from "../keys.js";
+import { likeThis } from "../likeness.js";
+import { go } from "../router.js";
+import { Selection } from "../selection.js";
+import { selectionBar } from "../selectionbar.js";
+import { groupById, nextToReview, state, subscribe } from "../store.js";
+import { complain, toast } from "../toast.js";
+import { count, title } from "../words.js";
+import { badges, facts, groupActs } from "./groups.js";
+import { inspector } from "./inspector.js";
+import { rail } from "./rail.js";
+
+const SIZES = { small: 84, middle: 124, large: 184 };
+const SIZE = "opengcd.size";
+
+/** @type {import("../router.js").View} */
+export function group(root, which, item) {
+  const id = Number(which);
+  let like = null; // the images in their order of likeness, and how many of them are selected
+  let before = state.groups; // to know what comes next when this group is gone
+
+  const list = new ItemList(id, "typical", () => grid.render());
+  const selection = new Selection(() => {
+    grid.paint();
+    bar.update();
+    side.paint();
+    for (const one of [more, fewer]) one.hidden = !like || selection.size === 0;
+  });
+  const grid = new Grid({
+    list,
+    selection,
+    label: "Images of the group",
+    side: SIZES[localStorage.getItem(SIZE)] ?? SIZES.middle,
+    look: (found) => image.look(found),
+    moved: () => image.follow(grid.current()),
+  });
+  const image = inspector(id, selection);
+  const side = rail(id, selection, (other) => moveHere(other));
+
+  const head = h("header", { class: "title" });
+  const gone = h("div", { class: "empty card", hidden: true });
+  const widen = (by) => () => like && take(like.taken + by);
+  const more = button("More", widen(1), { key: ["images", "more"], quiet: true });
+  const fewer = button("Fewer", widen(-1), { key: ["images", "fewer"], quiet: true });
+  more.hidden = fewer.hidden = true;
+
+  const after = (next) => {
+    if (next === undefined) return grid.element.focus({ preventScroll: true });
+    return next === null ? go("groups") : go("groups", next);
+  };
+  /** The group may have become empty. */
+  const left = () => {
+    if (!groupById(id)) after(nextToReview(id, before));
+    else grid.element.focus({ preventScroll: true });
+  };
+  const acts = groupActs(() => groupById(id), after);
+  const bar = selectionBar({
+    selection,
+    on: () => list.edit,
+    from: () => groupById(id),
+    hint: "Click images to select them; Shift selects a range, dragging a box.",
+    more: [button("All like this", () => selectAlike(), { icon: "like", key: ["images", "like"] }), fewer, more],
+    done: left,
+  });
+
+  const step = (by) => () => {
+    const places = state.groups.map((one) => one.id);
+    const next = state.groups[(places.indexOf(id) + by + places.length) % places.length];
+    if (next) go("groups", next.id);
+  };
+  const oddFirst = button("Odd ones first", () => reorder(), { icon: "odd", key: ["images", "odd"] });
+  oddFirst.setAttribute("aria-pressed", "false");
+  const sizes = h(
+    "select",
+    {
+      "aria-label": "Size of the images",
+      on: {
+        change: () => {
+          localStorage.setItem(SIZE, sizes.value);
+          grid.side = SIZES[sizes.value];
+          grid.layout();
+        },
+      },
+    },
+    Object.keys(SIZES).map((name) =>
+      h("option", { value: name, selected: SIZES[name] === grid.side }, `${name[0].toUpperCase()}${name.slice(1)}`),
+    ),
+  );
+
+  function paintHead() {
+    const one = groupById(id);
+    gone.hidden = Boolean(one);
+    body.hidden = !one;
+    if (!one) {
+      const next = nextToReview(id, before);
+      gone.replaceChildren(
+        h("h2", {}, "This group is empty now"),
+        h("p", {}, "Its images were moved, or learnt. Undo brings them back."),
+        button(next === null ? "All groups" : "Next group", () => after(next), { primary: true, icon: "next" }),
+      );
+      return;
+    }
+    before = state.groups;
+    document.title = `${title(one)} – ${state.status.name}`;
+    const novel = one.kind === "novel";
+    head.replaceChildren(
+      h(
+        "div",
+        {},
+        h("a", { class: "back", href: "#/groups" }, "Groups"),
+        h(
+          "div",
+          { class: "head" },
+          h("h1", { class: novel && !one.named ? "unnamed" : null }, title(one)),
+          badges(one),
+        ),
+        h(
+          "p",
+          { class: "soft" },
+          facts(one).join(" · "),
+          one.suggestion && !one.named
+            ? [
+                " · looks like ",
+                h("button", { type: "button", class: "chip", on: { click: acts.suggestion } }, one.suggestion),
+              ]
+            : "",
+        ),
+      ),
+      h(
+        "div",
+        { class: "row" },
+        novel &&
+          button(one.named ? "Rename" : "Name", acts.name, {
+            icon: "pen",
+            key: ["group", "name"],
+            primary: !one.named,
+          }),
+        one.kind !== "removed" &&
+          button(one.confirmed ? "Reopen" : "Confirm", acts.confirm, {
+            icon: "check",
+            key: ["group", "confirm"],
+            primary: one.named && !one.confirmed && novel,
+          }),
+        one.kind !== "removed" && button("Join", acts.merge, { icon: "merge", key: ["group", "merge"] }),
+        one.kind !== "removed" && button("Split", acts.split, { icon: "split", key: ["group", "split"] }),
+      ),
+    );
+  }
+
+  async function moveHere(one) {
+    const ids = selection.ids;
+    const answer = await moveTo(ids, () => list.edit, one);
+    if (!answer) return;
+    selection.clear();
+    left();
+  }
+
+  async function reorder() {
+    list.order = list.order === "typical" ? "odd" : "typical";
+    oddFirst.setAttribute("aria-pressed", String(list.order === "odd"));
+    await list.reload().catch(complain);
+    grid.goTo(0);
+  }
+
+  function take(n) {
+    like.taken = Math.max(1, Math.min(like.ids.length, n));
+    selection.set(like.ids.slice(0, like.taken));
+  }
+
+  async function selectAlike() {
+    const current = grid.current();
+    if (!current) return;
+    try {
+      const [[typical], [odd]] = await Promise.all(
+        ["typical", "odd"].map(async (by) => (await api.items(id, 0, 1, by)).items),
+      );
+      const found = await likeThis(current.id, id, [typical.id, odd.id]);
+      like = { ids: found.ids, taken: found.alike };
+      take(found.alike);
+      toast(`${count(selection.size, "image")} like this. + selects more, − fewer.`);
+    } catch (error) {
+      complain(error);
+    }
+    grid.element.focus({ preventScroll: true });
+  }
+
+  const body = h(
+    "div",
+    { class: "groupbody" },
+    side.element,
+    h(
+      "div",
+      { class: "groupmain" },
+      h(
+        "div",
+        { class: "tools row" },
+        button("Group before", step(-1), { icon: "previous", bare: true, quiet: true, key: ["images", "previous"] }),
+        button("Next group", step(1), { icon: "next", bare: true, quiet: true, key: ["images", "next"] }),
+        h("span", { class: "grow" }),
+        oddFirst,
+        button("Look", () => image.toggle(grid.current()), { icon: "look", key: ["images", "look"] }),
+        sizes,
+      ),
+      grid.element,
+      bar.element,
+    ),
+    image.element,
+  );
+  root.append(head, gone, body);
+  paintHead();
+  side.paint();
+
+  const start = async () => {
+    await list.ensure(0, 0);
+    grid.layout();
+    if (item) {
+      const all = await list.all();
+      const place = all.findIndex((one) => one.id === Number(item));
+      if (place >= 0) {
+        grid.goTo(place);
+        image.look(grid.current());
+      }
+    }
+    grid.element.focus({ preventScroll: true });
+  };
+  start().catch((error) => (error.status === 404 ? paintHead() : complain(error)));
+
+  const ends = [
+    useKeys("group", acts),
+    useKeys("images", {
+      walk: (event) => grid.walk(event),
+      extend: (event) => grid.walk(event),
+      toggle: () => grid.toggle(),
+      all: async () => selection.set((await list.all()).map((one) => one.id)),
+      like: selectAlike,
+      more: widen(1),
+      fewer: widen(-1),
+      odd: reorder,
+      look: () => image.toggle(grid.current()),
+      next: step(1),
+      previous: step(-1),
+      back: () => (selection.size ? selection.clear() : go("groups")),
+    }),
+    bar.end,
+    subscribe(async (topic) => {
+      if (topic !== "review") return;
+      paintHead();
+      side.paint();
+      if (!groupById(id)) return selection.size && selection.clear();
+      await list.reload(...grid.sight());
+      grid.render();
+      await drop();
+    }),
+    () => grid.end(),
+    image.end,
+  ];
+
+  /** Somebody may have moved selected images away. */
+  async function drop() {
+    if (!selection.size) return;
+    const there = new Set((await list.all()).map((one) => one.id));
+    const stay = selection.ids.filter((one) => there.has(one));
+    if (stay.length < selection.size) selection.set(stay);
+  }
+
+  return () => ends.forEach((end) => end());
+}

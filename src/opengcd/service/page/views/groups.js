@@ -1,0 +1,259 @@
+/** All groups as cards, in the order of review. */
+
+import { confirmGroup, giveName, mergeGroup, nameGroup, splitGroup, startJob } from "../acts.js";
+import { api } from "../api.js";
+import { button } from "../buttons.js";
+import { h, keyed } from "../dom.js";
+import { icon } from "../icons.js";
+import { useKeys } from "../keys.js";
+import { go } from "../router.js";
+import { groupById, state, subscribe, toReview } from "../store.js";
+import { tally, total } from "../tally.js";
+import { toast } from "../toast.js";
+import { count, number, title } from "../words.js";
+
+/** @typedef {import("../api.js").Group} Group */
+
+/** What stands below a group's name. @param {Group} group */
+export function facts(group) {
+  return [
+    count(group.size, "image"),
+    group.kind === "novel" && group.cohesion !== null && `spread ${group.cohesion.toFixed(2)}`,
+    group.kind === "novel" && group.probability !== null && `a class: ${Math.round(100 * group.probability)} %`,
+  ].filter(Boolean);
+}
+
+/** Signs of a group's state. @param {Group} group */
+export function badges(group) {
+  return [
+    group.confirmed && h("span", { class: "badge good" }, icon("check"), "confirmed"),
+    group.named && !group.confirmed && group.kind === "novel" && h("span", { class: "badge" }, "named"),
+    group.doubtful && h("span", { class: "badge warn" }, "doubtful"),
+  ].filter(Boolean);
+}
+
+/** What a key or a button does to a group, with where to go afterwards. */
+export function groupActs(current, after) {
+  const run = (act) => async () => {
+    const group = current();
+    if (!group) return toast("Choose a group first.");
+    if (group.kind === "removed") return toast("The bin has no name; open it to take images out.");
+    return after(await act(group), group);
+  };
+  return {
+    name: run((group) => (group.kind === "novel" ? nameGroup(group) : confirmGroup(group))),
+    confirm: run(confirmGroup),
+    merge: run(mergeGroup),
+    split: run(async (group) => {
+      const answer = await splitGroup(group);
+      return answer && !groupById(group.id) ? null : undefined;
+    }),
+    suggestion: run((group) =>
+      group.suggestion ? giveName(group, group.suggestion, true) : toast("Nothing is suggested for this group."),
+    ),
+  };
+}
+
+/** @param {Group} group @param {ReturnType<typeof groupActs>} acts each on this group */
+function card(group, acts, old) {
+  const shown = JSON.stringify(group);
+  if (old?.dataset.shown === shown) return old;
+  const label = [title(group), ...facts(group), ...badges(group).map((one) => one.textContent)].join(", ");
+  const cell =
+    old?.firstElementChild ??
+    h("div", {
+      role: "gridcell",
+      class: "cell",
+      tabindex: "-1",
+      on: { click: (event) => event.target.closest("button") || go("groups", group.id) },
+    });
+  cell.setAttribute("aria-label", label);
+  cell.replaceChildren(
+    h(
+      "div",
+      { class: "mosaic", "aria-hidden": "true" },
+      group.typical
+        .slice(0, 8)
+        .map((id) => h("img", { src: api.thumbnail(id), alt: "", loading: "lazy", decoding: "async" })),
+    ),
+    h(
+      "div",
+      { class: "head" },
+      h("h3", { class: group.named || group.kind !== "novel" ? null : "unnamed" }, title(group)),
+      badges(group),
+    ),
+    h("p", { class: "facts soft" }, facts(group).join(" · ")),
+    group.suggestion && !group.named
+      ? h(
+          "p",
+          { class: "suggestion" },
+          "Looks like ",
+          h("button", { type: "button", class: "chip", on: { click: () => acts.suggestion() } }, group.suggestion),
+        )
+      : "",
+    group.kind === "novel"
+      ? h(
+          "div",
+          { class: "row" },
+          button(group.named ? "Rename" : "Name", acts.name, { icon: "pen", quiet: true }),
+          group.named && button(group.confirmed ? "Reopen" : "Confirm", acts.confirm, { icon: "check", quiet: true }),
+        )
+      : "",
+  );
+  const element = old ?? h("div", { role: "row", class: "card group" }, cell);
+  element.dataset.shown = shown;
+  element.classList.toggle("confirmed", group.confirmed);
+  element.classList.toggle("doubtful", group.doubtful);
+  return element;
+}
+
+const SECTIONS = [
+  ["novel", "Groups", null],
+  [
+    "known",
+    "Put back into known classes",
+    "Discovery takes these for classes that it knows. They are learnt only if you put images there yourself, or confirm.",
+  ],
+  ["removed", "Bin", "Left out for good; open it to take images back."],
+];
+
+/** @type {import("../router.js").View} */
+export function groups(root) {
+  const line = h("p", { class: "lead" });
+  const sitting = h("p", { class: "soft sitting" });
+  const empty = h("div", { class: "empty card" });
+  const parts = SECTIONS.map(([kind, heading, note]) => {
+    const grid = h("div", { class: "cards", role: "grid", "aria-label": heading });
+    const section = h(
+      "section",
+      {},
+      h("h2", { class: kind === "novel" ? "sr-only" : null }, kind === "novel" ? "For review" : heading),
+      note && h("p", { class: "soft" }, note),
+      grid,
+    );
+    return { kind, grid, section };
+  });
+  root.append(
+    h("header", { class: "title" }, h("div", {}, h("h1", {}, "Groups"), line), sitting),
+    empty,
+    ...parts.map((part) => part.section),
+  );
+  let chosen = null;
+  const cells = () => [...root.querySelectorAll(".card.group > .cell")];
+  const idOf = (cell) => Number(cell.parentElement.dataset.key);
+  const focus = (cell) => {
+    if (!cell) return;
+    chosen = idOf(cell);
+    for (const other of cells()) other.tabIndex = other === cell ? 0 : -1;
+    cell.focus();
+    cell.scrollIntoView({ block: "nearest" });
+  };
+  const after = (next) => {
+    const cell = cells().find((one) => idOf(one) === (next ?? chosen)) ?? cells()[0];
+    focus(cell);
+  };
+  const acts = groupActs(() => groupById(chosen), after);
+
+  const paint = () => {
+    const waiting = toReview();
+    const ready = state.groups.filter((group) => group.confirmed).length;
+    const novel = state.groups.filter((group) => group.kind === "novel");
+    line.textContent = novel.length
+      ? waiting.length
+        ? `${count(waiting.length, "group waits", "groups wait")} for review, ${count(ready, "is", "are")} confirmed. Doubtful ones come last.`
+        : "All groups are confirmed."
+      : "";
+    const done = total();
+    sitting.textContent = done ? `This sitting: ${count(done, "action")}` : "";
+    sitting.title = Object.entries(tally())
+      .map(([kind, n]) => `${kind} ${n}`)
+      .join(", ");
+    for (const { kind, grid, section } of parts) {
+      const entries = state.groups.filter((group) => group.kind === kind);
+      section.hidden = entries.length === 0;
+      keyed(
+        grid,
+        entries,
+        (group) => group.id,
+        (group, old) =>
+          card(
+            group,
+            groupActs(() => groupById(group.id), after),
+            old,
+          ),
+      );
+    }
+    const all = cells();
+    if (!all.some((cell) => cell.tabIndex === 0) && all.length) all[0].tabIndex = 0;
+    if (!groupById(chosen)) chosen = all.length ? idOf(all[0]) : null;
+    empty.hidden = waiting.length > 0;
+    empty.replaceChildren(...emptyState(novel.length));
+  };
+  root.addEventListener("focusin", (event) => {
+    const cell = event.target.closest?.(".card.group > .cell");
+    if (cell) chosen = idOf(cell);
+  });
+  paint();
+  const first = toReview()[0];
+  after(first?.id ?? null);
+
+  const ends = [
+    useKeys("group", acts),
+    useKeys("cards", {
+      walk: (event) =>
+        focus(
+          neighbour(
+            cells(),
+            cells().findIndex((cell) => idOf(cell) === chosen),
+            event.key,
+          ),
+        ),
+      open: () => chosen !== null && go("groups", chosen),
+    }),
+    subscribe((topic) => topic === "review" && paint()),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+function emptyState(any) {
+  const { to_learn, counts } = state.status;
+  if (to_learn) {
+    return [
+      h("h2", {}, "Done"),
+      h("p", {}, `${count(to_learn, "image is", "images are")} ready to be learnt.`),
+      button("Learn", () => go("learn"), { primary: true, icon: "next" }),
+    ];
+  }
+  if (any) return [h("h2", {}, "Done"), h("p", {}, "Everything here is confirmed and learnt.")];
+  return [
+    h("h2", {}, "No groups yet"),
+    h(
+      "p",
+      {},
+      counts.rejected
+        ? `${number(counts.rejected)} rejected images can be grouped now.`
+        : "When images are rejected, group them here.",
+    ),
+    button("Group them", () => startJob({ verb: "discover" }), {
+      primary: Boolean(counts.rejected),
+      icon: "next",
+    }),
+  ];
+}
+
+/** The card that an arrow leads to, by where cards are on the screen. */
+function neighbour(cells, from, key) {
+  const plain = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: cells.length - 1 };
+  if (key in plain) return cells[Math.max(0, Math.min(cells.length - 1, plain[key]))];
+  const { left, top } = cells[from].getBoundingClientRect();
+  const down = key === "ArrowDown";
+  const boxes = cells.map((cell) => cell.getBoundingClientRect());
+  const beyond = cells.filter((_, i) => (down ? boxes[i].top > top + 4 : boxes[i].top < top - 4));
+  const distance = (cell) => {
+    const box = cell.getBoundingClientRect();
+    return 1000 * Math.abs(box.top - top) + Math.abs(box.left - left);
+  };
+  return beyond.sort((a, b) => distance(a) - distance(b))[0];
+}

@@ -1,0 +1,106 @@
+/** Who did what when. Nothing in it is ever changed. */
+
+import { redo, undo } from "../acts.js";
+import { api } from "../api.js";
+import { button } from "../buttons.js";
+import { h } from "../dom.js";
+import { state, subscribe } from "../store.js";
+import { tally, total } from "../tally.js";
+import { complain } from "../toast.js";
+import { ago, clock, count, day, story } from "../words.js";
+
+const PART = 100;
+
+/** @type {import("../router.js").View} */
+export function history(root) {
+  const acts = h("div", { class: "row" });
+  const days = h("div", { class: "days" });
+  const foot = h("div", { class: "row" });
+  const files = h(
+    "div",
+    { class: "row exports" },
+    h("span", { class: "soft" }, "Labels as"),
+    ["csv", "json", "coco"].map((format) =>
+      h(
+        "a",
+        {
+          class: "button",
+          href: api.exported(format),
+          download: `${state.status.name}.${format === "coco" ? "coco.json" : format}`,
+        },
+        format.toUpperCase(),
+      ),
+    ),
+  );
+  const sitting = h("p", { class: "soft" });
+  root.append(
+    h(
+      "header",
+      { class: "title" },
+      h(
+        "div",
+        {},
+        h("h1", {}, "History"),
+        h("p", { class: "lead" }, "Every act, the latest first. Undo takes back the last one, again and again."),
+      ),
+      files,
+    ),
+    acts,
+    sitting,
+    days,
+    foot,
+  );
+  let entries = [];
+
+  const paint = () => {
+    const { can_undo, can_redo } = state.status;
+    acts.replaceChildren(
+      button(can_undo ? `Undo “${can_undo.verb}”` : "Undo", undo, {
+        icon: "undo",
+        key: ["everywhere", "undo"],
+        disabled: !can_undo,
+      }),
+      button(can_redo ? `Redo “${can_redo.verb}”` : "Redo", redo, {
+        icon: "redo",
+        key: ["everywhere", "redo"],
+        disabled: !can_redo,
+      }),
+    );
+    sitting.textContent = total()
+      ? `This sitting took ${count(total(), "action")}: ${Object.entries(tally())
+          .map(([kind, n]) => `${kind} ${n}`)
+          .join(", ")}.`
+      : "";
+    const byDay = Map.groupBy ? Map.groupBy(entries, (entry) => day(entry.at)) : new Map([["", entries]]);
+    days.replaceChildren(
+      ...[...byDay].map(([name, some]) =>
+        h(
+          "section",
+          {},
+          h("h2", {}, name),
+          h(
+            "ol",
+            { class: "entries" },
+            some.map((entry) =>
+              h(
+                "li",
+                { class: entry.undone ? "undone" : null },
+                h("time", { datetime: entry.at, title: ago(entry.at) }, clock(entry.at)),
+                h("span", {}, h("strong", {}, entry.who), " ", story(entry.verb, entry.details)),
+                entry.undone && h("span", { class: "badge" }, "taken back"),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
+  };
+  const read = async (older = false) => {
+    const found = await api.history(PART, older ? entries.at(-1)?.id : undefined);
+    entries = older ? [...entries, ...found] : found;
+    foot.replaceChildren(found.length === PART ? button("Show older", () => read(true).catch(complain)) : "");
+    paint();
+  };
+  read().catch(complain);
+  return subscribe((topic) => topic === "review" && read());
+}

@@ -1,0 +1,80 @@
+/** One image, large: what the recogniser thinks of it, and its neighbours. */
+
+import { api } from "../api.js";
+import { button } from "../buttons.js";
+import { bars } from "../charts.js";
+import { h } from "../dom.js";
+import { go } from "../router.js";
+import { groupById } from "../store.js";
+import { complain } from "../toast.js";
+import { percent } from "../words.js";
+
+const NEIGHBOURS = 24;
+
+/**
+ * @param {number} id the open group
+ * @param {import("../selection.js").Selection} selection
+ */
+export function inspector(id, selection) {
+  const element = h("aside", { class: "inspector", "aria-label": "The image", hidden: true });
+  let reading = null;
+
+  const close = () => {
+    reading?.abort();
+    element.hidden = true;
+  };
+  /** @param {import("../api.js").Item|undefined} item */
+  const look = async (item) => {
+    if (!item) return;
+    reading?.abort();
+    reading = new AbortController();
+    const { signal } = reading;
+    element.hidden = false;
+    element.replaceChildren(
+      h("header", {}, h("h2", {}, item.name), button("Close", close, { icon: "close", bare: true, quiet: true })),
+      h("img", { class: "large", src: api.image(item.id), alt: item.name }),
+    );
+    try {
+      const [one, near] = await Promise.all([api.item(item.id, signal), api.neighbours(item.id, NEIGHBOURS, signal)]);
+      const facts = [`${one.width} × ${one.height}`];
+      if (one.probability !== null) facts.push(`belongs here: ${percent(one.probability)}`);
+      element.append(h("p", { class: "soft" }, facts.join(" · ")));
+      if (one.unknown !== null) {
+        const known = one.top.map(([label, value]) => ({ label, value }));
+        element.append(bars([{ label: "unknown", value: one.unknown, kind: "unknown" }, ...known]));
+      }
+      element.append(h("h3", {}, "Neighbours"), h("ul", { class: "neighbours" }, near.map(neighbour)));
+    } catch (error) {
+      complain(error);
+    }
+  };
+
+  /** @param {import("../api.js").Neighbour} found */
+  const neighbour = ({ id: other, group, label }) => {
+    const here = group === id;
+    const picture = [
+      h("img", { src: api.thumbnail(other), alt: "", loading: "lazy" }),
+      h("span", {}, here ? "here" : label),
+    ];
+    if (!groupById(group)) return h("li", { title: `${label}, learnt` }, picture);
+    const act = here
+      ? { title: "Select it, or not", on: { click: () => selection.toggle(other) } }
+      : { title: `Go to it, in ${label}`, on: { click: () => go("groups", group, other) } };
+    const name = here ? "neighbour in this group" : `neighbour in ${label}`;
+    return h(
+      "li",
+      { class: here ? "here" : null },
+      h("button", { type: "button", "aria-label": name, ...act }, picture),
+    );
+  };
+
+  return {
+    element,
+    look,
+    /** Look at an image, or no longer. */
+    toggle: (item) => (element.hidden ? look(item) : close()),
+    /** Go on to another image, if one is looked at. */
+    follow: (item) => element.hidden || look(item),
+    end: close,
+  };
+}

@@ -1,0 +1,186 @@
+/** The next phase: what will be learnt, how it goes, what it brought, and the way back. */
+
+import { rollback, startJob } from "../acts.js";
+import { api } from "../api.js";
+import { button } from "../buttons.js";
+import { bars } from "../charts.js";
+import { h } from "../dom.js";
+import { useKeys } from "../keys.js";
+import { currentJob, latestJob, state, subscribe, toReview } from "../store.js";
+import { complain } from "../toast.js";
+import { ago, count, number, percent } from "../words.js";
+import { jobCard } from "./job.js";
+
+function table(caption, entries) {
+  return h(
+    "table",
+    {},
+    h("caption", {}, caption),
+    h(
+      "tbody",
+      {},
+      entries.map(({ label, count: n }) =>
+        h("tr", {}, h("th", { scope: "row" }, label), h("td", {}, count(n, "image"))),
+      ),
+    ),
+  );
+}
+
+function plan(learnable, start) {
+  const open = toReview().filter((group) => group.named);
+  const waiting = toReview().length - open.length;
+  if (!learnable.total) {
+    return h(
+      "section",
+      { class: "empty card" },
+      h("h2", {}, "Nothing to learn yet"),
+      h(
+        "p",
+        {},
+        open.length
+          ? `${count(open.length, "group is", "groups are")} named but not confirmed.`
+          : "Name and confirm groups first; what you put into known classes counts too.",
+      ),
+      h("a", { class: "button", href: "#/groups" }, "Groups"),
+    );
+  }
+  const fresh = learnable.new.length;
+  return h(
+    "section",
+    { class: "card plan" },
+    h(
+      "h2",
+      {},
+      `${fresh ? count(fresh, "new class", "new classes") : "No new class"}, ${count(learnable.total, "image")}`,
+    ),
+    h(
+      "div",
+      { class: "tables" },
+      fresh > 0 && table("New classes", learnable.new),
+      learnable.known.length > 0 && table("More of known classes", learnable.known),
+    ),
+    (open.length > 0 || waiting > 0) &&
+      h(
+        "p",
+        { class: "soft" },
+        [
+          open.length && `${count(open.length, "named group is", "named groups are")} not confirmed`,
+          waiting && `${count(waiting, "group has", "groups have")} no name`,
+        ]
+          .filter(Boolean)
+          .join(", "),
+        "; these stay under review.",
+      ),
+    h("div", { class: "row" }, button("Learn", start, { primary: true, icon: "next", key: ["work", "go"] })),
+  );
+}
+
+function outcome(job) {
+  if (job?.state !== "done" || !job.result?.after) return null;
+  const { before, after, version } = job.result;
+  const pair = (key, label) => {
+    if (after[key] === null || after[key] === undefined) return null;
+    const was = before?.[key];
+    return h(
+      "div",
+      {},
+      h("h3", {}, label),
+      bars([
+        ...(was === null || was === undefined ? [] : [{ label: "before", value: was, kind: "before" }]),
+        { label: "after", value: after[key], kind: "after" },
+      ]),
+    );
+  };
+  return h(
+    "section",
+    { class: "card outcome", "aria-label": "What it brought" },
+    h(
+      "div",
+      { class: "head" },
+      h("h2", {}, `Version ${version} is learnt`),
+      h("span", { class: "soft" }, `accuracy ${percent(after.memory)} on the memory`),
+    ),
+    h("div", { class: "tables" }, pair("memory", "On the memory"), pair("confirmed", "On what you confirmed")),
+  );
+}
+
+function versionList(versions) {
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Versions"),
+    h(
+      "ol",
+      { class: "versions", reversed: true },
+      [...versions]
+        .reverse()
+        .map((version) =>
+          h(
+            "li",
+            { class: "card", "aria-current": version.in_use ? "true" : null },
+            h("strong", {}, `Version ${version.id}`),
+            h(
+              "span",
+              { class: "soft" },
+              `phase ${version.phase} · ${count(version.classes.length, "class", "classes")} · ${ago(version.at)}`,
+            ),
+            version.in_use
+              ? h("span", { class: "badge good" }, "in use")
+              : button(
+                  version.id < (state.status.version?.id ?? 0) ? "Roll back" : "Use it",
+                  () => rollback(version.id),
+                  { icon: "undo", quiet: true, title: `Put version ${number(version.id)} to use` },
+                ),
+          ),
+        ),
+    ),
+  );
+}
+
+/** @type {import("../router.js").View} */
+export function learn(root) {
+  const running = h("div", {});
+  const body = h("div", { class: "stack" });
+  root.append(
+    h(
+      "header",
+      { class: "title" },
+      h(
+        "div",
+        {},
+        h("h1", {}, "Learn"),
+        h("p", { class: "lead" }, "The recogniser takes in what you confirmed, and keeps what it knew."),
+      ),
+    ),
+    running,
+    body,
+  );
+  let total = 0;
+  const start = () => total > 0 && !currentJob() && startJob({ verb: "learn" });
+  const read = async () => {
+    running.replaceChildren(...jobCard(currentJob()));
+    const [learnable, versions, jobs] = await Promise.all([api.learnable(), api.versions(), api.jobs()]);
+    total = learnable.total;
+    const last =
+      latestJob("learn") ??
+      jobs
+        .filter((job) => job.verb === "learn")
+        .sort((a, b) => a.id - b.id)
+        .at(-1);
+    const current = last?.result?.version === state.status.version?.id ? outcome(last) : null;
+    const due = !currentJob() && (learnable.total > 0 || !current); // what was just learnt stands for itself
+    const parts = [current, due && plan(learnable, start), versionList(versions)];
+    body.replaceChildren(...parts.filter(Boolean));
+  };
+  read().catch(complain);
+  const ends = [
+    useKeys("work", { go: start }),
+    subscribe((topic) => {
+      if (topic === "review") return read();
+      if (topic === "job") running.replaceChildren(...jobCard(currentJob()));
+      if (currentJob()) body.querySelector(".plan")?.remove();
+      return undefined;
+    }),
+  ];
+  return () => ends.forEach((end) => end());
+}

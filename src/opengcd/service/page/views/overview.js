@@ -1,0 +1,234 @@
+/** Where the workspace stands: what to do next, how well it does, the map, and what it knows. */
+
+import { startJob } from "../acts.js";
+import { api } from "../api.js";
+import { button } from "../buttons.js";
+import { phaseChart, progress } from "../charts.js";
+import { h } from "../dom.js";
+import { go } from "../router.js";
+import { currentJob, state, subscribe, toReview } from "../store.js";
+import { complain } from "../toast.js";
+import { count, DOING, number, percent } from "../words.js";
+import { mapCard } from "./mapcard.js";
+
+const CLASSES = 24;
+
+/** What should be done now: one sentence, one button. */
+function nextStep() {
+  const { status } = state;
+  const waiting = toReview();
+  const job = currentJob();
+  const rejected = status.counts.rejected ?? 0;
+  if (job) {
+    const share = job.total ? job.done / job.total : null;
+    return [
+      DOING[job.verb] ?? job.verb,
+      h("div", { class: "wide" }, progress(share, job.stage || job.verb), h("p", {}, job.stage)),
+      null,
+    ];
+  }
+  if (!status.version)
+    return [
+      "Nothing is known yet",
+      h("p", {}, "Run ", h("code", {}, `opengcd init ${status.name} --known FOLDER`), "."),
+      null,
+    ];
+  if (waiting.length) {
+    const images = waiting.reduce((sum, group) => sum + group.size, 0);
+    return [
+      `${count(waiting.length, "group waits", "groups wait")} for you`,
+      h("p", {}, `${count(images, "image")} to look at. Name what you recognise; Enter confirms.`),
+      button("Review", () => go("groups", waiting[0].id), { primary: true, icon: "next" }),
+    ];
+  }
+  if (status.to_learn) {
+    return [
+      "Everything is reviewed",
+      h("p", {}, `${count(status.to_learn, "image is", "images are")} ready to be learnt.`),
+      button("Learn", () => go("learn"), { primary: true, icon: "next" }),
+    ];
+  }
+  if (rejected) {
+    return [
+      `${count(rejected, "image was", "images were")} rejected`,
+      h("p", {}, "Group them to see what new classes there are."),
+      button("Group them", () => startJob({ verb: "discover" }), { primary: true, icon: "next" }),
+    ];
+  }
+  return [
+    "Nothing waits",
+    h(
+      "p",
+      {},
+      "Show it more images: ",
+      h("code", {}, `opengcd recognize ${status.name} FOLDER`),
+      ", or one on the spot.",
+    ),
+    button("Try it", () => go("try"), { icon: "drop" }),
+  ];
+}
+
+function tiles() {
+  const { status } = state;
+  const seen = Object.values(status.counts).reduce((sum, n) => sum + n, 0);
+  const tile = (value, label, note) =>
+    h("div", { class: "tile" }, h("dt", {}, label), h("dd", {}, value, note && h("small", {}, note)));
+  const { memory } = status;
+  return h(
+    "dl",
+    { class: "tiles" },
+    tile(number(status.version?.classes.length ?? 0), "known classes", `phase ${status.version?.phase ?? 0}`),
+    tile(number(seen), "images seen", status.failures ? `${count(status.failures, "file")} unusable` : null),
+    tile(number(status.to_review), "wait for review", count(status.groups, "group")),
+    tile(number(status.to_learn), "ready to learn", null),
+    memory &&
+      tile(
+        percent(memory.size ? memory.used / memory.size : 0),
+        "of the memory in use",
+        `${number(memory.used)} of ${number(memory.size)} exemplars`,
+      ),
+  );
+}
+
+function charts(phases) {
+  if (!phases.length) return h("p", { class: "empty" }, "Curves appear with the first phase.");
+  const line = (name, value, dashed) => ({
+    name,
+    dashed,
+    points: phases.map((phase) => [phase.phase, value(phase) ?? null]),
+  });
+  const known = phases.some((phase) => phase.accuracy);
+  const legend = (names) =>
+    h(
+      "ul",
+      { class: "legend" },
+      names.map((name, i) => h("li", { class: `line-${i}` }, name)),
+    );
+  const figure = (label, lines) =>
+    h(
+      "figure",
+      { class: "card" },
+      h(
+        "figcaption",
+        {},
+        h("h3", {}, label),
+        lines.length > 1 ? legend(lines.map((one) => one.name)) : h("strong", {}, percent(lines[0].points.at(-1)[1])),
+      ),
+      phaseChart({ label, lines }),
+    );
+  const accuracy = [
+    line("memory", (phase) => phase.accuracy?.memory),
+    line("confirmed", (phase) => phase.accuracy?.confirmed, true),
+  ];
+  const told = accuracy.filter(({ points }) => points.some(([, value]) => value !== null));
+  return [
+    known && told.length
+      ? figure("Accuracy by phase", told)
+      : h(
+          "figure",
+          { class: "card" },
+          h("figcaption", {}, h("h3", {}, "Accuracy by phase")),
+          h("p", { class: "empty" }, "It is measured when the recogniser learns."),
+        ),
+    figure("Share of the stream called unknown", [line("unknown", (phase) => phase.unknown_rate)]),
+  ];
+}
+
+function classCards(classes, all) {
+  const shown = all ? classes : classes.slice(0, CLASSES);
+  return h(
+    "ul",
+    { class: "classes" },
+    shown.map((one) =>
+      h(
+        "li",
+        { class: "card" },
+        h(
+          "div",
+          { class: "strip", "aria-hidden": "true" },
+          one.exemplars.slice(0, 5).map((id) => h("img", { src: api.thumbnail(id), alt: "", loading: "lazy" })),
+        ),
+        h(
+          "div",
+          { class: "caption" },
+          h("strong", {}, one.label),
+          h(
+            "span",
+            { class: "soft" },
+            one.exemplars.length < one.learnt
+              ? `${number(one.exemplars.length)} of ${number(one.learnt)} kept`
+              : count(one.learnt, "exemplar"),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** @type {import("../router.js").View} */
+export function overview(root) {
+  const next = h("section", { class: "next card", "aria-label": "What to do next" });
+  const numbers = h("section", { "aria-label": "Numbers" });
+  const curves = h("div", { class: "curves", "aria-busy": "true" });
+  const knows = h("section", { "aria-label": "Known classes" });
+  const map = mapCard();
+
+  const paintNext = () => {
+    const [heading, text, action] = nextStep();
+    next.replaceChildren(h("div", {}, h("h2", {}, heading), text), action ?? "");
+  };
+  const readPhases = async () => {
+    const phases = await api.phases();
+    curves.replaceChildren(...[charts(phases)].flat());
+    curves.removeAttribute("aria-busy");
+  };
+  const readClasses = async (all = false) => {
+    const classes = await api.classes();
+    const more =
+      !all &&
+      classes.length > CLASSES &&
+      button(`Show all ${classes.length}`, () => readClasses(true), { quiet: true });
+    knows.replaceChildren(h("header", {}, h("h2", {}, "What it knows"), more || ""), classCards(classes, all));
+  };
+  const paint = () => {
+    paintNext();
+    numbers.replaceChildren(tiles());
+  };
+
+  const { name, embedder } = state.status;
+  root.append(
+    h(
+      "header",
+      { class: "title" },
+      h(
+        "div",
+        {},
+        h("h1", {}, name),
+        h("p", { class: "lead" }, `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}`),
+      ),
+    ),
+    next,
+    numbers,
+    h("div", { class: "overview" }, map.element, curves),
+    knows,
+  );
+  paint();
+  const version = () => state.status.version?.id;
+  let known = version();
+  Promise.all([map.read(), readPhases(), readClasses()]).catch(complain);
+  const ends = [
+    subscribe(async (topic) => {
+      if (topic === "job") return paintNext();
+      if (topic === "map") return map.read();
+      paint();
+      if (known !== version()) {
+        known = version();
+        readPhases().catch(complain);
+        readClasses().catch(complain);
+      }
+      return map.read();
+    }),
+    map.end,
+  ];
+  return () => ends.forEach((end) => end());
+}

@@ -1,0 +1,116 @@
+/** How readily an image is called unknown, in the reviewer's words, with the effect on what was seen. */
+
+import { inTurn } from "../acts.js";
+import { api } from "../api.js";
+import { button } from "../buttons.js";
+import { h } from "../dom.js";
+import { useKeys } from "../keys.js";
+import { refresh, subscribe } from "../store.js";
+import { complain, toast } from "../toast.js";
+import { count, number, percent } from "../words.js";
+
+const value = (share) => (share === null ? "auto" : String(share));
+
+/** @type {import("../router.js").View} */
+export function rejection(root) {
+  const body = h("div", {});
+  root.append(
+    h(
+      "header",
+      { class: "title" },
+      h(
+        "div",
+        {},
+        h("h1", {}, "Rejection"),
+        h("p", { class: "lead" }, "How much may come to you for review? A stricter limit finds less that is new."),
+      ),
+    ),
+    body,
+  );
+  let apply = () => {};
+
+  const paint = (found) => {
+    const current = value(found.max_known_rejected);
+    if (!found.choices.length) {
+      apply = () => {};
+      body.replaceChildren(
+        h(
+          "div",
+          { class: "empty card" },
+          h("h2", {}, "Nothing to choose"),
+          h("p", {}, "This recogniser rejects by the paper's rule, which has no limit to set."),
+        ),
+      );
+      return;
+    }
+    const option = (one) => {
+      const share = one.max_known_rejected;
+      const known = one.rejected_known !== undefined && one.rejected_known !== null;
+      return h(
+        "label",
+        { class: "choice card" },
+        h("input", { type: "radio", name: "limit", value: value(share), checked: value(share) === current }),
+        h(
+          "span",
+          { class: "words" },
+          h(
+            "strong",
+            {},
+            share === null
+              ? "Let it find the limit itself"
+              : `Send at most ${percent(share)} of known images to review`,
+          ),
+          h(
+            "span",
+            { class: "soft" },
+            one.rejected_stream === undefined || one.rejected_stream === null
+              ? share === null
+                ? "from the images that it is shown"
+                : ""
+              : `Of ${count(found.seen, "image")} seen, ${number(one.rejected_stream)} would be called unknown${known ? `; of known ones ${percent(one.rejected_known)}` : ""}.`,
+          ),
+        ),
+        one.share !== undefined &&
+          one.share !== null &&
+          h(
+            "span",
+            { class: "track", "aria-hidden": "true" },
+            h("span", { class: "fill", css: { "--share": String(one.share) } }),
+          ),
+        h("span", { class: "value" }, one.share === undefined || one.share === null ? "" : percent(one.share)),
+        value(share) === current && h("span", { class: "badge good" }, "in use"),
+      );
+    };
+    const form = h("fieldset", { class: "choices" }, h("legend", {}, "Limit"), found.choices.map(option));
+    const go = button("Apply", () => apply(), { primary: true, key: ["work", "go"] });
+    const chosen = () => form.querySelector("input:checked")?.value ?? current;
+    const update = () => (go.disabled = chosen() === current);
+    form.addEventListener("change", update);
+    apply = async () => {
+      if (chosen() === current) return;
+      try {
+        await inTurn(() => api.setRejection(chosen() === "auto" ? null : Number(chosen())));
+        toast("The limit is set. What was said before stays said.");
+        await refresh();
+      } catch (error) {
+        complain(error);
+      }
+    };
+    body.replaceChildren(
+      h(
+        "p",
+        { class: "soft" },
+        found.seen
+          ? `Measured on ${count(found.seen, "image")} already seen.`
+          : "No image has been seen yet; the effect shows once some are.",
+      ),
+      form,
+      h("div", { class: "row" }, go),
+    );
+    update();
+  };
+  const read = async () => paint(await api.rejection());
+  read().catch(complain);
+  const ends = [useKeys("work", { go: () => apply() }), subscribe((topic) => topic === "review" && read())];
+  return () => ends.forEach((end) => end());
+}

@@ -1,0 +1,72 @@
+/** Asking for the token. */
+
+import { api } from "../api.js";
+import { h } from "../dom.js";
+
+const WHO = "opengcd.who";
+
+/** Sign in by the token in the address, by the cookie, or by asking. @returns {Promise<any>} the session */
+export async function signIn(root) {
+  const given = new URLSearchParams(location.hash.replace(/^#/, "")).get("token");
+  if (given) {
+    // Out of sight, and out of the browser's history.
+    window.history.replaceState(null, "", location.pathname);
+    try {
+      return await api.signIn(given, localStorage.getItem(WHO));
+    } catch (error) {
+      return ask(root, error);
+    }
+  }
+  try {
+    return await api.session();
+  } catch (error) {
+    return ask(root, error.status === 401 ? null : error);
+  }
+}
+
+function ask(root, error) {
+  return new Promise((resolve) => {
+    const token = h("input", {
+      type: "password",
+      id: "token",
+      autocomplete: "current-password",
+      required: true,
+      autofocus: true,
+    });
+    const who = h("input", { type: "text", id: "who", autocomplete: "username", placeholder: "shown to others" });
+    who.value = localStorage.getItem(WHO) ?? "";
+    const wrong = h("p", { class: "warning", role: "alert" }, error?.message ?? "");
+    const submit = async (event) => {
+      event.preventDefault();
+      wrong.textContent = "";
+      try {
+        if (who.value.trim()) localStorage.setItem(WHO, who.value.trim());
+        const session = await api.signIn(token.value.trim(), who.value.trim());
+        root.replaceChildren();
+        resolve(session);
+      } catch (refused) {
+        wrong.textContent = refused.message;
+        token.select();
+      }
+    };
+    root.replaceChildren(
+      h(
+        "form",
+        { class: "card signin", on: { submit } },
+        h("h1", {}, "OpenGCD"),
+        h(
+          "p",
+          { class: "soft" },
+          "`opengcd serve` printed an address with a token when it was first started here. Open that address, or enter the token.",
+        ),
+        h("label", { for: "token" }, "Token"),
+        token,
+        h("label", { for: "who" }, "Your name"),
+        who,
+        wrong,
+        h("button", { type: "submit", class: "primary" }, "Sign in"),
+      ),
+    );
+    token.focus();
+  });
+}

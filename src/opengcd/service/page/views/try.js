@@ -1,0 +1,108 @@
+/** One image at a time: what the recogniser says of it. */
+
+import { api } from "../api.js";
+import { button } from "../buttons.js";
+import { bars } from "../charts.js";
+import { h } from "../dom.js";
+import { icon } from "../icons.js";
+import { useKeys } from "../keys.js";
+import { refresh } from "../store.js";
+import { complain } from "../toast.js";
+
+/** @type {import("../router.js").View} */
+export function tryIt(root) {
+  const input = h("input", { type: "file", accept: "image/*", multiple: true, id: "file", class: "sr-only" });
+  const keep = h("input", { type: "checkbox", id: "keep" });
+  const results = h("section", { class: "results", "aria-label": "What it says", "aria-live": "polite" });
+  const urls = [];
+  const zone = h(
+    "div",
+    { class: "drop card" },
+    h("span", { class: "sign" }, icon("drop")),
+    h("p", {}, "Drop images here, or paste one"),
+    button("Choose images", () => input.click(), { primary: true, key: ["work", "go"] }),
+    input,
+    h("label", { class: "check", for: "keep" }, keep, "Keep them in the workspace, as part of the stream"),
+  );
+  input.setAttribute("aria-label", "Images");
+  input.tabIndex = -1;
+
+  const show = async (files) => {
+    const chosen = [...files].filter((file) => file.type.startsWith("image/") || !file.type);
+    if (!chosen.length) return;
+    zone.setAttribute("aria-busy", "true");
+    try {
+      const said = await api.recognize(chosen, keep.checked);
+      results.prepend(...said.map((one, i) => result(one, chosen[i])));
+      if (keep.checked) await refresh();
+    } catch (error) {
+      complain(error);
+    }
+    zone.removeAttribute("aria-busy");
+    input.value = "";
+  };
+  const picture = (file) => {
+    const url = URL.createObjectURL(file);
+    urls.push(url);
+    return h("img", { class: "large", src: url, alt: file.name });
+  };
+  const result = (one, file) => {
+    if (one.reason)
+      return h(
+        "article",
+        { class: "card result" },
+        h("h2", {}, one.name ?? file.name),
+        h("p", { class: "warning" }, one.reason),
+      );
+    const unknown = one.label === "unknown";
+    return h(
+      "article",
+      { class: "card result" },
+      picture(file),
+      h(
+        "div",
+        {},
+        h("p", { class: "soft" }, one.name ?? file.name),
+        h("h2", {}, unknown ? "Unknown" : one.label),
+        unknown && h("p", { class: "soft" }, "It is like nothing that the recogniser knows."),
+        bars([
+          { label: "unknown", value: one.unknown, kind: "unknown" },
+          ...one.top.map(([label, value]) => ({ label, value })),
+        ]),
+        one.exemplars?.length > 0 && [
+          h("h3", {}, "Nearest exemplars"),
+          h(
+            "div",
+            { class: "strip" },
+            one.exemplars.map((id) => h("img", { src: api.thumbnail(id), alt: "exemplar" })),
+          ),
+        ],
+      ),
+    );
+  };
+  const over = (event) => {
+    event.preventDefault();
+    zone.classList.toggle("over", event.type === "dragover");
+    if (event.type === "drop") show(event.dataTransfer.files);
+  };
+  const paste = (event) => event.clipboardData.files.length && show(event.clipboardData.files);
+  input.addEventListener("change", () => show(input.files));
+  for (const type of ["dragover", "dragleave", "drop"]) root.addEventListener(type, over);
+  document.addEventListener("paste", paste);
+  root.append(
+    h(
+      "header",
+      { class: "title" },
+      h("div", {}, h("h1", {}, "Try it"), h("p", { class: "lead" }, "See what the recogniser makes of an image.")),
+    ),
+    zone,
+    results,
+  );
+  const end = useKeys("work", { go: () => input.click() });
+  return () => {
+    end();
+    for (const type of ["dragover", "dragleave", "drop"]) root.removeEventListener(type, over);
+    document.removeEventListener("paste", paste);
+    urls.forEach((url) => URL.revokeObjectURL(url));
+  };
+}

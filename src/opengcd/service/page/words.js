@@ -1,0 +1,85 @@
+/** Numbers, times and acts in words. */
+
+const NUMBER = new Intl.NumberFormat("en");
+
+export const number = (n) => NUMBER.format(n);
+
+/** "1 image", "2,000 images"; other plurals are given. */
+export const count = (n, noun, plural = `${noun}s`) => `${number(n)} ${n === 1 ? noun : plural}`;
+
+/** A share as percent, with one decimal only where it tells something. */
+export function percent(share) {
+  if (share === null || share === undefined) return "–";
+  const value = 100 * share;
+  const rounded = value >= 99.95 || value === 0 || Math.abs(value - Math.round(value)) < 0.05;
+  return `${rounded ? Math.round(value) : value.toFixed(value < 10 || value > 90 ? 1 : 0)} %`;
+}
+
+const STEPS = [
+  [60, "second", 1],
+  [3600, "minute", 60],
+  [86400, "hour", 3600],
+  [Infinity, "day", 86400],
+];
+const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+
+/** "2 minutes ago". */
+export function ago(at) {
+  const seconds = Math.max(0, (Date.now() - new Date(at)) / 1000);
+  if (seconds < 10) return "just now";
+  const [, unit, length] = STEPS.find(([limit]) => seconds < limit);
+  return RELATIVE.format(-Math.round(seconds / length), unit);
+}
+
+export const clock = (at) =>
+  new Date(at).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false });
+export const day = (at) =>
+  new Date(at).toLocaleDateString("en", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+
+/** Long work, as it goes on. */
+export const DOING = { discover: "Grouping", learn: "Learning", recognize: "Recognising" };
+
+/** How a group is called: by its name, or by its number while it has none. */
+export const title = (group) => (group.kind === "removed" ? "Bin" : group.label);
+
+/**
+ * What an entry of the history says, after the name of who did it.
+ * @param {string} verb
+ * @param {Object<string, any>} [d] its details; without them the verb is told alone
+ */
+export function story(verb, d = {}) {
+  const full = STORIES[verb];
+  return (Object.keys(d).length && full ? full(d) : null) ?? PLAIN[verb] ?? verb;
+}
+
+const STORIES = {
+  init: (d) => `learnt ${count(d.classes, "class", "classes")} from ${count(d.images, "image")}`,
+  recognize: (d) => `showed ${count(d.images, "image")}, ${number(d.rejected)} of them unknown`,
+  discover: (d) => `found ${count(d.groups, "group")} in ${count(d.images, "image")} (k = ${d.k})`,
+  learn: (d) =>
+    `learnt ${d["new classes"]?.length ? d["new classes"].join(", ") : "more of known classes"} from ${count(d.images, "image")}`,
+  name: (d) => `named a group “${d.label}”${d.confirmed ? " and confirmed it" : ""}`,
+  move: (d) => `moved ${count(d.images, "image")}`,
+  separate: (d) => `made a group of ${count(d.images, "image")}`,
+  remove: (d) => `put ${count(d.images, "image")} into the bin`,
+  split: (d) => d.parts && `split a group in ${d.parts.length}`,
+  undo: (d) => `took back “${d.verb}”`,
+  redo: (d) => `did “${d.verb}” again`,
+  rollback: (d) => `went to version ${d.version}`,
+};
+
+const PLAIN = {
+  name: "named a group",
+  confirm: "confirmed a group",
+  unconfirm: "opened a group again",
+  move: "moved images",
+  separate: "made a group",
+  remove: "put images into the bin",
+  merge: "joined two groups",
+  split: "split a group",
+  review: "imported a review",
+  rejection: "changed the limit of rejection",
+  undo: "took something back",
+  redo: "did something again",
+  rollback: "went to another version",
+};
