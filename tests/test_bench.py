@@ -458,6 +458,7 @@ def test_the_command_line(tmp_path, features):
         (["bench", "list", "--features", str(tmp_path / "none")], "There is no folder"),
         (["bench", "table", str(features)], "no folder of results"),
         (["bench", "figures", str(features)], "no folder of results"),
+        (["bench", "figures", out, "--methods", "evm,nno"], "no finished cell of evm,nno"),
         (["bench", "table", out, "--into", str(tmp_path / "none.md")], "none.md"),
     ]:
         failed = runner.invoke(app, arguments)

@@ -196,6 +196,7 @@ def bench_figures(
     results: Annotated[Path, typer.Argument(help="Folder of results.")],
     out: Annotated[Path, typer.Option(help="Folder for the pictures and report.html.")] = Path("figures"),
     style: Annotated[Literal["svg", "png", "pdf"], typer.Option("--format", help="Format of the pictures.")] = "svg",
+    methods: Annotated[str | None, typer.Option(help="Only these methods, by commas.")] = None,
 ) -> None:
     """Draw the results, and put tables and pictures on one HTML page that needs nothing else."""
     require("matplotlib", "report")
@@ -203,6 +204,10 @@ def bench_figures(
 
     with errors_in_a_line():
         found = _finished(results)
+        if methods is not None:
+            found = [result for result in found if result["cell"]["method"] in _split(methods)]
+            if not found:
+                raise ValueError(f"{results} holds no finished cell of {methods}.")
         out.mkdir(parents=True, exist_ok=True)
     drawn = list(pictures(found))
     for name, _, figure in drawn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,11 +13,9 @@ from opengcd.workspace import _log as log
 from opengcd.workspace import _models as models
 from opengcd.workspace import _review as review
 from opengcd.workspace._map import MOST_DRAWN, drawing, plane, read_drawing, write_drawing
+from opengcd.workspace._recognition import predicted
 from opengcd.workspace._schema import assignments, lessons
 from opengcd.workspace._views import Views
-
-LOOKS_LIKE = 0.75
-"""On real birds, images that discovery put back into a class lie at 0.65 to 0.85, and new classes above 0.8."""
 
 
 class Neighbour(NamedTuple):
@@ -110,30 +109,14 @@ class Looks(Views):
         return homes, self.path / "maps" / name
 
     def suggestions(self) -> dict[int, str]:
-        """Return the known class that a novel group looks like, of those that look like one.
-
-        That is so where the centre of the group is much closer to the centre of the class than any other known class
-        is: at less than ``LOOKS_LIKE`` of that distance.
-        """
-        recognizer = self._load_recognizer()[1]
+        """Return the known class that a novel group looks like, where recognition gave most of its items that class."""
         with self._database.reading() as connection:
             homes = _homes(connection)
             novel = {group.id for group in review.group_sizes(connection) if group.kind == review.NOVEL}
-        items = [item for item, group in homes.items() if group in novel]
-        if not items:
-            return {}
-        known = recognizer.in_metric(recognizer.memory_.X)
-        means = np.stack([known[recognizer.memory_.y == label].mean(0) for label in recognizer.classes_])
-        apart = np.linalg.norm(means[:, None] - means, axis=2)
-        np.fill_diagonal(apart, np.inf)
-        Z, home = self._in_metric(items), np.array([homes[item] for item in items])
-        found = {}
-        for group in sorted(novel):
-            gaps = np.linalg.norm(means - Z[home == group].mean(0), axis=1)
-            nearest = int(gaps.argmin())
-            if gaps[nearest] < LOOKS_LIKE * apart[nearest].min():
-                found[group] = str(recognizer.classes_[nearest])
-        return found
+            said = predicted(connection, [item for item, group in homes.items() if group in novel])
+        sizes = Counter(homes.values())
+        votes = Counter((homes[item], one.label) for item, one in said.items() if one.label is not None)
+        return {group: label for (group, label), number in sorted(votes.items()) if 2 * number > sizes[group]}
 
     def _in_metric(self, items: list[int]) -> np.ndarray:
         """Features of items where groups have their centres; those asked for last are remembered."""
