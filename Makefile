@@ -10,8 +10,8 @@ demo: .venv/ready ## the whole loop on handwritten digits; writes demo.html
 birds: .venv/ready ## images to labels on birds, by the commands, where ../shared has them
 	$(BIN)/python -m benchmarks.birds
 
-test: lint ## everything that must hold, in a few minutes
-	$(BIN)/pytest -m "not slow"
+test: lint ## everything that must hold, in a few minutes: a process for each core, one thread each
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile -m "not slow"
 
 test-slow: .venv/ready ## checks that take minutes
 	$(BIN)/pytest -m slow

@@ -532,7 +532,9 @@ def test_a_seed_of_the_users_own_is_kept():
     assert fit_classifier(SVM(random_state=5), X, y, 0).random_state == 5
 
 
-@pytest.mark.parametrize("classifier", [SVC(), RidgeClassifier(), object(), None, 3], ids=repr)
+@pytest.mark.parametrize(
+    "classifier", [SVC(), RidgeClassifier(), object(), None, 3], ids=lambda classifier: type(classifier).__name__
+)
 def test_a_classifier_without_probabilities_is_refused(classifier):
     X, y, *_ = blobs(2)
     with pytest.raises(ValueError, match="predict_proba"):

@@ -162,7 +162,9 @@ def test_discovering_does_not_change_what_follows():
     assert np.array_equal(a.predict_proba(X), b.predict_proba(X))
 
 
-@pytest.mark.parametrize("random_state", [None, np.random.default_rng(0), np.int64(3)], ids=repr)
+@pytest.mark.parametrize(
+    "random_state", [None, np.random.default_rng(0), np.int64(3)], ids=["none", "generator", "numpy integer"]
+)
 def test_other_kinds_of_seed(random_state):
     recognizer = fitted(random_state=random_state)
     assert set(recognizer.predict(X)) <= {-1, 0, 1, 2, 3}

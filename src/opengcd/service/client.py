@@ -116,7 +116,8 @@ class Client:
             with urllib.request.urlopen(request, timeout=self.timeout) as answer:  # noqa: S310
                 return answer.read()
         except urllib.error.HTTPError as error:
-            raw = error.read()
+            with error:
+                raw = error.read()
             try:
                 content = json.loads(raw)
             except ValueError:

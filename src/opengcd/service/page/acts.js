@@ -267,6 +267,14 @@ export async function rollback(version) {
   );
 }
 
+/** Say how many known images may be called unknown; null lets the recogniser find the limit. */
+export function limitRejection(share) {
+  return perform(
+    () => api.setRejection(share),
+    () => ({ text: "The limit is set. What was said before stays said.", counts: {} }),
+  );
+}
+
 /** Start long work; it reports by events. @returns {Promise<import("./api.js").Job|null>} */
 export async function startJob(body) {
   try {

@@ -1,12 +1,12 @@
 /** How readily an image is called unknown, in the reviewer's words, with the effect on what was seen. */
 
-import { inTurn } from "../acts.js";
+import { limitRejection } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { h } from "../dom.js";
 import { useKeys } from "../keys.js";
-import { refresh, subscribe } from "../store.js";
-import { complain, toast } from "../toast.js";
+import { subscribe } from "../store.js";
+import { complain } from "../toast.js";
 import { count, number, percent } from "../words.js";
 
 const value = (share) => (share === null ? "auto" : String(share));
@@ -86,15 +86,8 @@ export function rejection(root) {
     const chosen = () => form.querySelector("input:checked")?.value ?? current;
     const update = () => (go.disabled = chosen() === current);
     form.addEventListener("change", update);
-    apply = async () => {
-      if (chosen() === current) return;
-      try {
-        await inTurn(() => api.setRejection(chosen() === "auto" ? null : Number(chosen())));
-        toast("The limit is set. What was said before stays said.");
-        await refresh();
-      } catch (error) {
-        complain(error);
-      }
+    apply = () => {
+      if (chosen() !== current) limitRejection(chosen() === "auto" ? null : Number(chosen()));
     };
     body.replaceChildren(
       h(
