@@ -30,6 +30,7 @@ from opengcd.progress import Progress, silent
 from opengcd.randomness import Seed, derive, seed_sequence
 from opengcd.validation import (
     check_features,
+    check_first_classes,
     check_integer,
     check_labels,
     check_mask,
@@ -153,15 +154,7 @@ class OpenWorldRecognizer(BaseEstimator):
 
     def fit(self, X: Any, y: Any, *, progress: Progress = silent) -> Self:
         """Start at phase 1 from labelled rows: fill the memory, fit the classifier on it, learn to reject."""
-        X = check_features(X)
-        y = check_labels(y, len(X))
-        refuse_unknown_label(y)
-        classes = np.unique(y)
-        if len(classes) < 2:
-            raise ValueError(
-                f"A recogniser needs at least two known classes, but y holds only {classes[0]!r}; "
-                "add rows of another class (a catch-all class will do)."
-            )
+        X, y, classes = check_first_classes(X, y)
         seed = seed_sequence(self.random_state)
         rank_once = resolve_preset(self.preset).rank_once
         memory = ExemplarMemory(self.memory_size, self._selector(), derive(seed, MEMORY), self.device, rank_once)

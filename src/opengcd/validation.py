@@ -159,3 +159,17 @@ def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
     return str(value)
+
+
+def check_first_classes(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return labelled rows to start from, their labels, and the classes: two at least."""
+    X = check_features(X)
+    y = check_labels(y, len(X))
+    refuse_unknown_label(y)
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(
+            f"A recogniser needs at least two known classes, but y holds only {classes[0]!r}; "
+            "add rows of another class (a catch-all class will do)."
+        )
+    return X, y, classes

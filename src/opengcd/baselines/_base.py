@@ -35,6 +35,7 @@ from opengcd.randomness import Seed, derive, generator, seed_sequence
 from opengcd.storage import ModelFileError, read_model, write_model
 from opengcd.validation import (
     check_features,
+    check_first_classes,
     check_integer,
     check_labels,
     encode,
@@ -121,15 +122,7 @@ class Baseline(BaseEstimator, ABC):
 
     def fit(self, X: Any, y: Any, *, progress: Progress = silent) -> Self:
         """Start from labelled rows of the first known classes."""
-        X = check_features(X)
-        y = check_labels(y, len(X))
-        refuse_unknown_label(y)
-        classes = np.unique(y)
-        if len(classes) < 2:
-            raise ValueError(
-                f"A recogniser needs at least two known classes, but y holds only {classes[0]!r}; "
-                "add rows of another class (a catch-all class will do)."
-            )
+        X, y, classes = check_first_classes(X, y)
         draft = copy.copy(self)
         draft._start(classes, X.shape[1], seed_sequence(self.random_state))
         draft._check_settings()
