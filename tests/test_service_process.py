@@ -121,7 +121,7 @@ def test_one_interrupt_is_enough_though_pages_listen(workspace):
         events = Client(address, token).events()
         assert next(events)[0] == "ping"
         process.send_signal(signal.SIGINT)
-        assert {name for name, _ in events} <= {"ready"}
+        assert list(events) == []
         assert process.wait(20) in (0, -signal.SIGINT, 130)
 
 

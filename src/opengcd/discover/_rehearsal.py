@@ -39,7 +39,7 @@ class Rehearsal(NamedTuple):
     agreement: float
     """Adjusted Rand index of two groupings, each found from one half of the rows."""
     beyond: float
-    """The same with one group too many; nan where hidden classes were many."""
+    """The same with one group too many; nan where many new classes are expected."""
     recurrence: np.ndarray
     """For each group, how well other restarts found it again."""
     real: np.ndarray
@@ -133,7 +133,7 @@ def estimate_by_rehearsal(
     for r in range(number):
         progress("rehearsing discovery", r, total)
         rehearsals.append(
-            rehearse(X, codes, p, score, threshold, hidden, size, share, repeats, derive(seed, 1, r), device=device)
+            rehearse(X, codes, p, score, threshold, hidden, size, share, few, derive(seed, 1, r), device=device)
         )
     agreements = []
     for i, q in enumerate(grid):
@@ -206,7 +206,7 @@ def rehearse(
     hidden: int,
     size: int,
     known_share: float,
-    repeats: int,
+    few: bool,
     seed: Seed,
     *,
     device: str = "auto",
@@ -228,9 +228,10 @@ def rehearse(
     rejected = score.among(anchors, metric, means, X[stream], p[stream]) > threshold
     if rejected.sum() < 2 * hidden:
         return Rehearsal(float("nan"), float("nan"), np.empty(0), np.empty(0, dtype=bool))
+    repeats = REPEATS_OF_FEW if few else REPEATS
     agreed = agreement(L, renumbered, U, rejected, hidden, repeats, derive(seed, 1), device)
     beyond = float("nan")
-    if hidden < FEW_CLASSES:
+    if few:
         beyond = agreement(L, renumbered, U, rejected, hidden + 1, repeats, derive(seed, 3), device)
     found = joint_mixture(
         L,
@@ -287,7 +288,7 @@ def _weigh(
         larger = np.append(np.maximum.accumulate(at[::-1])[::-1][1:], 0.0)
         log_p -= np.maximum(rehearsed.mean - at, 0.0) ** 2 / (2 * rehearsed.doubt**2)
         log_p += norm.logcdf((rehearsed.mean - larger) / rehearsed.doubt)
-        if beyond and few:
+        if beyond:
             log_p -= (np.append(at[1:], at[-1]) - beyond.mean) ** 2 / (2 * beyond.doubt**2)
     weight = np.exp(log_p - log_p.max())
     share = np.cumsum(weight) / weight.sum()

@@ -15,7 +15,6 @@ from fastapi.responses import StreamingResponse
 from opengcd.service._access import guarded
 from opengcd.service._jobs import as_job
 from opengcd.service._map import Draughtsman
-from opengcd.service._recognition import Recognition
 from opengcd.service._state import Service
 from opengcd.workspace import Job, Workspace, WorkspaceError
 
@@ -31,11 +30,9 @@ BACKLOG = 1000
 class Events:
     """Looks at the database while someone listens, and tells everybody who does."""
 
-    def __init__(self, workspace: Workspace, draughtsman: Draughtsman, recognition: Recognition) -> None:
+    def __init__(self, workspace: Workspace, draughtsman: Draughtsman) -> None:
         self.workspace = workspace
         self.draughtsman = draughtsman
-        self.recognition = recognition
-        self._ready = False
         self._listeners: set[asyncio.Queue[tuple[str, Any] | None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._beginning = asyncio.Lock()
@@ -90,7 +87,6 @@ class Events:
     def _begin(self) -> None:
         """Tell of nothing that was before, but for jobs that are not finished."""
         self._edit, self._maps = self.workspace.last_edit(), self.draughtsman.drawn
-        self._ready = self.recognition.ready
         self._job = max((job.id for job in self.workspace.jobs.latest(1)), default=0)
         self._unfinished = {job.id: job for job in self.workspace.jobs.latest(unfinished=True)}
 
@@ -109,9 +105,6 @@ class Events:
         if self.draughtsman.drawn != self._maps:
             self._maps = self.draughtsman.drawn
             found.append(("map", {}))
-        if self.recognition.ready and not self._ready:
-            self._ready = True
-            found.append(("ready", {}))
         return found
 
 
@@ -126,7 +119,7 @@ reading = guarded("read", "events")
 
 @reading.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
 async def events(request: Request, service: Service) -> StreamingResponse:
-    """Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `ready`, `ping`."""
+    """Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `ping`."""
 
     async def lines() -> AsyncIterator[str]:
         async for name, content in service.events.listen():

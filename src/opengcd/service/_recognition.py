@@ -71,11 +71,6 @@ class Recognition:
         """Use the version that is in use now; for whoever has just changed it."""
         _, self._recognizer = self.workspace.follow()
 
-    @property
-    def ready(self) -> bool:
-        """Whether the recogniser is loaded; the first time that takes seconds."""
-        return self._recognizer is not None
-
     async def ask(self, X: np.ndarray, top: int) -> list[dict[str, Any]]:
         """Return what is said of each row."""
         if self._recognizer is None:

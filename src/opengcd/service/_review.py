@@ -29,10 +29,9 @@ writing = guarded("write", "review")
 
 
 @reading.get("/groups")
-def groups(workspace: Person, service: Service) -> api.Groups:
-    """Return all groups, in the order of the review; suggestions come when the recogniser is loaded (event `ready`)."""
-    edit = workspace.last_edit()
-    suggestions = workspace.suggestions() if service.recognition.ready else {}
+def groups(workspace: Person) -> api.Groups:
+    """Return all groups, in the order of the review."""
+    edit, suggestions = workspace.last_edit(), workspace.suggestions()
     found = []
     for group in workspace.groups():
         facts = {name: getattr(group, name) for name in api.Group.model_fields if name in group._fields}

@@ -1,8 +1,7 @@
-"""What looks alike: neighbours, a map of what is under review, exemplars, known classes that a group looks like."""
+"""What looks alike: neighbours, a map of what is under review, exemplars."""
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +12,6 @@ from opengcd.workspace import _log as log
 from opengcd.workspace import _models as models
 from opengcd.workspace import _review as review
 from opengcd.workspace._map import MOST_DRAWN, drawing, plane, read_drawing, write_drawing
-from opengcd.workspace._recognition import predicted
 from opengcd.workspace._schema import assignments, lessons
 from opengcd.workspace._views import Views
 
@@ -107,16 +105,6 @@ class Looks(Views):
             version = self._version(connection)
             name = f"{version:04d}-{log.last_discovery_id(connection):06d}.f64"
         return homes, self.path / "maps" / name
-
-    def suggestions(self) -> dict[int, str]:
-        """Return the known class that a novel group looks like, where recognition gave most of its items that class."""
-        with self._database.reading() as connection:
-            homes = _homes(connection)
-            novel = {group.id for group in review.group_sizes(connection) if group.kind == review.NOVEL}
-            said = predicted(connection, [item for item, group in homes.items() if group in novel])
-        sizes = Counter(homes.values())
-        votes = Counter((homes[item], one.label) for item, one in said.items() if one.label is not None)
-        return {group: label for (group, label), number in sorted(votes.items()) if 2 * number > sizes[group]}
 
     def _in_metric(self, items: list[int]) -> np.ndarray:
         """Features of items where groups have their centres; those asked for last are remembered."""

@@ -102,6 +102,23 @@ class Views(Review):
         with self._database.reading() as connection:
             return log.to_redo(connection)
 
+    def suggestions(self) -> dict[int, str]:
+        """Return the known class that a novel group looks like, where recognition gave most of its items that class."""
+        with self._database.reading() as connection:
+            sizes = {group.id: group.size for group in review.group_sizes(connection) if group.kind == review.NOVEL}
+            said = (
+                select(assignments.c.group_id, predictions.c.label, func.count().label("n"))
+                .join(predictions, predictions.c.item_id == assignments.c.item_id)
+                .where(
+                    predictions.c.model_id == models.in_use(connection),
+                    predictions.c.label.is_not(None),
+                    assignments.c.item_id.not_in(models.learnt(connection).with_only_columns(lessons.c.item_id)),
+                )
+                .group_by(assignments.c.group_id, predictions.c.label)
+            )
+            rows = connection.execute(said.order_by(assignments.c.group_id)).all()
+        return {group: label for group, label, n in rows if group in sizes and 2 * n > sizes[group]}
+
     def members(self, group: int, offset: int = 0, limit: int | None = None, *, odd: bool = False) -> Page:
         """Return items of a group, the most typical first, or with ``odd`` the least typical."""
         with self._database.reading() as connection:

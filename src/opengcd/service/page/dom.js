@@ -32,6 +32,10 @@ function fill(element, properties, children) {
   return element;
 }
 
+/** The head of a view: its title, a line that says what it is for, and what else stands there. */
+export const heading = (title, lead, ...more) =>
+  h("header", { class: "title" }, h("div", {}, h("h1", {}, title), h("p", { class: "lead" }, lead)), more);
+
 /**
  * Show a list in a container and keep the elements of entries that stay, so that focus and scrolling stay too.
  * @template T

@@ -30,7 +30,6 @@ export function follow(connection) {
       if (!BY_JOBS.includes(verb)) toast(`${who} ${story(verb)}.`);
     }).catch(complain);
   });
-  source.addEventListener("ready", () => inTurn(refresh).catch(complain)); // now there are suggestions
   source.addEventListener("map", () => noteMap().catch(complain));
   source.addEventListener("job", ({ data }) => {
     const job = JSON.parse(data);

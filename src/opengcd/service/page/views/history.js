@@ -3,7 +3,7 @@
 import { redo, undo } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
-import { h } from "../dom.js";
+import { h, heading } from "../dom.js";
 import { state, subscribe } from "../store.js";
 import { tally, total } from "../tally.js";
 import { complain } from "../toast.js";
@@ -34,17 +34,7 @@ export function history(root) {
   );
   const sitting = h("p", { class: "soft" });
   root.append(
-    h(
-      "header",
-      { class: "title" },
-      h(
-        "div",
-        {},
-        h("h1", {}, "History"),
-        h("p", { class: "lead" }, "Every act, the latest first. Undo takes back the last one, again and again."),
-      ),
-      files,
-    ),
+    heading("History", "Every act, the latest first. Undo takes back the last one, again and again.", files),
     acts,
     sitting,
     days,

@@ -4,7 +4,7 @@ import { rollback, startJob } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { bars } from "../charts.js";
-import { h } from "../dom.js";
+import { h, heading } from "../dom.js";
 import { useKeys } from "../keys.js";
 import { currentJob, latestJob, state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
@@ -142,16 +142,7 @@ export function learn(root) {
   const running = h("div", {});
   const body = h("div", { class: "stack" });
   root.append(
-    h(
-      "header",
-      { class: "title" },
-      h(
-        "div",
-        {},
-        h("h1", {}, "Learn"),
-        h("p", { class: "lead" }, "The recogniser takes in what you confirmed, and keeps what it knew."),
-      ),
-    ),
+    heading("Learn", "The recogniser takes in what you confirmed, and keeps what it knew."),
     running,
     body,
   );

@@ -4,7 +4,7 @@ import { startJob } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { scoreChart } from "../charts.js";
-import { h } from "../dom.js";
+import { h, heading } from "../dom.js";
 import { useKeys } from "../keys.js";
 import { currentJob, state, subscribe } from "../store.js";
 import { complain } from "../toast.js";
@@ -16,16 +16,7 @@ export function numberOfClasses(root) {
   const body = h("div", {});
   const job = h("div", {});
   root.append(
-    h(
-      "header",
-      { class: "title" },
-      h(
-        "div",
-        {},
-        h("h1", {}, "How many classes are there?"),
-        h("p", { class: "lead" }, "k counts known classes and new ones."),
-      ),
-    ),
+    heading("How many classes are there?", "k counts known classes and new ones."),
     job,
     body,
   );

@@ -4,7 +4,7 @@ import { startJob } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { phaseChart, progress } from "../charts.js";
-import { h } from "../dom.js";
+import { h, heading } from "../dom.js";
 import { go } from "../router.js";
 import { currentJob, state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
@@ -197,16 +197,7 @@ export function overview(root) {
 
   const { name, embedder } = state.status;
   root.append(
-    h(
-      "header",
-      { class: "title" },
-      h(
-        "div",
-        {},
-        h("h1", {}, name),
-        h("p", { class: "lead" }, `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}`),
-      ),
-    ),
+    heading(name, `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}`),
     next,
     numbers,
     h("div", { class: "overview" }, map.element, curves),

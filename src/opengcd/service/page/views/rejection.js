@@ -3,7 +3,7 @@
 import { limitRejection } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
-import { h } from "../dom.js";
+import { h, heading } from "../dom.js";
 import { useKeys } from "../keys.js";
 import { subscribe } from "../store.js";
 import { complain } from "../toast.js";
@@ -15,16 +15,7 @@ const value = (share) => (share === null ? "auto" : String(share));
 export function rejection(root) {
   const body = h("div", {});
   root.append(
-    h(
-      "header",
-      { class: "title" },
-      h(
-        "div",
-        {},
-        h("h1", {}, "Rejection"),
-        h("p", { class: "lead" }, "How much may come to you for review? A stricter limit finds less that is new."),
-      ),
-    ),
+    heading("Rejection", "How much may come to you for review? A stricter limit finds less that is new."),
     body,
   );
   let apply = () => {};

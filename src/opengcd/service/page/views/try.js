@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { bars } from "../charts.js";
-import { h } from "../dom.js";
+import { h, heading } from "../dom.js";
 import { icon } from "../icons.js";
 import { useKeys } from "../keys.js";
 import { refresh } from "../store.js";
@@ -90,11 +90,7 @@ export function tryIt(root) {
   for (const type of ["dragover", "dragleave", "drop"]) root.addEventListener(type, over);
   document.addEventListener("paste", paste);
   root.append(
-    h(
-      "header",
-      { class: "title" },
-      h("div", {}, h("h1", {}, "Try it"), h("p", { class: "lead" }, "See what the recogniser makes of an image.")),
-    ),
+    heading("Try it", "See what the recogniser makes of an image."),
     zone,
     results,
   );
