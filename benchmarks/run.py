@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 
 from benchmarks import textbook
 from benchmarks.measure import HAS_GPU, Row, best_of, gaussian_classes, gpu_seconds, peak_memory
-from benchmarks.workspace import embedding, many_items, storing
+from benchmarks.workspace import embedding, half_precision, many_items, storing
 from opengcd import kernels
 from opengcd.classify import SVM
 from opengcd.classify import _svm as svm
@@ -315,6 +315,7 @@ MEASUREMENTS = (
     svm_pair_by_pair,
     many_items,
     storing,
+    half_precision,
     embedding,
 )
 

@@ -29,6 +29,10 @@ def init(
     pooling: Annotated[
         Literal["cls", "mean", "pooled"], typer.Option(help="How a network's output becomes one vector.")
     ] = "cls",
+    precision: Annotated[
+        Literal["auto", "half", "full"],
+        typer.Option(help="16 bits on a GPU alone, everywhere (faster on new processors), or nowhere."),
+    ] = "auto",
     preset: Annotated[str | None, typer.Option(help="Choices of the method, as in the Python interface.")] = None,
     classifier: Annotated[str | None, typer.Option(help="svm, mlp, xgb or logistic.")] = None,
     memory: Annotated[int | None, typer.Option(min=1, help="Number of exemplars kept for all classes.")] = None,
@@ -53,7 +57,9 @@ def init(
     recognizer = {"random_state": seed} | {key: value for key, value in given.items() if value is not None}
     with errors_in_a_line():
         with (
-            Workspace.create(workspace, embedder, pooling=pooling, recognizer=recognizer, database=database) as made,
+            Workspace.create(
+                workspace, embedder, pooling=pooling, precision=precision, recognizer=recognizer, database=database
+            ) as made,
             terminal.progress_bar() as progress,
         ):
             bad = made.fit(known, progress=progress)

@@ -35,6 +35,7 @@ UNUSED = ("pooler", "mask_token")
 
 BESIDE_WEIGHTS = ("model_type", "num_attention_heads", "hidden_act", "layer_norm_eps", "image_size", "patch_size")
 """Settings of a network that change its output and cannot be seen in its weights."""
+RAW = {"do_rescale": False, "do_normalize": False}
 PREPARATION = ("do_", "size", "crop", "resample", "rescale", "image_mean", "image_std", "pad")
 """How settings of the preparation begin that change an image."""
 
@@ -43,14 +44,16 @@ class Backbone:
     """A network and the preparation of images that belongs to it."""
 
     def __init__(
-        self, name: str, model: Any, processor: Any, device: torch.device, pooling: str, batch_size: int
+        self, name: str, model: Any, processor: Any, device: torch.device, pooling: str, half: bool, batch_size: int
     ) -> None:
         self.name = name
         self.model = model
         self.processor = processor
         self.device = device
         self.pooling = pooling
+        self.half = half
         self.batch_size = batch_size
+        self._colours = _colours(processor)
 
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
         """Return one row for each image."""
@@ -82,13 +85,17 @@ class Backbone:
         return digest.hexdigest()
 
     def _prepare(self, images: list[Image]) -> Any:
-        return self.processor(images=images, return_tensors="pt")
+        return self.processor(images=images, return_tensors="pt", **(RAW if self._colours else {}))
 
     def _vectors(self, batch: Any) -> np.ndarray:
-        on_gpu = self.device.type == "cuda"
-        half = torch.bfloat16 if on_gpu and torch.cuda.is_bf16_supported() else torch.float16
-        with torch.inference_mode(), torch.autocast("cuda", half, enabled=on_gpu):
-            output = self.model(**batch.to(self.device))
+        batch = batch.to(self.device)
+        if self._colours:
+            scale, offset = (part.to(self.device) for part in self._colours)
+            batch["pixel_values"] = batch["pixel_values"] * scale + offset
+        old_gpu = self.device.type == "cuda" and not torch.cuda.is_bf16_supported()
+        sixteen = torch.float16 if old_gpu else torch.bfloat16
+        with torch.inference_mode(), torch.autocast(self.device.type, sixteen, enabled=self.half):
+            output = self.model(**batch)
         return self._pooled(output).float().cpu().numpy()
 
     def _pooled(self, output: Any) -> Tensor:
@@ -104,7 +111,7 @@ class Backbone:
         return tokens.flatten(2).mean(2)  # a map of channels × height × width
 
 
-def load_backbone(name: str, device: str, pooling: str, batch_size: int | None) -> Backbone:
+def load_backbone(name: str, device: str, pooling: str, precision: str, batch_size: int | None) -> Backbone:
     """Load a network from a folder or the Hugging Face hub; see :func:`opengcd.embed.load_embedder`."""
     target = resolve_device(device)
     size = BATCH[target.type] if batch_size is None else check_integer(batch_size, "batch_size")
@@ -138,7 +145,8 @@ def load_backbone(name: str, device: str, pooling: str, batch_size: int | None) 
         raise EmbedderError(f"{name} is no vision network: it takes {model.main_input_name}, not images.")
     if pooling == "cls" and not _leading(model, CLASS_TOKENS):
         raise _no_class_token(name)
-    return Backbone(name, model.to(target).eval(), processor, target, pooling, size)
+    half = precision == "half" or (precision == "auto" and target.type == "cuda")
+    return Backbone(name, model.to(target).eval(), processor, target, pooling, half, size)
 
 
 def _load_processor(transformers: Any, name: str, config: Any) -> Any:
@@ -150,6 +158,29 @@ def _load_processor(transformers: Any, name: str, config: Any) -> Any:
     from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
     return AutoImageProcessor.from_pretrained(name, backend="pil", trust_remote_code=False)
+
+
+def _colours(processor: Any) -> tuple[Tensor, Tensor] | None:
+    """Return the factors and offsets of the channels by which whole numbers from 0 to 255 become what a network takes.
+
+    That step is left to the network's device: numpy would hold up the other threads that prepare images. None where
+    the preparation does more than that.
+    """
+    from PIL import Image
+
+    black, white = (np.full((32, 32, 3), shade, dtype=np.uint8) for shade in (0, 255))
+    shades = np.arange(32 * 32 * 3, dtype=np.uint32).reshape(32, 32, 3).astype(np.uint8)
+    images = [Image.fromarray(pixels) for pixels in (black, white, shades)]
+    try:
+        raw, ready = (processor(images=images, return_tensors="pt", **how)["pixel_values"] for how in (RAW, {}))
+    except (TypeError, ValueError, KeyError):  # it has no such steps
+        return None
+    if raw.dtype != torch.uint8 or raw.shape != ready.shape or ready.ndim != 4:
+        return None
+    offset = ready[:1, :, :1, :1]
+    scale = (ready[1:2, :, :1, :1] - offset) / 255
+    same = torch.allclose(raw * scale + offset, ready, atol=1e-5)
+    return (scale, offset) if same else None
 
 
 def _leading(model: Any, names: set[str]) -> int:

@@ -21,6 +21,13 @@ POOLINGS = {
 }
 
 
+PRECISIONS = {
+    "auto": "16 bits on a GPU, 32 on a processor",
+    "half": "16 bits everywhere: as fast again on a processor that computes in bfloat16, and slower on others",
+    "full": "32 bits everywhere",
+}
+
+
 class Embedder(Protocol):
     """Turns images into feature vectors."""
 
@@ -39,17 +46,26 @@ class Embedder(Protocol):
         """Yield the same rows, some at a time, while coming images are read."""
 
 
-def load_embedder(name: str, *, device: str = "auto", pooling: str = "cls", batch_size: int | None = None) -> Embedder:
+def load_embedder(
+    name: str,
+    *,
+    device: str = "auto",
+    pooling: str = "cls",
+    precision: str = "auto",
+    batch_size: int | None = None,
+) -> Embedder:
     """Return the embedder of that name; nothing in the files of a network is executed.
 
     ``name`` is ``"pixels"``, a folder that holds a network in the Hugging Face format, a network's id on the Hugging
     Face hub, as ``facebook/dino-vitb16``, or an ``.onnx`` file. The rest concerns networks only: ``device`` is
-    ``"auto"``, ``"cpu"`` or ``"cuda"`` (a GPU computes in 16 bits), ``pooling`` says how an image becomes one vector
-    (see :data:`POOLINGS`), and ``batch_size`` is how many images are computed at a time, by default what suits the
-    device.
+    ``"auto"``, ``"cpu"`` or ``"cuda"``, ``pooling`` says how an image becomes one vector (see :data:`POOLINGS`),
+    ``precision`` in how many bits a network computes (:data:`PRECISIONS`; an ONNX file has its own), and ``batch_size``
+    is how many images are computed at a time, by default what suits the device. Vectors of 16 and of 32 bits are alike
+    (their cosine is above 0.999), so the precision is no part of the fingerprint.
     """
-    if pooling not in POOLINGS:
-        raise EmbedderError(f"Unknown pooling {pooling!r}; choose from {', '.join(POOLINGS)}.")
+    for kind, value, known in (("pooling", pooling, POOLINGS), ("precision", precision, PRECISIONS)):
+        if value not in known:
+            raise EmbedderError(f"Unknown {kind} {value!r}; choose from {', '.join(known)}.")
     if name == Pixels.name:
         return Pixels()
     if name.endswith(".onnx"):
@@ -58,4 +74,4 @@ def load_embedder(name: str, *, device: str = "auto", pooling: str = "cls", batc
         return OnnxNetwork(name, device, pooling, batch_size)
     from opengcd.embed._backbone import load_backbone  # torch takes seconds
 
-    return load_backbone(name, device, pooling, batch_size)
+    return load_backbone(name, device, pooling, precision, batch_size)

@@ -34,7 +34,7 @@ In = TypeVar("In")
 Out = TypeVar("Out")
 SURVEY = 1000
 """Files looked up at a time, while those before are embedded."""
-DECODERS = min(8, os.cpu_count() or 1)
+DECODERS = min(16, os.cpu_count() or 1)
 AHEAD = 4 * DECODERS
 """Images decoded before the embedder asks for them."""
 

@@ -106,7 +106,10 @@ class Project:
 
     def _load_embedder(self) -> Embedder:
         embedder = self._given_embedder or load_embedder(
-            self.settings.embedder, device=self.device, pooling=self.settings.pooling
+            self.settings.embedder,
+            device=self.device,
+            pooling=self.settings.pooling,
+            precision=self.settings.precision,
         )
         known = self._fingerprint()
         if known is not None and embedder.fingerprint != known:

@@ -23,6 +23,7 @@ class Settings:
     pooling: str = "cls"
     recognizer: dict[str, Any] = field(default_factory=dict)
     database: str | None = None
+    precision: str = "auto"
 
     @property
     def unit_length(self) -> bool:

@@ -76,13 +76,15 @@ class Workspace(Looks):
         embedder: str | Embedder = "facebook/dino-vitb16",
         *,
         pooling: str = "cls",
+        precision: str = "auto",
         recognizer: Mapping[str, Any] | None = None,
         database: str | None = None,
         **options: Any,
     ) -> Self:
         """Make a workspace; one that was made with the same settings is opened.
 
-        ``embedder`` is what :func:`opengcd.embed.load_embedder` takes, or an embedder of one's own.
+        ``embedder``, ``pooling`` and ``precision`` are what :func:`opengcd.embed.load_embedder` takes; or give an
+        embedder of one's own.
         ``recognizer`` has parameters of :class:`~opengcd.OpenWorldRecognizer`, as ``{"preset": "robust"}``.
         ``database`` is a SQLAlchemy URL of PostgreSQL; by default all lies in the folder. ``options`` are those of the
         class itself.
@@ -90,7 +92,7 @@ class Workspace(Looks):
         name = embedder if isinstance(embedder, str) else embedder.name
         if name != Pixels.name and os.path.exists(name):
             name = os.path.abspath(name)
-        made = Settings(name, pooling, {"random_state": 0} | dict(recognizer or {}), database)
+        made = Settings(name, pooling, {"random_state": 0} | dict(recognizer or {}), database, precision)
         write_settings(Path(path), made)
         return cls(path, embedder=None if isinstance(embedder, str) else embedder, **options)
 
