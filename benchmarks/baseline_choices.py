@@ -2,7 +2,7 @@
 
 Phase 1, one seed, judged on the official test sets. ``nno``: parameters one by one against all combinations.
 ``radius``: the radius itself, or the share of known rows it rejects, carried from half of the classes to all. ``evm``:
-lengths of the tail and vectors fused. ``l2ac``: neighbours and negatives, those that are searched and those left out.
+lengths of the tail and vectors fused. ``l2ac``: step, neighbours and negatives, those that are searched and others.
 """
 
 from __future__ import annotations
@@ -95,9 +95,13 @@ def evm(phase: Phase, seed: int) -> None:
 
 
 def l2ac(phase: Phase, seed: int) -> None:
-    """Print accuracy by neighbours and by negatives."""
+    """Print accuracy by each parameter of learning, those values too that are not searched."""
     start = {name: r.start for name, r in L2AC.RANGES.items()}
-    for name, values in (("neighbours", (1, 3, 5, 10, 15, 20)), ("negatives", (1, 3, 5, 9, 14, 19))):
+    for name, values in (
+        ("learning_rate", (1e-4, 1e-3, 3e-3)),
+        ("neighbours", (1, 3, 5, 10)),
+        ("negatives", (3, 9, 19)),
+    ):
         row = []
         for value in values:
             model = L2AC(threshold=0.5, random_state=seed, **(start | {name: value}))

@@ -289,6 +289,30 @@ def test_lstm_is_torchs():
     torch.testing.assert_close(l2ac._lstm(s, weights), expected)
 
 
+def test_classes_kept_apart_say_how_long_to_train_and_are_then_learnt_too(monkeypatch):
+    calls, descend = [], l2ac.L2AC._descend
+
+    def spy(self, Z, unit, targets, apart, epochs, seed):
+        network, after = descend(self, Z, unit, targets, apart, epochs, seed)
+        calls.append((len(apart), epochs, after))
+        return network, after
+
+    monkeypatch.setattr(l2ac.L2AC, "_descend", spy)
+    quick("l2ac", threshold=0.5).fit(X[KNOWN], Y[KNOWN])
+    (apart, most, found), (none, epochs, after) = calls
+    assert (apart, most, none) == (1, l2ac.EPOCHS, 0)
+    assert 1 <= found == epochs == after <= l2ac.EPOCHS
+
+
+def test_classes_do_not_tie_where_the_similarities_are_all_one():
+    model = quick("l2ac", threshold=0.5).fit(X[KNOWN], Y[KNOWN])
+    model.similarity_ = 0 * model.similarity_
+    model.similarity_[:10] = 100  # all far above what a sigmoid tells apart
+    scores = model._scores(X)
+    assert len(np.unique(scores[0])) == 5
+    np.testing.assert_allclose(scores, scores[0, 0], atol=1e-3)
+
+
 def test_one_neighbour_needs_no_recurrence():
     model = quick("l2ac", neighbours=1, threshold=0.5).fit(X[KNOWN], Y[KNOWN])
     before = model._scores(X)

@@ -24,13 +24,19 @@ EPOCHS = 50
 GROUPS = 5_000
 """Groups, each a query and the examples of a class, that make an epoch; its queries are drawn anew each time."""
 JUDGES = 500
-"""Rows of the other classes that say which epoch was best."""
+"""Rows of the classes kept apart that are asked."""
 BATCH = 256
 """Groups in a batch."""
 VALIDATION = 4
-"""One class in so many says which epoch was best."""
+"""One class in so many says how long to train: as long as its rows rank it first among similar classes."""
+NOISE = 0.02
+"""Differences of this size between shares of so many rows are chance."""
+PATIENCE = 10
+"""Epochs after which what has become worse stays so."""
 PAIRS = {"cpu": 2**12, "cuda": 2**18}
 """Pairs of a query and an example that are compared at a time."""
+TIES = 1e-9
+"""Weight of the similarities as they are before the sigmoid, which sets apart classes where that is 1 for all."""
 WEIGHTS = ("difference_", "sum_", "hidden_bias_", "similarity_", "recurrent_", "output_")
 
 
@@ -44,7 +50,8 @@ class L2AC(Standardised, Baseline):
     with :math:`a_1 \dots a_k` the examples of class c most similar to x (cosine), the most similar last. The LSTM has
     one unit in each direction; with k = 1 there is none, and :math:`p = \sigma(v \cdot h)`. The network is trained
     once, on the first classes: each row is to accept its own class and to refuse the ``negatives`` classes whose means
-    are most similar to it. A quarter of these classes says which epoch was best. A new class only adds its examples.
+    are most similar to it. How many epochs that takes, a quarter of the classes says, kept apart at first: as long as
+    their rows rank their own class first no less often. A new class only adds its examples.
 
     Parameters
     ----------
@@ -58,8 +65,8 @@ class L2AC(Standardised, Baseline):
     """
 
     RANGES: ClassVar = {
-        "learning_rate": Range(1e-3, (1e-4, 1e-3), check_positive),
-        "neighbours": Range(5, (1, 3, 5, 10), check_integer),
+        "learning_rate": Range(1e-3, (1e-3,), check_positive),
+        "neighbours": Range(5, (1, 3, 5), check_integer),
         "negatives": Range(9, (3, 9, 19), check_integer),
     }
     REJECTION = "threshold"
@@ -94,29 +101,41 @@ class L2AC(Standardised, Baseline):
             self._train(X, codes)
 
     def _train(self, X: np.ndarray, codes: np.ndarray) -> None:
-        """Train the network on most classes, and keep it as it was when the others thought best of it."""
+        """Let a quarter of the classes find how long to train, on the others; then train so long on all."""
         where = kernels.resolve_device(self.device)
         seed = as_int(derive(self._seed, TRAINING))
-        rng, drops = torch.Generator().manual_seed(seed), torch.Generator(where).manual_seed(seed)
         order = np.argsort(codes, kind="stable")
         Z = kernels.to_tensor(self._standardised(X[order]).astype(np.float32), where)
-        targets, n = kernels.to_tensor(codes[order], where), int(codes.max()) + 1
-        last = torch.randperm(n, generator=rng)[: n // VALIDATION].to(where)
-        negatives = min(self.settings_["negatives"], n - len(last) - 1)
         unit = _unit(kernels.to_tensor(X[order], where).float())
-        groups = _groups(unit, targets, self.settings_["neighbours"], negatives, last)
-        judges = torch.isin(targets, last)
+        targets, n = kernels.to_tensor(codes[order], where), int(codes.max()) + 1
+        apart = torch.randperm(n, generator=torch.Generator().manual_seed(seed))[: n // VALIDATION].to(where)
+        epochs = EPOCHS
+        if len(apart):
+            _, epochs = self._descend(Z, unit, targets, apart, EPOCHS, seed)
+        network, _ = self._descend(Z, unit, targets, apart[:0], epochs, seed)
+        for name, weights in zip(WEIGHTS, network, strict=True):
+            setattr(self, name, weights.detach().cpu().numpy())
+
+    def _descend(
+        self, Z: Tensor, unit: Tensor, targets: Tensor, apart: Tensor, epochs: int, seed: int
+    ) -> tuple[list[Tensor], int]:
+        """Train a network without the classes ``apart``; return it, and for how many epochs these do not get worse."""
+        rng, drops = torch.Generator().manual_seed(seed), torch.Generator(Z.device).manual_seed(seed)
+        n = int(targets.max()) + 1
+        negatives = min(self.settings_["negatives"], n - len(apart) - 1)
+        groups = _groups(unit, targets, self.settings_["neighbours"], negatives, apart)
+        judges = torch.isin(targets, apart)
         accompanied = torch.bincount(targets)[targets] > 1  # a row alone in its class has no example but itself
         asking, judging = (torch.nonzero(part & accompanied)[:, 0] for part in (~judges, judges))
-        judging = judging[torch.randperm(len(judging), generator=rng)[:JUDGES].to(where)]
-        answers = functional.one_hot(torch.zeros(1, dtype=torch.long, device=where), 1 + negatives).float()
+        judging = judging[torch.randperm(len(judging), generator=rng)[:JUDGES].to(Z.device)]
+        answers = functional.one_hot(torch.zeros(1, dtype=torch.long, device=Z.device), 1 + negatives).float()
         # The own class weighs as much as all negatives together.
         weight = torch.where(answers > 0, negatives / (1 + negatives), 1 / (1 + negatives))
-        network = [start.to(where).requires_grad_() for start in self._initial(Z.shape[1], rng)]
+        network = [start.to(Z.device).requires_grad_() for start in self._initial(Z.shape[1], rng)]
         optimiser = torch.optim.Adam(network, lr=self.settings_["learning_rate"])
-        best, kept = np.inf, network
-        for _ in range(EPOCHS if len(asking) else 0):
-            drawn = asking[torch.randperm(len(asking), generator=rng)[: GROUPS // (1 + negatives)].to(where)]
+        best, after = 0.0, 0
+        for epoch in range(1, epochs + 1 if len(asking) else 1):
+            drawn = asking[torch.randperm(len(asking), generator=rng)[: GROUPS // (1 + negatives)].to(Z.device)]
             for rows in drawn.split(max(1, BATCH // (1 + negatives))):
                 logits = self._ask(network, Z, rows, groups[rows], drops)
                 loss = functional.binary_cross_entropy_with_logits(logits, answers.expand_as(logits), weight)
@@ -124,14 +143,17 @@ class L2AC(Standardised, Baseline):
                 loss.backward()
                 optimiser.step()
             if not len(judging):
+                after = epoch
                 continue
             with torch.no_grad():
-                logits = torch.cat([self._ask(network, Z, r, groups[r, :2], None) for r in judging.split(BATCH)])
-                wrong = float(functional.binary_cross_entropy_with_logits(logits, answers[:, :2].expand_as(logits)))
-            if wrong < best:
-                best, kept = wrong, [weights.detach().clone() for weights in network]
-        for name, weights in zip(WEIGHTS, kept, strict=True):
-            setattr(self, name, weights.detach().cpu().numpy())
+                logits = torch.cat([self._ask(network, Z, r, groups[r], None) for r in judging.split(BATCH)])
+            right = float((logits[:, 0] > logits[:, 1:].amax(1)).double().mean())
+            best = max(best, right)
+            if right >= best - NOISE:
+                after = epoch
+            elif epoch - after >= PATIENCE:
+                break
+        return network, after
 
     def _initial(self, width: int, rng: torch.Generator) -> list[Tensor]:
         """Return starting weights: Glorot's, no offsets but that of the forget gate, as is usual."""
@@ -164,9 +186,13 @@ class L2AC(Standardised, Baseline):
         s = hidden @ similarity[:-1] + similarity[-1]
         if s.shape[-1] == 1:
             return s[..., 0]
+        before = s
+        if rng is None:  # what is left of small differences, close to 0 and 1, decides which class comes first
+            s, recurrent, output = s.double(), recurrent.double(), output.double()
         s = s.sigmoid()
         ends = [_lstm(s, recurrent[0]), _lstm(s.flip(-1), recurrent[1])]
-        return torch.stack(ends, -1) @ output[:-1] + output[-1]
+        logits = torch.stack(ends, -1) @ output[:-1] + output[-1]
+        return logits if rng is not None else logits + TIES * before.mean(-1)
 
     def _ask(
         self, network: list[Tensor], Z: Tensor, rows: Tensor, groups: Tensor, rng: torch.Generator | None
@@ -233,16 +259,16 @@ def _most_similar(similarity: Tensor, sizes: list[int], k: int) -> Tensor:
     return torch.stack(groups, 1)
 
 
-def _groups(unit: Tensor, codes: Tensor, k: int, negatives: int, last: Tensor) -> Tensor:
+def _groups(unit: Tensor, codes: Tensor, k: int, negatives: int, apart: Tensor) -> Tensor:
     """Return (n, 1 + negatives, k) examples for each row: of its own class without itself, then of similar classes.
 
-    Rows of training classes meet no example of the classes ``last``, which judge; these meet all.
+    Rows of training classes meet no example of the classes ``apart``, which judge; these meet all.
     """
     n = int(codes.max()) + 1
     means = _unit(kernels.class_means(unit, codes, n))
     sizes = torch.bincount(codes, minlength=n).tolist()
     closed = torch.zeros(n, dtype=torch.bool, device=unit.device)
-    closed[last] = True
+    closed[apart] = True
     groups = []
     for rows in kernels.row_blocks(unit, len(unit)):
         own = codes[rows]

@@ -36,6 +36,7 @@ class OpenWorldMethod(Protocol):
     :class:`opengcd.recognizer.Recognition`, is asked once for what the three calls ``predict``, ``predict_closed`` and
     ``unknown_score`` would say. One with a true ``adapts`` is shown each part of the stream by ``observe`` once it has
     judged it, so that what it learns serves for later parts only.
+    What it says in ``settings_`` is kept with the results.
     One whose ``discovers_from`` is ``"stream"`` gets all rows in ``discover`` and, as ``rejected``, which were so.
     """
 
@@ -125,6 +126,8 @@ class PhaseResult:
     """Largest resident memory of the process in each stage; None where the system does not tell."""
     alpha: float | None = None
     alpha_curve: list[AlphaPoint] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
+    """What a method that searches for its parameters has found, its ``settings_``."""
     hna: float | None = None
     hna_precision: float | None = None
     """What the paper's code printed as HNA; see :func:`opengcd.metrics.hna_precision`."""
@@ -274,7 +277,7 @@ def _open_phase(
     result.hna = metrics.harmonic_mean(result.osr_parts.aks, result.osr_parts.aus)
     result.hna_precision = metrics.hna_precision(stream.y, y_pred, known, unknown)
     result.auroc = metrics.auroc(stream.y, score, known)
-    result.alpha = getattr(method, "alpha_", None)
+    result.alpha, result.settings = getattr(method, "alpha_", None), dict(getattr(method, "settings_", {}))
     search = getattr(method, "alpha_search_", None)
     if search is not None and search.criterion == "HNA":
         on_stream = hna_by_alpha(stream.y, closed, score, known, search.grid)
