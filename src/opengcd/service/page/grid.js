@@ -1,4 +1,4 @@
-/** Thumbnails of any number of images: only the rows in sight exist. Selects by click, Shift, drag and keyboard. */
+/** Thumbnails of any number of images: only the rows in sight exist. Selects by click, Shift or hold, drag, keyboard. */
 
 import { api } from "./api.js";
 import { h } from "./dom.js";
@@ -6,6 +6,7 @@ import { h } from "./dom.js";
 const GAP = 6;
 const BEYOND = 3; // rows kept above and below those in sight
 const DRAG = 6; // pixels before a press becomes a drag
+const HOLD = 450; // milliseconds before a finger's press is a hold: what Shift is to a mouse
 
 export class Grid {
   /**
@@ -27,6 +28,9 @@ export class Grid {
     );
     this.element.addEventListener("scroll", () => this.#soon(), { passive: true });
     this.element.addEventListener("pointerdown", (event) => this.#press(event));
+    this.element.addEventListener("contextmenu", (event) => {
+      if (event.pointerType === "touch") event.preventDefault(); // a hold selects
+    });
     this.element.addEventListener("dblclick", (event) => {
       const item = this.list.at(this.#indexOf(event.target));
       if (item) this.look(item);
@@ -200,6 +204,21 @@ export class Grid {
     if (start.x > this.element.clientWidth) return; // the scroll bar
     let box = null;
     const before = this.selection.ids;
+    let held = false;
+    const holding =
+      event.pointerType === "touch" &&
+      index >= 0 &&
+      setTimeout(() => {
+        held = true;
+        choose(true);
+      }, HOLD);
+    const choose = (range) => {
+      this.cursor = index;
+      if (range) this.#addRange(this.anchor, index);
+      else this.toggle();
+      this.anchor = index;
+      this.moved();
+    };
 
     const move = (next) => {
       const end = this.#point(next);
@@ -222,17 +241,12 @@ export class Grid {
       this.selection.set([...before, ...this.#inside(left, top, left + width, top + height)]);
     };
     const end = (last) => {
+      clearTimeout(holding);
       this.element.removeEventListener("pointermove", move);
       this.element.removeEventListener("pointerup", end);
       this.element.removeEventListener("pointercancel", end);
-      if (box) return box.remove();
-      if (last.type === "pointercancel" || index < 0) return undefined;
-      this.cursor = index;
-      if (last.shiftKey) this.#addRange(this.anchor, index);
-      else this.toggle();
-      this.anchor = index;
-      this.moved();
-      return undefined;
+      if (box) box.remove();
+      else if (!held && last.type !== "pointercancel" && index >= 0) choose(last.shiftKey);
     };
     this.element.addEventListener("pointermove", move);
     this.element.addEventListener("pointerup", end);
