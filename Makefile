@@ -14,7 +14,7 @@ test: lint ## everything that must hold, in a few minutes: a process for each co
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile -m "not slow"
 
 test-slow: .venv/ready ## checks that take minutes
-	$(BIN)/pytest -m slow
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist load -m slow
 
 lint: .venv/ready
 	$(BIN)/ruff check .
