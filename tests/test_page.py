@@ -647,7 +647,7 @@ class Keys:
 
     def go(self, key, view):
         self.one.press(key)
-        self.page.get_by_role("heading", level=1, name=view).wait_for()
+        self.page.locator("nav [aria-current=page]", has_text=view).wait_for()
 
     def open(self, group):
         self.go("2", "Groups")
