@@ -547,3 +547,17 @@ def test_folders_that_are_no_workspace(tmp_path, world):
 def test_a_workspace_is_set_up_once(workspace, world):
     with pytest.raises(WorkspaceError, match="set up already"):
         workspace.fit(world[0])
+
+
+def test_how_a_network_computes_is_kept_with_the_workspace(tmp_path, monkeypatch):
+    asked = {}
+
+    def load(name, **options):
+        asked.update(options)
+        return Pixels()
+
+    monkeypatch.setattr("opengcd.workspace._project.load_embedder", load)
+    Workspace.create(tmp_path / "w", "network", pooling="mean", precision="half").close()
+    with Workspace(tmp_path / "w", device="cpu") as workspace:
+        assert workspace._embedder.name == "pixels"
+    assert asked == {"device": "cpu", "pooling": "mean", "precision": "half"}
