@@ -654,7 +654,9 @@ class Keys:
         focus = self.page.locator(".card.group .cell:focus")
         focus.wait_for()
         self.one.press("Home")
-        while focus.locator("..").get_attribute("data-key") != str(group.id):
+        for _ in range(self.page.locator(".card.group").count()):
+            if focus.locator("..").get_attribute("data-key") == str(group.id):
+                break
             self.one.press("ArrowRight")
         self.one.press("o")
         cell(self.page, group.items[0]).wait_for()

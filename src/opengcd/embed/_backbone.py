@@ -36,6 +36,7 @@ UNUSED = ("pooler", "mask_token")
 BESIDE_WEIGHTS = ("model_type", "num_attention_heads", "hidden_act", "layer_norm_eps", "image_size", "patch_size")
 """Settings of a network that change its output and cannot be seen in its weights."""
 RAW = {"do_rescale": False, "do_normalize": False}
+"""A preparation that leaves colours as they are in the image."""
 PREPARATION = ("do_", "size", "crop", "resample", "rescale", "image_mean", "image_std", "pad")
 """How settings of the preparation begin that change an image."""
 
@@ -53,7 +54,8 @@ class Backbone:
         self.pooling = pooling
         self.half = half
         self.batch_size = batch_size
-        self._colours = _colours(processor)
+        colours = _colours(processor)
+        self._colours = None if colours is None else tuple(part.to(device) for part in colours)
 
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
         """Return one row for each image."""
@@ -88,14 +90,14 @@ class Backbone:
         return self.processor(images=images, return_tensors="pt", **(RAW if self._colours else {}))
 
     def _vectors(self, batch: Any) -> np.ndarray:
-        batch = batch.to(self.device)
+        inputs = dict(batch.to(self.device))
         if self._colours:
-            scale, offset = (part.to(self.device) for part in self._colours)
-            batch["pixel_values"] = batch["pixel_values"] * scale + offset
+            scale, offset = self._colours
+            inputs["pixel_values"] = inputs["pixel_values"] * scale + offset
         old_gpu = self.device.type == "cuda" and not torch.cuda.is_bf16_supported()
         sixteen = torch.float16 if old_gpu else torch.bfloat16
         with torch.inference_mode(), torch.autocast(self.device.type, sixteen, enabled=self.half):
-            output = self.model(**batch)
+            output = self.model(**inputs)
         return self._pooled(output).float().cpu().numpy()
 
     def _pooled(self, output: Any) -> Tensor:

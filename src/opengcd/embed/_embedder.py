@@ -23,7 +23,7 @@ POOLINGS = {
 
 PRECISIONS = {
     "auto": "16 bits on a GPU, 32 on a processor",
-    "half": "16 bits everywhere: as fast again on a processor that computes in bfloat16, and slower on others",
+    "half": "16 bits everywhere: nearly twice as fast on a processor that computes in bfloat16, slower on others",
     "full": "32 bits everywhere",
 }
 
