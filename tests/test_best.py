@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -11,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from opengcd import OpenWorldRecognizer, metrics
 from opengcd.discover import _rehearsal, refine
+from opengcd.discover._mixture import labelled_classes
 from opengcd.memory import ExemplarMemory
 from opengcd.presets import PRESETS, Preset
 from opengcd.whitening import WithinClassWhitening
@@ -369,10 +371,12 @@ def test_agreement_falls_when_there_are_more_groups_than_classes():
     rows = np.argsort(y, kind="stable")
     metric = WithinClassWhitening(device="cpu").fit(X, y)
     L, U = metric.transform(X[rows]), metric.transform(stream)
-    values = {q: _rehearsal.agreement(L, y[rows], U, rejected, q, 3, 0, "cpu") for q in (4, 8, 16)}
+    labelled = labelled_classes(L, y[rows], "cpu")
+    seen = torch.as_tensor(U), torch.as_tensor(rejected)
+    values = {q: _rehearsal.agreement(labelled, *seen, q, 3, 0) for q in (4, 8, 16)}
     assert values[4] > 0.95
     assert values[4] > values[8] > values[16]
-    assert np.isnan(_rehearsal.agreement(L, y[rows], U[:5], rejected[:5], 10, 3, 0, "cpu"))
+    assert np.isnan(_rehearsal.agreement(labelled, *(part[:5] for part in seen), 10, 3, 0))
 
 
 def rehearsed(agreement, beyond=float("nan")):

@@ -2,6 +2,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
@@ -10,7 +11,7 @@ from opengcd import metrics
 from opengcd.discover import SemiSupervisedKMeans, estimate_class_number, ss_kmeans
 from opengcd.discover._class_number import _hidden_classes
 from opengcd.discover._discovery import fresh_labels
-from opengcd.discover._kmeans import _Restarts
+from opengcd.discover._kmeans import _Restarts, kmeans_centers
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +120,17 @@ def test_an_emptied_cluster_takes_the_farthest_row():
     run.centers = run.U[None, [0, 0]].clone()  # both centres on the first row: the second gets nothing
     run.iterate(10, 1e-4, 10)
     assert run.best().labels.tolist() == [0, 0, 1]
+
+
+def test_rows_that_take_no_part_are_never_drawn_nor_counted():
+    X = torch.tensor([[0.0], [0.1], [50.0], [5.0], [5.1], [5.2], [-50.0]], dtype=torch.float64)
+    part = torch.tensor([[1, 1, 0, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0, 0]], dtype=torch.bool)
+    centers = kmeans_centers(X, 2, [0, 1], part=part, tries=3, max_iter=10)
+    np.testing.assert_allclose(centers.sort(1).values[:, :, 0], [[0.05, 5.1], [0.05, 50.0]], atol=1e-9)
+    # Two equal rows and two clusters: one stays empty, and neither takes a row that has no part.
+    same = torch.tensor([[1.0], [1.0], [9.0]])
+    centers = kmeans_centers(same, 2, [0], part=torch.tensor([[True, True, False]]), max_iter=5)
+    np.testing.assert_allclose(centers.flatten(), [1.0, 1.0], rtol=1e-6)
 
 
 def test_without_labelled_rows_it_is_k_means():

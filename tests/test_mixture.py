@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+import torch
 
 from opengcd import kernels
 from opengcd.discover import joint_mixture
+from opengcd.discover._mixture import labelled_classes, mixtures
 from opengcd.metrics import clustering_accuracy
 
 
@@ -68,6 +70,27 @@ def test_the_same_seed_gives_the_same_mixture_and_blocks_do_not_show(monkeypatch
     monkeypatch.setitem(kernels.BLOCK_BYTES, "cpu", 256)
     blocked = joint_mixture(L, codes, U, rejected, 6, random_state=3, device="cpu")
     np.testing.assert_allclose(blocked.centers, first.centers, atol=1e-3)
+
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_mixtures_of_parts_of_the_rows_are_those_of_these_rows_alone(device):
+    L, codes, U, _ = world(noise=0.4)
+    rejected = np.random.default_rng(1).random(len(U)) < 0.7
+    part = np.random.default_rng(2).random((3, len(U))) < 0.5
+    settings = {"label_weight": 0.1, "steps": 5, "tries": 2, "start_steps": 10}
+    labelled, rows, rejects, parts = (
+        labelled_classes(L, codes, device),
+        *(kernels.to_tensor(array, device) for array in (U, rejected, part)),
+    )
+    centers, charges = mixtures(labelled, rows, rejects, 4, [0, 1, 2], part=parts, **settings)
+    for p in range(3):
+        here = parts[p]
+        alone = mixtures(labelled, rows[here], rejects[here], 4, [p], **settings)
+        torch.testing.assert_close(centers[p], alone[0][0], atol=1e-4, rtol=0)
+        torch.testing.assert_close(charges[p], alone[1][0], atol=1e-3, rtol=0)
 
 
 def test_bad_numbers_of_groups():

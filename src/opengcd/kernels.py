@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
+
+Result = TypeVar("Result")
 
 BLOCK_BYTES = {"cpu": 4 * 2**20, "cuda": 256 * 2**20}
 """Upper size of one block of distances: it should stay in the cache of a CPU, and fill a GPU."""
@@ -59,17 +61,15 @@ def threads_for(numbers: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def run_each(step: Callable[[Any], None], tiles: Iterable[Any], device: torch.device) -> None:
+def run_each(step: Callable[[Any], Result], tiles: Iterable[Any], device: torch.device) -> list[Result]:
     """Run a step on every tile: on a CPU side by side, each tile by one thread, so that it stays in that core's cache.
 
-    The steps must write to different places.
+    If the steps write, then to different places. What they return comes in the order of the tiles.
     """
     work = list(tiles)
     if device.type != "cpu" or len(work) == 1 or torch.get_num_threads() == 1:
-        for tile in work:
-            step(tile)
-        return
-    list(_workers(torch.get_num_threads()).map(step, work))  # taking the results raises what a step raised
+        return [step(tile) for tile in work]
+    return list(_workers(torch.get_num_threads()).map(step, work))  # taking the results raises what a step raised
 
 
 @cache
@@ -77,13 +77,20 @@ def _workers(number: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(number, "opengcd", initializer=torch.set_num_threads, initargs=(1,))
 
 
-def squared_distances(A: Tensor, B: Tensor, b_norms: Tensor | None = None) -> Tensor:
+def squared_norms(A: Tensor) -> Tensor:
+    """The squared length of every row."""
+    return (A * A).sum(1)
+
+
+def squared_distances(A: Tensor, B: Tensor, b_norms: Tensor | None = None, a_norms: Tensor | None = None) -> Tensor:
     r"""All :math:`\|a_i - b_j\|^2` through one matrix product: :math:`\|a\|^2 + \|b\|^2 - 2 a \cdot b`.
 
-    Rounding grows with the norms, so centre the data first where they lie far from the origin.
+    Rounding grows with the norms, so centre the data first where they lie far from the origin. Squared norms that are
+    needed again and again can be given.
     """
-    b_norms = (B * B).sum(1) if b_norms is None else b_norms
-    return torch.addmm(b_norms, A, B.T, alpha=-2).add_((A * A).sum(1, keepdim=True)).clamp_(min=0)
+    b_norms = squared_norms(B) if b_norms is None else b_norms
+    a_norms = squared_norms(A) if a_norms is None else a_norms
+    return torch.addmm(b_norms, A, B.T, alpha=-2).add_(a_norms[:, None]).clamp_(min=0)
 
 
 def exact_distances(A: Tensor, B: Tensor) -> Tensor:
@@ -128,7 +135,7 @@ def silhouette_values(X: np.ndarray, labels: np.ndarray, device: str | torch.dev
     sums = torch.zeros(n, len(size), dtype=torch.float64, device=Z.device)
     side = int((BLOCK_BYTES[Z.device.type] // Z.element_size()) ** 0.5)
     starts = range(0, n, side)
-    norms = (Z * Z).sum(1)
+    norms = squared_norms(Z)
     for i in starts:
         rows = slice(i, i + side)
         for j in starts[i // side :]:

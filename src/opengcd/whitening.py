@@ -62,8 +62,8 @@ class WithinClassWhitening:
         norms = np.linalg.norm(Z, axis=1, keepdims=True)
         return (Z / np.where(norms > 0, norms, 1)).astype(np.float32)
 
-    def class_directions(self, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Return the mean of each class among whitened rows, scaled to unit length: (C, D)."""
-        Z, classes = (kernels.to_tensor(array, self.device) for array in (self.transform(X), codes))
-        means = kernels.class_means(Z, classes.long(), int(codes.max()) + 1)
+    def class_directions(self, Z: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Return the mean of each class among the whitened rows ``Z``, scaled to unit length: (C, D)."""
+        rows, classes = (kernels.to_tensor(array, self.device) for array in (Z, codes))
+        means = kernels.class_means(rows, classes.long(), int(codes.max()) + 1)
         return torch.nn.functional.normalize(means, dim=1).cpu().numpy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from opengcd import kernels
 from opengcd.randomness import Seed, spawn
 from opengcd.validation import check_features, check_labels
 
+TOLERANCE = 1e-4
 TRIAL_STEPS = 5
 """Steps after which restarts without prospects are given up, where that is asked for."""
 
@@ -75,7 +77,7 @@ class SemiSupervisedKMeans(BaseEstimator):
         n_clusters: int,
         n_init: int = 10,
         max_iter: int = 200,
-        tol: float = 1e-4,
+        tol: float = TOLERANCE,
         random_state: Seed = None,
         device: str = "auto",
     ) -> None:
@@ -125,7 +127,7 @@ def ss_kmeans(
     *,
     n_init: int = 10,
     max_iter: int = 200,
-    tol: float = 1e-4,
+    tol: float = TOLERANCE,
     survivors: int | None = None,
     random_state: Seed = None,
     device: str = "auto",
@@ -151,21 +153,56 @@ def ss_kmeans(
         return run.best()
 
 
+def kmeans_centers(
+    rows: Tensor, k: int, seeds: Sequence[Seed], *, part: Tensor | None = None, tries: int = 2, max_iter: int = 30
+) -> Tensor:
+    """Centres that k-means finds from each of P seeds, the best of some tries, all at once: (P, k, d).
+
+    ``part``, (P, n), says which rows take part in each of the P; all if it is not given.
+    """
+    run = _Restarts(
+        rows[:0],
+        rows.new_empty(0, dtype=torch.long),
+        rows,
+        k,
+        0,
+        rows.device,
+        None if part is None else part.repeat_interleave(tries, 0),
+    )
+    chances = np.stack([rng.random(k) for seed in seeds for rng in spawn(seed, tries)])
+    with kernels.threads_for(max(len(chances) * k, rows.shape[1]) * len(rows)):
+        run.seed(chances)
+        run.iterate(max_iter, TOLERANCE, len(chances))
+        return run.best_centers(tries)
+
+
 class _Restarts:
-    """``R`` restarts that share every matrix product: centres are (R, k, d), labels (R, n)."""
+    """``R`` restarts that share every matrix product: centres are (R, k, d), labels (R, n).
+
+    ``part``, (R, n), says which unlabelled rows take part in each restart; the others have no weight.
+    """
 
     def __init__(
-        self, L: np.ndarray, codes: np.ndarray, U: np.ndarray, k: int, known: int, device: torch.device
+        self,
+        L: np.ndarray | Tensor,
+        codes: np.ndarray | Tensor,
+        U: np.ndarray | Tensor,
+        k: int,
+        known: int,
+        device: torch.device,
+        part: Tensor | None = None,
     ) -> None:
-        dtype = np.result_type(L, U) if len(L) else U.dtype
+        labelled, rows = kernels.to_tensor(L, device), kernels.to_tensor(U, device)
+        dtype = torch.result_type(labelled, rows) if len(labelled) else rows.dtype
         # Distances do not change under a shift, but their rounding does: work around the common mean.
-        self.origin = (U.sum(0, dtype=np.float64) + L.sum(0, dtype=np.float64)) / (len(U) + len(L))
-        self.U = kernels.to_tensor((U - self.origin).astype(dtype), device)
-        self.L = kernels.to_tensor((L - self.origin).astype(dtype), device)
+        sums = rows.sum(0, dtype=torch.float64) + labelled.sum(0, dtype=torch.float64)
+        self.origin = sums / (len(rows) + len(labelled))
+        self.U, self.L = ((part - self.origin).to(dtype) for part in (rows, labelled))
+        self.norms = kernels.squared_norms(self.U)
         self.codes = kernels.to_tensor(codes, device).long()
         self.k, self.known = k, known
-        self.fixed_sums = self._sums(self.L, self.codes)
-        self.fixed_counts = torch.bincount(self.codes, minlength=k).double()
+        self.part = rows.new_ones(1, len(rows), dtype=torch.bool) if part is None else part
+        self.fixed_sums, self.fixed_counts = (part[0] for part in _cluster_sums(self.L, self.codes[None], k))
 
     def seed(self, uniforms: np.ndarray) -> None:
         """Draw the novel centres by k-means++; row r of ``uniforms`` holds the chances of restart r."""
@@ -173,35 +210,36 @@ class _Restarts:
         draws = kernels.to_tensor(uniforms, U.device)
         self.centers = torch.empty(R, self.k, U.shape[1], dtype=U.dtype, device=U.device)
         self.centers[:, : self.known] = (self.fixed_sums / self.fixed_counts[:, None])[: self.known].to(U.dtype)
-        nearest = torch.ones(len(U), dtype=U.dtype, device=U.device)
+        self.part = self.part.expand(R, -1)
+        evenly = self.part.double().cumsum(1)
+        nearest = self.part.to(U.dtype)
         if self.known:
-            nearest = self._assign(self.centers[:1, : self.known])[1][0]
-        nearest = nearest.expand(R, -1)
+            nearest = self._assign(self.centers[:1, : self.known])[1] * nearest
         for j in range(novel):
             mass = nearest.double().cumsum(1)
-            total = mass[:, -1:]
-            chosen = torch.searchsorted(mass, draws[:, j : j + 1] * total, right=True)
             # Where every row already coincides with a centre all weights are zero: draw uniformly.
-            chosen = torch.where(total > 0, chosen, draws[:, j : j + 1] * len(U)).long().clamp_(max=len(U) - 1)
+            mass = torch.where(mass[:, -1:] > 0, mass, evenly)
+            chosen = torch.searchsorted(mass, draws[:, j : j + 1] * mass[:, -1:], right=True).clamp_(max=len(U) - 1)
             self.centers[:, self.known + j] = U[chosen[:, 0]]
             # A running minimum makes all draws cost O(nkd) instead of O(nk²d).
-            gap = kernels.squared_distances(U[chosen[:, 0]], U).scatter_(1, chosen, 0)
-            nearest = torch.minimum(nearest, gap) if j or self.known else gap
+            gap = kernels.squared_distances(U[chosen[:, 0]], U, self.norms).scatter_(1, chosen, 0)
+            nearest = torch.minimum(nearest, gap) if j or self.known else gap * self.part
 
     def iterate(self, max_iter: int, tol: float, survivors: int) -> None:
         """Lloyd steps until each restart converges; those that have converged drop out of the products."""
         R, n = len(self.centers), len(self.U)
         device = self.U.device
-        self.labels = torch.full((R, n), -1, device=device)
+        self.labels = torch.zeros(R, n, dtype=torch.long, device=device)
         self.sums = self.fixed_sums.repeat(R, 1, 1)
         self.counts = self.fixed_counts.repeat(R, 1)
         self.steps = torch.zeros(R, dtype=torch.long, device=device)
         active = torch.arange(R, device=device)
         for step in range(1, max_iter + 1):
             labels, gaps = self._assign(self.centers[active])
-            for r, new, gap in zip(active.tolist(), labels, gaps, strict=True):
-                self._move_rows(r, new)
-                self._refill_empty(r, gap)
+            self._take(active, labels)
+            gaps *= self.part[active]
+            for i in (self.counts[active] == 0).any(1).nonzero()[:, 0].tolist():
+                self._refill_empty(int(active[i]), gaps[i])
             filled = self.counts[active, :, None] > 0
             means = (self.sums[active] / self.counts[active, :, None].clamp(min=1)).to(self.centers.dtype)
             centers = torch.where(filled, means, self.centers[active])
@@ -213,8 +251,7 @@ class _Restarts:
                 active = active[torch.isin(active, self._spread().argsort(stable=True)[:survivors])]
             if not len(active):
                 break
-        for r, new in enumerate(self._assign(self.centers)[0]):
-            self._move_rows(r, new)
+        self._take(torch.arange(R, device=device), self._assign(self.centers)[0])
 
     def best(self) -> Clustering:
         """Return the restart of least inertia."""
@@ -225,10 +262,16 @@ class _Restarts:
         )
         return Clustering(
             labels=self.labels[r].cpu().numpy(),
-            centers=(self.centers[r].double().cpu().numpy() + self.origin).astype(self.U.cpu().numpy().dtype),
+            centers=(self.centers[r].double() + self.origin).to(self.U.dtype).cpu().numpy(),
             inertia=inertia,
             n_iter=int(self.steps[r]),
         )
+
+    def best_centers(self, tries: int) -> Tensor:
+        """Return the centres of the restart of least inertia among every ``tries`` of them."""
+        least = self._spread().view(-1, tries).argmin(1)
+        centers = self.centers.view(-1, tries, *self.centers.shape[1:])[torch.arange(len(least)), least]
+        return (centers.double() + self.origin).to(self.U.dtype)
 
     def _spread(self) -> Tensor:
         """Inertia of every restart but for the constant Σ‖x‖², from the sums: Σ_c (n_c‖μ_c‖² − 2 μ_c·S_c)."""
@@ -239,29 +282,21 @@ class _Restarts:
         """Nearest centre of every unlabelled row, and its squared distance, in each restart: (R, n) both."""
         R, k, d = centers.shape
         flat = centers.reshape(R * k, d)
-        norms = (flat * flat).sum(1)
+        norms = kernels.squared_norms(flat)
         labels = torch.empty(R, len(self.U), dtype=torch.long, device=flat.device)
         gaps = torch.empty(R, len(self.U), dtype=flat.dtype, device=flat.device)
         for rows in kernels.row_blocks(self.U, R * k):
-            D = kernels.squared_distances(self.U[rows], flat, norms).view(-1, R, k)
+            D = kernels.squared_distances(self.U[rows], flat, norms, self.norms[rows]).view(-1, R, k)
             value, index = D.min(2)
             labels[:, rows], gaps[:, rows] = index.T, value.T
         return labels, gaps
 
-    def _move_rows(self, r: int, new: Tensor) -> None:
-        """Update labels, sums and counts of restart ``r`` by the rows that changed cluster, and by no others."""
-        old = self.labels[r]
-        moved = (new != old).nonzero().squeeze(1)
-        if not len(moved):
-            return
-        rows, joined, left = self.U[moved], new[moved], old[moved]
-        self.sums[r] += self._sums(rows, joined)
-        self.counts[r] += torch.bincount(joined, minlength=self.k)
-        before = left >= 0
-        if before.any():
-            self.sums[r] -= self._sums(rows[before], left[before])
-            self.counts[r] -= torch.bincount(left[before], minlength=self.k)
-        self.labels[r] = new
+    def _take(self, restarts: Tensor, labels: Tensor) -> None:
+        """Let the rows of these restarts join the clusters ``labels``."""
+        sums, counts = _cluster_sums(self.U, labels.masked_fill(~self.part[restarts], self.k), self.k)
+        self.labels[restarts] = labels
+        self.sums[restarts] = self.fixed_sums + sums
+        self.counts[restarts] = self.fixed_counts + counts
 
     def _refill_empty(self, r: int, gap: Tensor) -> None:
         """Give each emptied cluster the row farthest from its centre; without one, the cluster keeps its place."""
@@ -270,12 +305,30 @@ class _Restarts:
             farthest = int(movable.argmax())
             if movable[farthest] <= 0:
                 return
-            labels = self.labels[r].clone()
-            labels[farthest] = empty
-            self._move_rows(r, labels)
+            left, row = int(self.labels[r, farthest]), self.U[farthest].double()
+            self.labels[r, farthest] = empty
+            for cluster, sign in ((left, -1), (empty, 1)):
+                self.sums[r, cluster] += sign * row
+                self.counts[r, cluster] += sign
 
-    def _sums(self, rows: Tensor, codes: Tensor) -> Tensor:
-        """Sum the rows of each cluster by a matrix product: the order is fixed, so a GPU repeats it to the bit."""
-        members = torch.zeros(self.k, len(rows), dtype=rows.dtype, device=rows.device)
-        members[codes, torch.arange(len(rows), device=rows.device)] = 1
-        return (members @ rows).double()
+
+def _cluster_sums(rows: Tensor, labels: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Sum and number of the rows of each cluster in R labellings, ``labels`` (R, n): (R, k, d) and (R, k) in float64.
+
+    Rows with the label k are left out. A CPU adds row after row, :math:`O(Rnd)`. A GPU would do so in any order, so it
+    takes a matrix product, which it repeats to the bit.
+    """
+    R, d = len(labels), rows.shape[1]
+    sums = torch.zeros(R, k + 1, d, dtype=torch.float64, device=rows.device)
+    counts = torch.zeros(R, k + 1, dtype=torch.float64, device=rows.device)
+    for block in kernels.row_blocks(rows, R * k):
+        if rows.device.type == "cpu":
+            for r, codes in enumerate(labels[:, block]):
+                sums[r] += rows.new_zeros(k + 1, d).index_add_(0, codes, rows[block])
+                counts[r] += torch.bincount(codes, minlength=k + 1)
+        else:
+            of_block = labels[:, None, block]
+            members = rows.new_zeros(R, k + 1, of_block.shape[2]).scatter_(1, of_block, 1)
+            sums += members @ rows[block]
+            counts += members.sum(2)
+    return sums[:, :k], counts[:, :k]

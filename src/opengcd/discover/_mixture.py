@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from opengcd import kernels
-from opengcd.discover._kmeans import ss_kmeans
+from opengcd.discover._kmeans import kmeans_centers
 from opengcd.randomness import Seed, derive, seed_sequence
 
 
@@ -28,6 +28,15 @@ class Mixture(NamedTuple):
     """(k,) Expected number of rows."""
     recurrence: np.ndarray
     """(k,) How well each class or group was found again by the other restarts: mean of the largest Jaccard index."""
+
+
+class LabelledClasses(NamedTuple):
+    """All that the mixture asks of labelled rows."""
+
+    sums: Tensor
+    """(C, d) Sum of the rows of each known class."""
+    counts: Tensor
+    """(C,) Their number."""
 
 
 def joint_mixture(
@@ -69,36 +78,75 @@ def joint_mixture(
         raise ValueError(f"k={k} leaves no novel group beside {known} known classes; raise it.")
     if novel > int(rejected.sum()):
         raise ValueError(f"k={k} asks for {novel} novel groups among {int(rejected.sum())} rejected rows; lower it.")
-    seed, where = seed_sequence(random_state), kernels.resolve_device(device)
-    rows = kernels.to_tensor(U, where)
-    labelled, classes = kernels.to_tensor(L, where), kernels.to_tensor(codes, where).long()
-    fixed = kernels.class_sums(labelled, classes, k) if len(L) else torch.zeros(k, U.shape[1], device=where)
-    counts = label_weight * torch.bincount(classes, minlength=k).to(rows.dtype)
-    empty = L[:0], codes[:0]
-    ends: list[tuple[Tensor, Tensor]] = []
-    for r in range(restarts):
-        start = ss_kmeans(
-            *empty, U[rejected], novel, n_init=tries, max_iter=start_steps, random_state=derive(seed, r), device=device
-        ).centers
-        centers = normalize(torch.cat([fixed[:known], kernels.to_tensor(start, where).to(rows.dtype)]), dim=1)
-        charge = torch.zeros(k, dtype=rows.dtype, device=where)
-        with kernels.threads_for(rows.numel()):
-            for _ in range(steps):
-                sums, sizes = fixed.clone(), counts.clone()
-                for block, logits in _logits(rows, centers, charge, concentration):
-                    R = torch.softmax(logits, 1)
-                    sums += R.T @ block
-                    sizes += R.sum(0)
-                centers = normalize(sums, dim=1)
-                charge = balance * torch.log(sizes.clamp(min=1e-6) / sizes.sum())
-        ends.append((centers, charge))
-    found = [_decide(rows, *end, concentration) for end in ends]
+    seed = seed_sequence(random_state)
+    rows = kernels.to_tensor(U, device)
+    centers, charges = mixtures(
+        labelled_classes(L, codes, device),
+        rows,
+        kernels.to_tensor(rejected, device),
+        novel,
+        [derive(seed, r) for r in range(restarts)],
+        concentration=concentration,
+        balance=balance,
+        label_weight=label_weight,
+        steps=steps,
+        tries=tries,
+        start_steps=start_steps,
+    )
+    found = [_decide(rows, *end, concentration) for end in zip(centers, charges, strict=True)]
     again = [[jaccard(one.labels, other.labels, k) for other in found if other is not one] for one in found]
     recurrence = [np.mean(a, axis=0) if a else np.ones(k) for a in again]
     best = int(
         np.argmax([r[known:] @ m.sizes[known:] / m.sizes[known:].sum() for r, m in zip(recurrence, found, strict=True)])
     )
     return found[best]._replace(recurrence=recurrence[best])
+
+
+def labelled_classes(L: np.ndarray, codes: np.ndarray, device: str = "auto") -> LabelledClasses:
+    """Take labelled rows to the device, as much of them as the mixture asks for."""
+    rows, classes = kernels.to_tensor(L, device), kernels.to_tensor(codes, device).long()
+    known = int(codes.max()) + 1 if len(codes) else 0
+    return LabelledClasses(kernels.class_sums(rows, classes, known), torch.bincount(classes, minlength=known))
+
+
+def mixtures(
+    labelled: LabelledClasses,
+    rows: Tensor,
+    rejected: Tensor,
+    novel: int,
+    seeds: Sequence[Seed],
+    *,
+    part: Tensor | None = None,
+    concentration: float = 15.0,
+    balance: float = 1.0,
+    label_weight: float,
+    steps: int,
+    tries: int,
+    start_steps: int,
+) -> tuple[Tensor, Tensor]:
+    """EM of :func:`joint_mixture` from each of P seeds, all at once; return centres, (P, k, d), and charges, (P, k).
+
+    ``part``, (P, n), says which rows take part in each of the P; all if it is not given.
+    """
+    P, k, d = len(seeds), len(labelled.counts) + novel, rows.shape[1]
+    started = None if part is None else part[:, rejected]
+    starts = kmeans_centers(rows[rejected], novel, seeds, part=started, tries=tries, max_iter=start_steps)
+    centers = normalize(torch.cat([labelled.sums.expand(P, -1, -1), starts], 1), dim=2)
+    charges = rows.new_zeros(P, k)
+    fixed = torch.cat([labelled.sums, rows.new_zeros(novel, d)])
+    counts = torch.cat([label_weight * labelled.counts, rows.new_zeros(novel)])
+    with kernels.threads_for(P * rows.numel()):
+        for _ in range(steps):
+            sums, sizes = fixed.repeat(P, 1, 1), counts.repeat(P, 1)
+            for block in kernels.row_blocks(rows, P * k):
+                R = torch.softmax(_logits(rows[block], centers, charges, concentration), 2)
+                if part is not None:
+                    R *= part[:, block].T[:, :, None]
+                sums += (R.view(-1, P * k).T @ rows[block]).view(P, k, d)
+                sizes += R.sum(0)
+            centers = normalize(sums, dim=2)
+            charges = balance * torch.log(sizes.clamp(min=1e-6) / sizes.sum(1, keepdim=True))
+    return centers, charges
 
 
 def jaccard(labels: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
@@ -109,17 +157,17 @@ def jaccard(labels: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
     return best
 
 
-def _logits(rows: Tensor, centers: Tensor, charge: Tensor, concentration: float) -> Iterator[tuple[Tensor, Tensor]]:
-    """Blocks of rows, each with how well every class and group fits them."""
-    for block in kernels.row_blocks(rows, len(centers)):
-        yield rows[block], concentration * rows[block] @ centers.T - charge
+def _logits(rows: Tensor, centers: Tensor, charges: Tensor, concentration: float) -> Tensor:
+    """How well every class and group of each of P mixtures fits the rows: (n, P, k)."""
+    fit = torch.addmm(-charges.flatten(), rows, centers.flatten(0, 1).T, alpha=concentration)
+    return fit.view(-1, *charges.shape)
 
 
 def _decide(rows: Tensor, centers: Tensor, charge: Tensor, concentration: float) -> Mixture:
     labels, probabilities = [], []
     sizes = torch.zeros(len(centers), dtype=rows.dtype, device=rows.device)
-    for _, logits in _logits(rows, centers, charge, concentration):
-        R = torch.softmax(logits, 1)
+    for block in kernels.row_blocks(rows, len(centers)):
+        R = torch.softmax(_logits(rows[block], centers[None], charge[None], concentration)[:, 0], 1)
         top, which = R.max(1)
         labels.append(which)
         probabilities.append(top)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score
+from torch import Tensor
 
+from opengcd import kernels
 from opengcd.discover._class_number import ClassNumberEstimate, CurvePoint
-from opengcd.discover._mixture import joint_mixture
+from opengcd.discover._mixture import LabelledClasses, joint_mixture, labelled_classes, mixtures
 from opengcd.osr import NoveltyScore, Share
 from opengcd.progress import Progress, silent
 from opengcd.randomness import Seed, derive, generator, seed_sequence
@@ -136,9 +140,11 @@ def estimate_by_rehearsal(
             rehearse(X, codes, p, score, threshold, hidden, size, share, few, derive(seed, 1, r), device=device)
         )
     agreements = []
+    labelled = labelled_classes(L, codes, device)
+    stream, doubtful = (kernels.to_tensor(part[rows], device) for part in (U, rejected))
     for i, q in enumerate(grid):
         progress("rehearsing discovery", number + i, total)
-        agreements.append(agreement(L, codes, U[rows], rejected[rows], q, repeats, derive(seed, 2, q), device))
+        agreements.append(agreement(labelled, stream, doubtful, q, repeats, derive(seed, 2, q)))
     progress("rehearsing discovery", total, total)
     estimate = _weigh(
         known,
@@ -152,41 +158,26 @@ def estimate_by_rehearsal(
     return RehearsedNumber(estimate, _reality(rehearsals))
 
 
-def agreement(
-    L: np.ndarray,
-    codes: np.ndarray,
-    U: np.ndarray,
-    rejected: np.ndarray,
-    novel: int,
-    repeats: int,
-    seed: Seed,
-    device: str = "auto",
-) -> float:
+def agreement(labelled: LabelledClasses, U: Tensor, rejected: Tensor, novel: int, repeats: int, seed: Seed) -> float:
     """Return how well two groupings of all rows agree, each found from a half of them; nan if it has too few rows."""
-    known = int(codes.max()) + 1
+    known = len(labelled.counts)
+    chances = np.stack([generator(derive(seed, r)).random(len(U)) for r in range(repeats)])
+    halves = kernels.to_tensor(np.stack([chances < 0.5, chances >= 0.5], 1).reshape(2 * repeats, -1), U.device)
+    seeds = [derive(seed, r, s, 0) for r in range(repeats) for s in range(2)]
+    if int((halves & rejected).sum(1).min()) < novel:
+        return float("nan")
+    group = partial(mixtures, labelled, label_weight=LABEL_WEIGHT, steps=12, tries=4, start_steps=15)
+    if U.device.type == "cuda":  # time goes by launches there: all halves at once
+        centers = group(U, rejected, novel, seeds, part=halves)[0]
+    else:  # rows that take no part would cost as much as those that do
+
+        def one(i: int) -> Tensor:
+            return group(U[halves[i]], rejected[halves[i]], novel, [seeds[i]])[0]
+
+        centers = torch.cat(kernels.run_each(one, range(len(seeds)), U.device))
+    groupings = (U @ centers.flatten(0, 1).T).view(len(U), *centers.shape[:2]).argmax(2).T.cpu().numpy()
     values = []
-    for r in range(repeats):
-        half = generator(derive(seed, r)).random(len(U)) < 0.5
-        groupings = []
-        for s, side in enumerate((half, ~half)):
-            if rejected[side].sum() < novel:
-                return float("nan")
-            centers = joint_mixture(
-                L,
-                codes,
-                U[side],
-                rejected[side],
-                known + novel,
-                label_weight=LABEL_WEIGHT,
-                steps=12,
-                restarts=1,
-                tries=4,
-                start_steps=15,
-                random_state=derive(seed, r, s),
-                device=device,
-            ).centers
-            groupings.append((U @ centers.T).argmax(1))
-        a, b = groupings
+    for a, b in groupings.reshape(repeats, 2, -1):
         both, either = (a >= known) & (b >= known), (a >= known) | (b >= known)
         if not both.any():
             values.append(0.0)
@@ -223,16 +214,15 @@ def rehearse(
     stream = np.concatenate(drawn + spared)
     labelled = np.setdiff1d(np.flatnonzero(np.isin(codes, anchors)), stream)
     renumbered = np.searchsorted(anchors, codes[labelled])
-    metric, means = score.metric(X[labelled], renumbered)
-    L, U = metric.transform(X[labelled]), metric.transform(X[stream])
-    rejected = score.among(anchors, metric, means, X[stream], p[stream]) > threshold
+    metric, means, L = score.metric(X[labelled], renumbered)
+    U = metric.transform(X[stream])
+    rejected = score.among(anchors, means, U, p[stream]) > threshold
     if rejected.sum() < 2 * hidden:
         return Rehearsal(float("nan"), float("nan"), np.empty(0), np.empty(0, dtype=bool))
     repeats = REPEATS_OF_FEW if few else REPEATS
-    agreed = agreement(L, renumbered, U, rejected, hidden, repeats, derive(seed, 1), device)
-    beyond = float("nan")
-    if few:
-        beyond = agreement(L, renumbered, U, rejected, hidden + 1, repeats, derive(seed, 3), device)
+    seen = (labelled_classes(L, renumbered, device), kernels.to_tensor(U, device), kernels.to_tensor(rejected, device))
+    agreed = agreement(*seen, hidden, repeats, derive(seed, 1))
+    beyond = agreement(*seen, hidden + 1, repeats, derive(seed, 3)) if few else float("nan")
     found = joint_mixture(
         L,
         renumbered,

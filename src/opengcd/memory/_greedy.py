@@ -52,7 +52,7 @@ def _distance_rows(X: Tensor) -> tuple[Callable[[Tensor], Tensor], Tensor, Tenso
         farthest = D.max()
         return D.__getitem__, (farthest - D).sum(1), farthest
     X = X - X.mean(0)
-    norms = (X * X).sum(1)
+    norms = kernels.squared_norms(X)
 
     def rows(index: Tensor) -> Tensor:
         D = kernels.squared_distances(X[index], X, norms).sqrt_()

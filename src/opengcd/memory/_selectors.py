@@ -99,7 +99,7 @@ def _greedy(X: np.ndarray, k: int, rng: np.random.Generator, device: str) -> np.
 def _herding(X: np.ndarray, k: int, rng: np.random.Generator, device: str) -> np.ndarray:
     # ||mean - (S + x) / t||² is least where 2 x·(t mean - S) - x·x is largest.
     Z = kernels.to_tensor(X, device).double()
-    mean, norms = Z.mean(0), (Z * Z).sum(1)
+    mean, norms = Z.mean(0), kernels.squared_norms(Z)
     total = mean * 0
     picks: list[int] = []
     for t in range(1, k + 1):
@@ -113,7 +113,7 @@ def _herding(X: np.ndarray, k: int, rng: np.random.Generator, device: str) -> np
 def _kcenter(X: np.ndarray, k: int, rng: np.random.Generator, device: str) -> np.ndarray:
     Z = kernels.to_tensor(X, device)
     Z = Z - Z.mean(0)
-    norms = (Z * Z).sum(1)
+    norms = kernels.squared_norms(Z)
     picks = [int(norms.argmin())]
     gap = norms.new_full((len(Z),), np.inf)
     while len(picks) < k:

@@ -76,7 +76,7 @@ class NoveltyScore:
         if not held_out.any():
             raise ValueError("Every class has a single row, so none can be held out; add rows.")
         witnesses, right = self._hold_out(X, codes, classifier, fold, derive(seed, 1))
-        self.metric_, self.means_ = self.metric(X, codes)
+        self.metric_, self.means_, _ = self.metric(X, codes)
         self.center_ = witnesses[held_out].mean(0)
         deviation = witnesses[held_out].std(0)
         self.scale_ = np.where(deviation > 0, deviation, 1.0)
@@ -90,22 +90,22 @@ class NoveltyScore:
 
     def __call__(self, X: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return the score of each row, given the closed-set probabilities of the classifier fitted on all rows."""
-        return self._combine(_witnesses(self.metric_, self.means_, X, p))
+        return self._combine(_witnesses(self.means_, self.metric_.transform(X), p))
 
-    def metric(self, X: np.ndarray, codes: np.ndarray) -> tuple[WithinClassWhitening, np.ndarray]:
-        """Return the metric of some labelled rows, and in it the directions of their class means."""
+    def metric(self, X: np.ndarray, codes: np.ndarray) -> tuple[WithinClassWhitening, np.ndarray, np.ndarray]:
+        """Return the metric of some labelled rows, and in it the directions of their class means and the rows."""
         metric = WithinClassWhitening(self.shrinkage if self.whiten else None, self.device).fit(X, codes)
-        return metric, metric.class_directions(X, codes)
+        Z = metric.transform(X)
+        return metric, metric.class_directions(Z, codes), Z
 
-    def among(
-        self, classes: np.ndarray, metric: WithinClassWhitening, means: np.ndarray, X: np.ndarray, p: np.ndarray
-    ) -> np.ndarray:
-        """Return the score that rows would get if only ``classes`` were known, the columns of ``p`` that count.
+    def among(self, classes: np.ndarray, means: np.ndarray, Z: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return the score that whitened rows would get if only ``classes`` were known.
 
+        ``means`` are their directions in the metric of ``Z``, and they are the columns of ``p`` that count.
         What is left of the probabilities is scaled to a sum of 1.
         """
         some = p[:, classes] + 1e-12  # a row that is sure to be of a hidden class says nothing of the others
-        return self._combine(_witnesses(metric, means, X, some / some.sum(1, keepdims=True)))
+        return self._combine(_witnesses(means, Z, some / some.sum(1, keepdims=True)))
 
     def _hold_out(
         self, X: np.ndarray, codes: np.ndarray, classifier: Any, fold: np.ndarray, seed: Seed
@@ -116,7 +116,8 @@ class NoveltyScore:
             train, test = fold != f, fold == f
             model = fit_classifier(classifier, X[train], codes[train], derive(seed, int(f)), self.device)
             labels, p = infer(model, X[test])
-            witnesses[test] = _witnesses(*self.metric(X[train], codes[train]), X[test], p)
+            metric, means, _ = self.metric(X[train], codes[train])
+            witnesses[test] = _witnesses(means, metric.transform(X[test]), p)
             right[test] = labels == codes[test]
         return witnesses, right
 
@@ -142,7 +143,8 @@ class NoveltyScore:
             model = fit_classifier(classifier, X[train], renumbered, derive(seed, r, 0), self.device)
             judged = np.concatenate([known, rng.permutation(unknown)[:SEARCH_ROWS]])
             labels, p = infer(model, X[judged])
-            score = self._combine(_witnesses(*self.metric(X[train], renumbered), X[judged], p))
+            metric, means, _ = self.metric(X[train], renumbered)
+            score = self._combine(_witnesses(means, metric.transform(X[judged]), p))
             is_known = np.arange(len(judged)) < len(known)
             cut = np.quantile(score[is_known], SHARES)[:, None]
             aks = ((score <= cut) & (present[labels] == codes[judged]))[:, is_known].mean(1)
@@ -161,9 +163,9 @@ class NoveltyScore:
         return total
 
 
-def _witnesses(metric: WithinClassWhitening, means: np.ndarray, X: np.ndarray, p: np.ndarray) -> np.ndarray:
+def _witnesses(means: np.ndarray, Z: np.ndarray, p: np.ndarray) -> np.ndarray:
     doubt = 1 / (1 + critical_alpha(p))
-    return np.stack([doubt, -(metric.transform(X) @ means.T).max(1)], axis=1)
+    return np.stack([doubt, -(Z @ means.T).max(1)], axis=1)
 
 
 def _extrapolate(scores: np.ndarray, by_halves: np.ndarray) -> np.ndarray:
