@@ -717,7 +717,8 @@ def test_a_gpu_agrees(name, fitted, tmp_path):
     assert metrics.accuracy(fitted[name].predict(X), there.predict(X)) > 0.95
     there.save(tmp_path)
     here = type(there).load(tmp_path, device="cpu")
-    np.testing.assert_allclose(here._scores(X), there._scores(X), rtol=1e-3, atol=1e-3)
+    new = X + 0.01  # where a row coincides with an exemplar, EVM's score is the logarithm of a rounding error
+    np.testing.assert_allclose(here._scores(new), there._scores(new), rtol=1e-3, atol=1e-3)
     there.learn(X[~KNOWN], Y[~KNOWN])
     assert metrics.accuracy(Y, there.predict_closed(X)) > 0.95
     assert there.discover(X[~KNOWN]).k >= 8

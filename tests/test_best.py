@@ -403,9 +403,9 @@ def test_few_classes_are_counted_by_what_one_group_too_many_does():
     # Two classes merge without disagreement (1.0), but a chance group would agree by 0.4 and not by 1.0.
     found = _rehearsal._weigh(4, [1, 2, 3], np.array([1.0, 1.0, 0.4]), [rehearsed(1.0, 0.4)] * 2, 2.0, 0.5, 3)
     log_p = {point.k: point.score for point in found.curve}
-    # By hand: q = 1 has 0.6^2 / (2 * 0.08^2) = 28.125 for A(2), ln(2)^2 / 0.5 = 0.961 for size, ln 2 for 1 / q, and
-    # ln 0.5 because two groups agree as well; q = 2 has ln Phi(7.5) = 0.
-    assert log_p[5] - log_p[6] == pytest.approx(-28.125 - 0.9609 + 0.6931 - 0.6931, abs=1e-3)
+    # By hand: q = 1 has 0.6^2 / (2 * 0.16^2) = 7.031 for A(2), ln(2)^2 / 0.5 = 0.961 for size, ln 2 for 1 / q, and
+    # ln 0.5 because two groups agree as well; q = 2 has ln Phi(3.75) = -0.0001.
+    assert log_p[5] - log_p[6] == pytest.approx(-7.0313 - 0.9609 + 0.6931 - 0.6931, abs=1e-3)
     assert found.k == 6
 
 

@@ -197,12 +197,12 @@ class _Restarts:
         # Distances do not change under a shift, but their rounding does: work around the common mean.
         sums = rows.sum(0, dtype=torch.float64) + labelled.sum(0, dtype=torch.float64)
         self.origin = sums / (len(rows) + len(labelled))
-        self.U, self.L = ((part - self.origin).to(dtype) for part in (rows, labelled))
+        self.U, self.L = ((each - self.origin).to(dtype) for each in (rows, labelled))
         self.norms = kernels.squared_norms(self.U)
         self.codes = kernels.to_tensor(codes, device).long()
         self.k, self.known = k, known
         self.part = rows.new_ones(1, len(rows), dtype=torch.bool) if part is None else part
-        self.fixed_sums, self.fixed_counts = (part[0] for part in _cluster_sums(self.L, self.codes[None], k))
+        self.fixed_sums, self.fixed_counts = (each[0] for each in _cluster_sums(self.L, self.codes[None], k))
 
     def seed(self, uniforms: np.ndarray) -> None:
         """Draw the novel centres by k-means++; row r of ``uniforms`` holds the chances of restart r."""
@@ -321,12 +321,13 @@ def _cluster_sums(rows: Tensor, labels: Tensor, k: int) -> tuple[Tensor, Tensor]
     R, d = len(labels), rows.shape[1]
     sums = torch.zeros(R, k + 1, d, dtype=torch.float64, device=rows.device)
     counts = torch.zeros(R, k + 1, dtype=torch.float64, device=rows.device)
-    for block in kernels.row_blocks(rows, R * k):
-        if rows.device.type == "cpu":
-            for r, codes in enumerate(labels[:, block]):
-                sums[r] += rows.new_zeros(k + 1, d).index_add_(0, codes, rows[block])
-                counts[r] += torch.bincount(codes, minlength=k + 1)
-        else:
+    if rows.device.type == "cpu":
+        for r, codes in enumerate(labels):
+            counts[r] = torch.bincount(codes, minlength=k + 1)
+            for block in kernels.row_blocks(rows, d):  # long sums of few digits lose some
+                sums[r] += rows.new_zeros(k + 1, d).index_add_(0, codes[block], rows[block])
+    else:
+        for block in kernels.row_blocks(rows, R * k):
             of_block = labels[:, None, block]
             members = rows.new_zeros(R, k + 1, of_block.shape[2]).scatter_(1, of_block, 1)
             sums += members @ rows[block]
