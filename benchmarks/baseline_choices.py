@@ -100,7 +100,7 @@ def l2ac(phase: Phase, seed: int) -> None:
     for name, values in (
         ("learning_rate", (1e-4, 1e-3, 3e-3)),
         ("neighbours", (1, 3, 5, 10)),
-        ("negatives", (3, 9, 19)),
+        ("negatives", (1, 3, 5, 9, 14, 19)),
     ):
         row = []
         for value in values:
