@@ -77,7 +77,7 @@ def kmeans_seeding(quick: bool) -> Row:
     (seconds, _), (plain_seconds, plain) = best_of(
         2, partial(run.seed, uniforms[:1]), partial(textbook.kmeans_seeds, rows, rows[:0], uniforms[0, :few])
     )
-    agree = np.isclose(run.centers[0, :few].numpy() + run.origin, plain.numpy(), atol=1e-3).all(1).mean()
+    agree = np.isclose((run.centers[0, :few] + run.origin).numpy(), plain.numpy(), atol=1e-3).all(1).mean()
     ((ten_seconds, _),) = best_of(2, partial(run.seed, uniforms))
     # The j-th draw computes the distances to j - 1 centres, so all draws cost k (k - 1) / 2 of them.
     growth = k * (k - 1) / (few * (few - 1))
