@@ -30,7 +30,8 @@ SIZE_DOUBT = 0.4
 AGREEMENT_DOUBT = 0.16
 """Agreement differs by this much from one sample of classes to another, however many rehearsals there are.
 
-Both doubts are those that counted best in random worlds of three datasets (``benchmarks/class_numbers.py``)."""
+Both doubts were chosen in random worlds of three datasets, like those of ``benchmarks/class_numbers.py``, as a middle
+between what counted best with few and with many new classes."""
 SPAN, POINTS = 6.0, 10
 """Numbers of new classes from a sixth to six times the one expected from sizes, so many of them, are looked at."""
 MOMENT = 8.0
