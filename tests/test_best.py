@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from opengcd import OpenWorldRecognizer, metrics
 from opengcd.discover import _rehearsal, refine
+from opengcd.discover._head import unevenness
 from opengcd.discover._mixture import labelled_classes
 from opengcd.memory import ExemplarMemory
 from opengcd.presets import PRESETS, Preset
@@ -443,11 +444,35 @@ def test_the_head_brings_stray_prototypes_to_their_rows():
     start[:2] = np.eye(8)[:2]
     start = (start / np.linalg.norm(start, axis=1, keepdims=True)).astype(np.float32)
     before = U @ start.T
-    after = refine(L, codes, U, start, random_state=0, device="cpu")
+    after = refine(L, codes, U, start, np.full(4, 50.0), random_state=0, device="cpu")
     own = np.arange(200), truth
     assert after[own].mean() > before[own].mean() + 0.05
     assert (after.argmax(1) == truth).mean() > 0.95
-    np.testing.assert_array_equal(after, refine(L, codes, U, start, random_state=0, device="cpu"))
+    np.testing.assert_array_equal(after, refine(L, codes, U, start, np.full(4, 50.0), random_state=0, device="cpu"))
+
+
+def test_unevenness_by_hand():
+    target = torch.tensor([0.5, 0.5, 1 / 3, 2 / 3])
+    # Known: 0.4 KL((1/4, 3/4) || (1/2, 1/2)) = 0.4 (ln(1/2)/4 + 3 ln(3/2)/4); novel ones are as they should be.
+    uneven = unevenness(torch.tensor([0.1, 0.3, 0.2, 0.4]), target, known=2)
+    assert float(uneven) == pytest.approx(0.4 * 0.130812, abs=1e-5)
+    # How much of the whole is known does not matter.
+    assert float(unevenness(torch.tensor([0.01, 0.01, 0.98 / 3, 1.96 / 3]), target, known=2)) == pytest.approx(
+        0, abs=1e-6
+    )
+
+
+def test_the_head_leaves_large_new_classes_large():
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(4), [40, 40, 500, 500])
+    U = np.eye(8)[truth] + 0.35 * rng.normal(size=(len(truth), 8))
+    U = (U / np.linalg.norm(U, axis=1, keepdims=True)).astype(np.float32)
+    L, codes = U[:80:2], truth[:80:2]
+    sizes = np.bincount(truth)
+    cosines = refine(L, codes, U, np.eye(8, dtype=np.float32)[:4], sizes, random_state=0, device="cpu")
+    novel = truth >= 2
+    assert (cosines.argmax(1) < 2)[novel].mean() < 0.1
+    assert (cosines.argmax(1) == truth).mean() > 0.9
 
 
 def test_known_rows_alone_are_not_thrown_away():

@@ -24,6 +24,7 @@ def refine(
     codes: np.ndarray,
     U: np.ndarray,
     centers: np.ndarray,
+    sizes: np.ndarray,
     *,
     neighbours: int = 10,
     steps: int = 200,
@@ -35,11 +36,14 @@ def refine(
     For a row i and a random one j of its nearest neighbours, with :math:`p = \mathrm{softmax}(c \cdot z / \tau)` and
     the sharper :math:`q = \mathrm{softmax}(2\, c \cdot z / \tau)` that is not differentiated, Adam lowers
 
-    .. math:: \tfrac12 \left[-\tfrac12 (q_i \log p_j + q_j \log p_i) - 2 H(\bar p)\right]
+    .. math:: \tfrac12 \left[-\tfrac12 (q_i \log p_j + q_j \log p_i)
+              + 2 \sum_{P} \bar p(P)\, \mathrm{KL}\big(\bar p(\cdot \mid P) \,\|\, t_P\big)\right]
               - \tfrac12 \log p_{y_l}(l)
 
-    on batches of the stream (i, j) and of labelled rows (l). The entropy H of the mean of p keeps groups from dying
-    out; it assumes that classes are of similar size.
+    on batches of the stream (i, j) and of labelled rows (l). The sum keeps groups from dying out: the stream's mean
+    :math:`\bar p` shall be even among the known classes, one part P, and among the novel groups, the other, as their
+    ``sizes``, (k,), in the mixture. Between the two nothing is asked, because the share of known rows in a stream can
+    be anything, and new classes may be much larger in it than known ones.
     """
     where = kernels.resolve_device(device)
     rng = torch.Generator(device=where).manual_seed(as_int(random_state))
@@ -49,6 +53,9 @@ def refine(
     prototypes = kernels.to_tensor(centers, where).to(rows.dtype).clone().requires_grad_(True)
     optimiser = torch.optim.Adam([prototypes], lr=RATE, betas=(0.9, 0.99))
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
+    known = int(classes.max()) + 1
+    novel = kernels.to_tensor(sizes, where).to(rows.dtype)[known:].clamp(min=1)
+    target = torch.cat([rows.new_full((known,), 1 / known), novel / novel.sum()])
     # Labelled rows take part in proportion, up to two for each row of the stream.
     share = max(1, min(2 * BATCH, BATCH * len(L) // len(U)))
 
@@ -65,16 +72,25 @@ def refine(
             p_i, p_j = log_softmax(of_i / SHARP, 1), log_softmax(of_j / SHARP, 1)
             q_i, q_j = softmax(of_i.detach() / SHARPER, 1), softmax(of_j.detach() / SHARPER, 1)
             agreement = -0.5 * ((q_i * p_j).sum(1) + (q_j * p_i).sum(1)).mean()
-            mean = p_i.exp().sum(0) + p_j.exp().sum(0) + 2 * softmax(of_l / SHARP, 1).sum(0)
-            mean = mean / mean.sum()
-            entropy = -(mean * mean.clamp(min=1e-9).log()).sum()
-            loss = 0.5 * (agreement - EVENNESS * entropy) + 0.5 * cross_entropy(of_l / SHARP, classes[l])
+            mean = p_i.exp().sum(0) + p_j.exp().sum(0)
+            uneven = unevenness(mean / mean.sum(), target, known)
+            loss = 0.5 * (agreement + EVENNESS * uneven) + 0.5 * cross_entropy(of_l / SHARP, classes[l])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
             schedule.step()
     cosines: np.ndarray = (rows @ normalize(prototypes.detach(), dim=1).T).cpu().numpy()
     return cosines
+
+
+def unevenness(mean: Tensor, target: Tensor, known: int) -> Tensor:
+    r"""Return how far the mean p is from the target t within known classes and within novel groups.
+
+    :math:`\sum_P p(P)\, \mathrm{KL}(p(\cdot \mid P) \,\|\, t_P)`, the sum over the first ``known`` and the others.
+    """
+    parts = mean.split([known, len(mean) - known])
+    expected = target * torch.cat([part.sum().expand(len(part)) for part in parts])
+    return (mean * (mean.clamp(min=1e-9) / expected.clamp(min=1e-9)).log()).sum()
 
 
 def _neighbours(rows: Tensor, number: int, rng: torch.Generator) -> Tensor:

@@ -115,7 +115,7 @@ def discover_jointly(
     labels, probabilities = found.labels.copy(), found.probabilities.copy()
     if head and n >= FEW:
         sharpness = 1 / SHARP
-        cosines = refine(L, labelled.codes, U, found.centers, random_state=derive(seed, 2), device=device)
+        cosines = refine(L, labelled.codes, U, found.centers, found.sizes, random_state=derive(seed, 2), device=device)
         labels, probabilities = cosines.argmax(1), softmax(cosines / SHARP, axis=1).max(1)
     else:
         cosines = U @ found.centers.T

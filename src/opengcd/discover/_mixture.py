@@ -49,7 +49,7 @@ def joint_mixture(
     concentration: float = 15.0,
     balance: float = 1.0,
     label_weight: float = 1.0,
-    steps: int = 20,
+    steps: int = 60,
     restarts: int = 6,
     tries: int = 2,
     start_steps: int = 30,
