@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
 from opengcd import OpenWorldRecognizer, metrics
-from opengcd.discover import _rehearsal, refine
+from opengcd.discover import _joint, _rehearsal, refine
 from opengcd.discover._head import unevenness
 from opengcd.discover._mixture import labelled_classes
 from opengcd.memory import ExemplarMemory
@@ -473,6 +473,17 @@ def test_the_head_leaves_large_new_classes_large():
     novel = truth >= 2
     assert (cosines.argmax(1) < 2)[novel].mean() < 0.1
     assert (cosines.argmax(1) == truth).mean() > 0.9
+
+
+def test_a_head_that_empties_the_new_groups_is_not_followed(monkeypatch):
+    X, y, stream, _ = world()
+    without = fitted(X, y, preset=dataclasses.replace(PRESETS["best"], head=False)).discover(stream, 12).labels
+
+    def emptying(L, codes, U, centers, sizes, **_):
+        return np.tile(-np.arange(len(centers)), (len(U), 1))  # the first known class wins every row
+
+    monkeypatch.setattr(_joint, "refine", emptying)
+    np.testing.assert_array_equal(fitted(X, y).discover(stream, 12).labels, without)
 
 
 def test_known_rows_alone_are_not_thrown_away():

@@ -113,12 +113,13 @@ def discover_jointly(
     progress("grouping", 1, 2)
     sharpness = CONCENTRATION
     labels, probabilities = found.labels.copy(), found.probabilities.copy()
+    cosines = U @ found.centers.T
     if head and n >= FEW:
-        sharpness = 1 / SHARP
-        cosines = refine(L, labelled.codes, U, found.centers, found.sizes, random_state=derive(seed, 2), device=device)
-        labels, probabilities = cosines.argmax(1), softmax(cosines / SHARP, axis=1).max(1)
-    else:
-        cosines = U @ found.centers.T
+        refined = refine(L, labelled.codes, U, found.centers, found.sizes, random_state=derive(seed, 2), device=device)
+        # Nothing holds the head to a share of known rows; where neighbours tell too little, it may empty new groups.
+        if (refined.argmax(1) >= known).sum() >= (found.labels >= known).sum() / 2:
+            cosines, sharpness = refined, 1 / SHARP
+            labels, probabilities = cosines.argmax(1), softmax(cosines / SHARP, axis=1).max(1)
     of_known = labels < known
     fused = np.log(p[of_known] + 1e-12) + log_softmax(sharpness * cosines[of_known, :known], axis=1)
     labels[of_known] = fused.argmax(1)
