@@ -434,11 +434,16 @@ def test_reality_is_learnt_from_rehearsals():
     assert _rehearsal._reality([all_real])(np.zeros(1)).tolist() == [0.9]
 
 
+def around_axes(truth, spread, rng):
+    """Unit vectors, those of a class around an axis of its own."""
+    U = np.eye(8)[truth] + spread * rng.normal(size=(len(truth), 8))
+    return (U / np.linalg.norm(U, axis=1, keepdims=True)).astype(np.float32)
+
+
 def test_the_head_brings_stray_prototypes_to_their_rows():
     rng = np.random.default_rng(0)
     truth = np.repeat(np.arange(4), 50)
-    U = np.eye(8)[truth] + 0.15 * rng.normal(size=(200, 8))
-    U = (U / np.linalg.norm(U, axis=1, keepdims=True)).astype(np.float32)
+    U = around_axes(truth, 0.15, rng)
     L, codes = U[::5][:20], truth[::5][:20]
     start = np.eye(8)[:4] + 0.5 * rng.normal(size=(4, 8))
     start[:2] = np.eye(8)[:2]
@@ -465,8 +470,7 @@ def test_unevenness_by_hand():
 def test_the_head_leaves_large_new_classes_large():
     rng = np.random.default_rng(0)
     truth = np.repeat(np.arange(4), [40, 40, 500, 500])
-    U = np.eye(8)[truth] + 0.35 * rng.normal(size=(len(truth), 8))
-    U = (U / np.linalg.norm(U, axis=1, keepdims=True)).astype(np.float32)
+    U = around_axes(truth, 0.35, rng)
     L, codes = U[:80:2], truth[:80:2]
     sizes = np.bincount(truth)
     cosines = refine(L, codes, U, np.eye(8, dtype=np.float32)[:4], sizes, random_state=0, device="cpu")

@@ -24,6 +24,9 @@ REJECTS_DOUBT = 0.15
 ROWS_OF_A_GROUP = 3
 FEW = 20
 """With fewer rows there are no neighbours worth learning from, and the head is left out."""
+LEAST_KEPT = 0.5
+"""A head that leaves fewer of the novel rows of the mixture is not followed: nothing holds it to a share of known rows,
+and where neighbours tell too little, it may empty the novel groups."""
 
 
 class Labelled(NamedTuple):
@@ -111,15 +114,16 @@ def discover_jointly(
         device=device,
     )
     progress("grouping", 1, 2)
-    sharpness = CONCENTRATION
     labels, probabilities = found.labels.copy(), found.probabilities.copy()
-    cosines = U @ found.centers.T
+    cosines, sharpness = None, CONCENTRATION
     if head and n >= FEW:
         refined = refine(L, labelled.codes, U, found.centers, found.sizes, random_state=derive(seed, 2), device=device)
-        # Nothing holds the head to a share of known rows; where neighbours tell too little, it may empty new groups.
-        if (refined.argmax(1) >= known).sum() >= (found.labels >= known).sum() / 2:
+        nearest = refined.argmax(1)
+        if (nearest >= known).sum() >= LEAST_KEPT * (labels >= known).sum():
             cosines, sharpness = refined, 1 / SHARP
-            labels, probabilities = cosines.argmax(1), softmax(cosines / SHARP, axis=1).max(1)
+            labels, probabilities = nearest, softmax(refined / SHARP, axis=1).max(1)
+    if cosines is None:
+        cosines = U @ found.centers.T
     of_known = labels < known
     fused = np.log(p[of_known] + 1e-12) + log_softmax(sharpness * cosines[of_known, :known], axis=1)
     labels[of_known] = fused.argmax(1)
