@@ -3,7 +3,8 @@
 Protocol ``paper`` with what discovery is told step by step: nothing; the true number of classes; that and which rows
 are of new classes, so that groups start from all of these and from no other. Everything is learnt from the official
 training sets, so that each phase is judged alone. Beside HCA: HNA, what it would be at the best threshold for the same
-score, and accuracy without rejection. Means over the seeds.
+score, accuracy without rejection, and the number of classes that was found when nothing was told, beside the true
+one. Means over the seeds.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ TOLD = ("nothing", "the true number of classes", "that, and which rows are new")
 
 
 def measured(features: Path, dataset: str, told: str, seed: int) -> np.ndarray:
-    """Return for each phase the HCA, the HNA, the HNA at the best threshold in hindsight, and the accuracy."""
+    """Return for each phase HCA, HNA, HNA at the best threshold in hindsight, accuracy, and k found and true."""
     data = load_dataset(features, dataset)
     plan = plan_for(data)
     groups = class_groups(len(data.class_names), plan.sizes, derive(seed, 0))
@@ -50,7 +51,11 @@ def measured(features: Path, dataset: str, told: str, seed: int) -> np.ndarray:
     phases = [one for one, _ in run_protocol(recognizer, data, groups, learn="all", random_state=derive(seed, 1))]
     at_best.append(np.nan)  # the last phase has no stream
     return np.array(
-        [(one.hca, one.hna, best, one.accuracy_all) for one, best in zip(phases, at_best, strict=True)], dtype=float
+        [
+            (one.hca, one.hna, best, one.accuracy_all, one.k, one.k_true)
+            for one, best in zip(phases, at_best, strict=True)
+        ],
+        dtype=float,
     )
 
 
@@ -80,6 +85,8 @@ def main() -> None:
     print(f"| {chosen.dataset} | phase 1 | phase 2 | phase 3 | phase 4 |\n| --- | --- | --- | --- | --- |")
     for name, values in lines:
         print(f"| {name} | " + " | ".join("" if np.isnan(v) else f"{100 * v:.1f}" for v in values) + " |")
+    number = ["" if np.isnan(found) else f"{found:.1f} of {true:.0f}" for found, true in means[0, :, 4:]]
+    print(f"| number of classes, if told nothing | {' | '.join(number)} |")
 
 
 if __name__ == "__main__":
