@@ -13,6 +13,7 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
+from devices import DEVICES
 from opengcd import ModelFileError, metrics
 from opengcd.baselines import BASELINES, EVM, NNO, DeepNNO
 from opengcd.baselines import _l2ac as l2ac
@@ -32,8 +33,6 @@ from opengcd.baselines._search import (
 from opengcd.baselines._weibull import fit_weibull
 from opengcd.bench import Dataset, class_groups, make_method, method_names, run_protocol
 from opengcd.bench._published import published
-
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))]
 
 
 @pytest.fixture(autouse=True)

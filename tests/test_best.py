@@ -319,7 +319,7 @@ def test_any_classifier_can_be_plugged_in(classifier):
     assert metrics.hca(truth, found.labels, range(8)) > 0.8
 
 
-@pytest.mark.parametrize("part", ["whiten", "adapt", "over_stream", "search", "head"])
+@pytest.mark.parametrize("part", ["whiten", "neighbours", "adapt", "over_stream", "search", "head"])
 def test_every_part_can_be_left_out(part):
     X, y, stream, truth = world()
     preset = dataclasses.replace(PRESETS["best"], **{part: "size" if part == "search" else False})

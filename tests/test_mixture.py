@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from devices import DEVICES
 from opengcd import kernels
 from opengcd.discover import joint_mixture
 from opengcd.discover._mixture import labelled_classes, mixtures
@@ -70,9 +71,6 @@ def test_the_same_seed_gives_the_same_mixture_and_blocks_do_not_show(monkeypatch
     monkeypatch.setitem(kernels.BLOCK_BYTES, "cpu", 256)
     blocked = joint_mixture(L, codes, U, rejected, 6, random_state=3, device="cpu")
     np.testing.assert_allclose(blocked.centers, first.centers, atol=1e-3)
-
-
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))]
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -5,8 +5,18 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
+from devices import DEVICES
+from opengcd import kernels
 from opengcd.classify import Logistic, fit_classifier, infer
-from opengcd.osr import NoveltyScore, UnknownProfile, bounded_threshold, known_share, stream_threshold
+from opengcd.osr import (
+    LocalOutlierFactor,
+    NoveltyScore,
+    UnknownProfile,
+    _outlier,
+    bounded_threshold,
+    known_share,
+    stream_threshold,
+)
 from opengcd.whitening import WithinClassWhitening
 
 
@@ -64,14 +74,83 @@ def test_whitening_of_points_and_of_fewer_rows_than_features():
     assert np.isfinite(few.transform(rng.normal(size=(5, 20)))).all()
 
 
+# Neighbours.
+
+
+def at(*degrees):
+    angles = np.radians(degrees)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_outlier_factor_by_hand(device):
+    # Cosine distances from one to the next are 1/2, from the first to the last 3/2: they are 1, 1/2 and 1 alone.
+    factor = LocalOutlierFactor(device).fit(at(0, 60, 120))
+    # 2, 3/2 and 1/2 from them: on average 4/3, beside 5/6.
+    np.testing.assert_allclose(factor(at(180)), [1.6], rtol=1e-5)
+    # A known row is its own neighbour: 0, 1/2 and 1/2.
+    np.testing.assert_allclose(factor(at(60)), [(1 / 3) / (5 / 6)], rtol=1e-5)
+    assert factor(np.empty((0, 2))).shape == (0,)
+
+
+def test_only_the_nearest_rows_count():
+    near = at(*np.linspace(0, 10, 11))
+    alone = LocalOutlierFactor("cpu").fit(near)
+    beside = LocalOutlierFactor("cpu").fit(np.concatenate([near, at(*np.linspace(90, 100, 11))]))
+    np.testing.assert_allclose(beside(at(-5, 3)), alone(at(-5, 3)), rtol=1e-4)
+
+
+@given(st.integers(0, 1000), st.sampled_from([1e-200, 1e-30, 0.1, 1.0, 1e30, 1e200]))
+def test_the_outlier_factor_sees_directions_and_no_lengths(seed, length):
+    rng = np.random.default_rng(seed)
+    X, U = rng.normal(size=(30, 5)), rng.normal(size=(4, 5))
+    factor = LocalOutlierFactor("cpu").fit(X)(U)
+    np.testing.assert_allclose(LocalOutlierFactor("cpu").fit(length * X)(U / length), factor, rtol=1e-4)
+    order = rng.permutation(30)
+    np.testing.assert_allclose(LocalOutlierFactor("cpu").fit(X[order])(U), factor, rtol=1e-4)
+
+
+def test_far_from_the_origin_one_row_is_judged_as_in_a_batch():
+    rng = np.random.default_rng(0)
+    X, U = rng.normal(size=(300, 16)) + 3000, rng.normal(size=(20, 16)) + 3000
+    factor = LocalOutlierFactor("cpu").fit(X)
+    np.testing.assert_allclose([factor(row[None])[0] for row in U], factor(U), rtol=1e-4)
+
+
+def test_copies_and_zeros_among_known_rows_do_no_harm():
+    copies = np.concatenate([np.repeat(at(0), 30, axis=0), at(40, 60, 80, 100)])
+    factor = LocalOutlierFactor("cpu").fit(copies)(np.concatenate([at(0, 5, 180), [[0.0, 0.0]]]))
+    assert np.isfinite(factor).all()
+    assert factor[0] < factor[1] < factor[2]
+    assert np.isfinite(LocalOutlierFactor("cpu").fit(np.ones((5, 2)))(at(0, 45))).all()
+
+
+def test_of_very_many_rows_some_are_looked_at(monkeypatch):
+    X, y = classes(n=100)
+    X = X[np.argsort(y)]
+    monkeypatch.setattr(_outlier, "MOST_ROWS", 100)
+    some = LocalOutlierFactor("cpu").fit(X)
+    strangers = np.random.default_rng(1).normal(size=(40, 6)) * 4
+    # Rows of every class are among them, so none becomes a stranger.
+    assert (np.median(some(X).reshape(4, -1), axis=1) < np.median(some(strangers))).all()
+
+
+def test_blocks_change_nothing(monkeypatch):
+    X, _ = classes()
+    whole = LocalOutlierFactor("cpu").fit(X)(X + 0.5)
+    monkeypatch.setitem(kernels.BLOCK_BYTES, "cpu", 4 * 7 * len(X))
+    np.testing.assert_allclose(LocalOutlierFactor("cpu").fit(X)(X + 0.5), whole, rtol=1e-4)
+
+
 # The score.
 
 
-def test_unknown_rows_score_higher_than_known_ones():
+@pytest.mark.parametrize("neighbours", [True, False])
+def test_unknown_rows_score_higher_than_known_ones(neighbours):
     X, y = classes()
     rng = np.random.default_rng(1)
     strangers = rng.normal(size=(50, 6)) + 4 * np.array([-3, 3, -3, 3, -3, 3])
-    score = NoveltyScore(random_state=0, device="cpu").fit(X, y, "logistic")
+    score = NoveltyScore(neighbours=neighbours, random_state=0, device="cpu").fit(X, y, "logistic")
     model = fit_classifier("logistic", X, y, 0, "cpu")
     unknown = score(strangers, infer(model, strangers).probabilities)
     assert np.quantile(score.known_scores_, 0.99) < np.median(unknown)
@@ -80,8 +159,27 @@ def test_unknown_rows_score_higher_than_known_ones():
         pytest.approx(0, abs=1e-9)
     )
     assert score.known_right_.mean() > 0.95
-    again = NoveltyScore(random_state=0, device="cpu").fit(X, y, "logistic")
+    again = NoveltyScore(neighbours=neighbours, random_state=0, device="cpu").fit(X, y, "logistic")
     np.testing.assert_array_equal(score.known_scores_, again.known_scores_)
+
+
+def test_neighbours_see_what_the_others_overlook():
+    # Every class is a ring, and strangers sit in the middle of one: nothing is nearer to the mean of a class.
+    rng = np.random.default_rng(0)
+    y, angles = np.arange(400) % 2, rng.uniform(0, 2 * np.pi, 400)
+    ring = np.column_stack([np.full(400, 10.0), 3 * np.cos(angles), 3 * np.sin(angles)]) + 0.2 * rng.normal(
+        size=(400, 3)
+    )
+    X = np.where(y[:, None], ring, ring[:, [1, 0, 2]])
+    strangers = np.array([[0.0, 10.0, 0.0]]) + 0.2 * rng.normal(size=(50, 3))
+    p = infer(fit_classifier("logistic", X, y, 0, "cpu"), strangers).probabilities
+
+    def rejected(neighbours):
+        score = NoveltyScore(neighbours=neighbours, random_state=0, device="cpu").fit(X, y, "logistic")
+        return (score(strangers, p) > np.quantile(score.known_scores_, 0.95)).mean()
+
+    assert rejected(neighbours=True) > 0.9
+    assert rejected(neighbours=False) < 0.1
 
 
 def test_a_class_with_one_row_is_fitted_but_not_held_out():

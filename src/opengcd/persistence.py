@@ -24,6 +24,7 @@ from opengcd.osr import (
     Threshold,
     UncertaintyRejection,
     UnknownProfile,
+    Witnesses,
     check_alpha,
 )
 from opengcd.presets import Preset, resolve_preset
@@ -164,9 +165,9 @@ def _restore(
 def _novelty_arrays(rejection: NoveltyRejection) -> dict[str, np.ndarray]:
     score = rejection.score
     return {
-        "origin": score.metric_.origin_,
-        "map": score.metric_.map_,
-        "means": score.means_,
+        "origin": score.witnesses_.metric.origin_,
+        "map": score.witnesses_.metric.map_,
+        "means": score.witnesses_.means,
         "center": score.center_,
         "scale": score.scale_,
         "known_scores": score.known_scores_,
@@ -185,7 +186,7 @@ def _restore_novelty(
     n_classes: int,
 ) -> NoveltyRejection:
     preset, width = resolve_preset(recognizer.preset), memory.X.shape[1]
-    score = NoveltyScore(whiten=preset.whiten, device=recognizer.device)
+    score = NoveltyScore(whiten=preset.whiten, neighbours=preset.neighbours, device=recognizer.device)
     metric = WithinClassWhitening(score.shrinkage if preset.whiten else None, recognizer.device)
     stored = {name.removeprefix("novelty."): value for name, value in arrays.items() if name.startswith("novelty.")}
     known = len(stored["known_scores"])
@@ -193,8 +194,8 @@ def _restore_novelty(
         "origin": (width,),
         "map": (width, width),
         "means": (n_classes, width),
-        "center": (2,),
-        "scale": (2,),
+        "center": (3,),
+        "scale": (3,),
         "known_scores": (known,),
         "known_right": (known,),
         "known_rejected": (),
@@ -208,7 +209,7 @@ def _restore_novelty(
     ):
         raise ModelFileError("The model is damaged: the score for unknown and the classes do not fit together.")
     metric.origin_, metric.map_ = stored["origin"], stored["map"]
-    score.metric_, score.means_ = metric, stored["means"]
+    score.witnesses_ = Witnesses(metric, stored["means"], score.outlier(memory.X))
     score.center_, score.scale_ = stored["center"], stored["scale"]
     score.known_scores_, score.known_right_ = stored["known_scores"], stored["known_right"].astype(bool)
     score.known_rejected_, score.unknown_ = float(stored["known_rejected"]), UnknownProfile(*stored["unknown"])

@@ -32,6 +32,8 @@ class Preset:
     max_iter: int = 200
     whiten: bool = True
     """Whether novelty and joint discovery whiten the features within classes."""
+    neighbours: bool = True
+    """Whether novelty asks how far the nearest labelled rows are, beside the classifier and the class it names."""
     adapt: bool = True
     """Whether the threshold of novelty follows the stream."""
     over_stream: bool = True

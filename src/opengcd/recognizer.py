@@ -414,7 +414,10 @@ class OpenWorldRecognizer(BaseEstimator):
         if preset.rejection == "novelty":
             progress("learning to reject", 0, 1)
             score = NoveltyScore(
-                whiten=preset.whiten, random_state=derive(seed, phase, NOVELTY), device=self.device
+                whiten=preset.whiten,
+                neighbours=preset.neighbours,
+                random_state=derive(seed, phase, NOVELTY),
+                device=self.device,
             ).fit(X, codes, self._classifier())
             progress("learning to reject", 1, 1)
             return model, NoveltyRejection(score, self.max_known_rejected, preset.adapt), None
@@ -528,4 +531,4 @@ class OpenWorldRecognizer(BaseEstimator):
 
 
 def _in_metric(rejection: Rejection, X: np.ndarray) -> np.ndarray:
-    return rejection.score.metric_.transform(X) if isinstance(rejection, NoveltyRejection) else X
+    return rejection.score.witnesses_.metric.transform(X) if isinstance(rejection, NoveltyRejection) else X

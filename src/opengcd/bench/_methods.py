@@ -57,6 +57,7 @@ NEVER_REJECT = {"alpha": 0.0}
 ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "best": ("what we recommend", {}),
     "best-plain": ("without whitening: features are only centred and scaled", {"whiten": False}),
+    "best-two": ("without neighbours in the score for unknown, which then has two parts", {"neighbours": False}),
     "best-fixed": ("without adaptation: the threshold for unknown from labelled data alone", {"adapt": False}),
     "best-rejects": ("discovery on the rejected rows alone, not on the whole stream", {"over_stream": False}),
     "best-sized": ("without rehearsal: as many new classes as their sizes suggest", {"search": "size"}),

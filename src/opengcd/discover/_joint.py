@@ -69,8 +69,9 @@ def discover_jointly(
     if k is not None and k < known:
         raise ValueError(f"k={k} is less than the {known} known classes; raise it.")
     score, threshold = rejection.score, rejection.threshold.value
-    L, U = score.metric_.transform(labelled.X), score.metric_.transform(X)
-    scores = score(X, p) if n else np.empty(0)
+    metric, means, _ = score.witnesses_
+    L, U = metric.transform(labelled.X), metric.transform(X)
+    scores = score(X, p, U) if n else np.empty(0)
     share = _known_share(rejection, scores, rejected)
     if k is None:
         estimate, reality = estimate_by_rehearsal(
@@ -96,7 +97,7 @@ def discover_jointly(
     novel = estimate.k - known
     if not n or novel < 1:
         # There are no new classes: every row gets the known class that its classifier says.
-        return arrange(U, classes, Clustering(p.argmax(1), score.means_, 0.0, 0), estimate, p.max(1, initial=0.0))
+        return arrange(U, classes, Clustering(p.argmax(1), means, 0.0, 0), estimate, p.max(1, initial=0.0))
     if rejected.sum() < ROWS_OF_A_GROUP * novel:  # too few to start from: the most unknown rows join them
         rejected = rejected.copy()
         rejected[np.argsort(-scores, kind="stable")[: ROWS_OF_A_GROUP * novel]] = True

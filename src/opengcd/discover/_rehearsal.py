@@ -217,9 +217,9 @@ def rehearse(
     stream = np.concatenate(drawn + spared)
     labelled = np.setdiff1d(np.flatnonzero(np.isin(codes, anchors)), stream)
     renumbered = np.searchsorted(anchors, codes[labelled])
-    metric, means, L = score.metric(X[labelled], renumbered)
-    U = metric.transform(X[stream])
-    rejected = score.among(anchors, means, U, p[stream]) > threshold
+    witnesses, L = score.fit_witnesses(X[labelled], renumbered)
+    U = witnesses.metric.transform(X[stream])
+    rejected = score.among(anchors, witnesses, X[stream], p[stream], U) > threshold
     if rejected.sum() < 2 * hidden:
         return Rehearsal(float("nan"), float("nan"), np.empty(0), np.empty(0, dtype=bool))
     repeats = REPEATS_OF_FEW if few else REPEATS

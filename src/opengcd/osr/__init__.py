@@ -1,6 +1,7 @@
 """The open-set decision: the paper's rule with the search for its one parameter (Sec. 3.4), and a score of our own."""
 
-from opengcd.osr._novelty import NoveltyScore
+from opengcd.osr._novelty import NoveltyScore, Witnesses
+from opengcd.osr._outlier import LocalOutlierFactor
 from opengcd.osr._rejection import Judgement, NoveltyRejection, Rejection, UncertaintyRejection
 from opengcd.osr._rule import UncertaintyRule, check_alpha, critical_alpha
 from opengcd.osr._search import DECADES, KNOWN_KEPT, AlphaSearch, OpenSplit, search_alpha, split_open_world
@@ -11,6 +12,7 @@ __all__ = [
     "KNOWN_KEPT",
     "AlphaSearch",
     "Judgement",
+    "LocalOutlierFactor",
     "NoveltyRejection",
     "NoveltyScore",
     "OpenSplit",
@@ -20,6 +22,7 @@ __all__ = [
     "UncertaintyRejection",
     "UncertaintyRule",
     "UnknownProfile",
+    "Witnesses",
     "bounded_threshold",
     "check_alpha",
     "critical_alpha",

@@ -1,13 +1,14 @@
-"""A score for "unknown" that asks two witnesses: the classifier's doubt, and the distance to every known class."""
+"""A score for "unknown" that asks three witnesses: the classifier's doubt, the class it names, and known neighbours."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from opengcd.classify import fit_classifier, infer
 from opengcd.metrics import harmonic_means
+from opengcd.osr._outlier import LocalOutlierFactor
 from opengcd.osr._rule import critical_alpha
 from opengcd.osr._threshold import MOST_REJECTED, UnknownProfile
 from opengcd.randomness import Seed, derive, generator, seed_sequence
@@ -18,20 +19,40 @@ FEW_ROWS = 100
 """With fewer rows in a typical class, a fold must leave out less, or held-out rows look stranger than those to come."""
 REPEATS = 5
 SEARCH_ROWS = 5000
+WEIGHTS = np.array([1.0, 1.0, 0.5])
+"""Of the three witnesses. Neighbours say least alone, but what the others overlook."""
 DEFAULT_REJECTED = 0.05
 SHARES = np.linspace(0, 1, 101)
 """Shares of known rows accepted, in the open-set search."""
 
 
+class Witnesses(NamedTuple):
+    """What some labelled rows tell of others: the metric, in it the directions of their class means, and neighbours."""
+
+    metric: WithinClassWhitening
+    means: np.ndarray
+    outlier: LocalOutlierFactor | None
+    """None where neighbours are not asked."""
+
+    def __call__(self, X: np.ndarray, p: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
+        """Return (n, 3) what they say of rows with these probabilities; ``Z``: the rows in the metric, if at hand."""
+        Z = self.metric.transform(X) if Z is None else Z
+        doubt, distance = 1 / (1 + critical_alpha(p)), -(Z * self.means[p.argmax(1)]).sum(1)
+        alone = self.outlier(X) if self.outlier else np.zeros(len(X))
+        return np.stack([doubt, distance, alone], axis=1)
+
+
 class NoveltyScore:
     r"""How unknown a row looks, in deviations of known rows.
 
-    .. math:: s(x) = \frac{u(x) - \bar u}{\sigma_u} + \frac{d(x) - \bar d}{\sigma_d}, \qquad
-              u = 1 - \max_c p_c(x), \quad d = -\max_c \mu_c \cdot z(x)
+    .. math:: s(x) = \frac{u(x) - \bar u}{\sigma_u} + \frac{d(x) - \bar d}{\sigma_d}
+              + \frac{1}{2} \frac{f(x) - \bar f}{\sigma_f}, \qquad
+              u = 1 - p_{\hat c}(x), \quad d = -\mu_{\hat c} \cdot z(x), \quad \hat c = \arg\max_c p_c(x)
 
     with :math:`p` the classifier's probabilities, :math:`z` the whitened row
-    (:class:`opengcd.whitening.WithinClassWhitening`) and :math:`\mu_c` the directions of the class means. Means and
-    deviations are those of *held-out* labelled rows: on rows that a model was fitted on, it is sure of itself.
+    (:class:`opengcd.whitening.WithinClassWhitening`), :math:`\mu_c` the directions of the class means and :math:`f` the
+    :class:`LocalOutlierFactor`. Means and deviations are those of *held-out* labelled rows: on rows that a model was
+    fitted on, it is sure of itself.
 
     Parameters
     ----------
@@ -40,6 +61,8 @@ class NoveltyScore:
         corrects the scores for what was left out.
     whiten : bool
         Without it, features are only centred and scaled to unit length.
+    neighbours : bool
+        Whether the third witness is asked.
 
     Attributes
     ----------
@@ -58,29 +81,31 @@ class NoveltyScore:
         folds: int | None = None,
         shrinkage: float = 0.1,
         whiten: bool = True,
+        neighbours: bool = True,
         random_state: Seed = None,
         device: str = "auto",
     ) -> None:
         self.folds = folds
         self.shrinkage = shrinkage
         self.whiten = whiten
+        self.neighbours = neighbours
         self.random_state = random_state
         self.device = device
 
     def fit(self, X: np.ndarray, codes: np.ndarray, classifier: Any) -> NoveltyScore:
-        """Learn the metric and the spread of both witnesses from labelled rows; ``classifier`` is fitted anew."""
+        """Learn the metric and the spread of the witnesses from labelled rows; ``classifier`` is fitted anew."""
         seed = seed_sequence(self.random_state)
         few = np.median(np.bincount(codes)) < FEW_ROWS
         fold = _folds(codes, self.folds or (FOLDS_OF_FEW if few else FOLDS), generator(derive(seed, 0)))
         held_out = fold >= 0
         if not held_out.any():
             raise ValueError("Every class has a single row, so none can be held out; add rows.")
-        witnesses, right = self._hold_out(X, codes, classifier, fold, derive(seed, 1))
-        self.metric_, self.means_, _ = self.metric(X, codes)
-        self.center_ = witnesses[held_out].mean(0)
-        deviation = witnesses[held_out].std(0)
+        said, right = self._hold_out(X, codes, classifier, fold, derive(seed, 1))
+        self.witnesses_, _ = self.fit_witnesses(X, codes)
+        self.center_ = said[held_out].mean(0)
+        deviation = said[held_out].std(0)
         self.scale_ = np.where(deviation > 0, deviation, 1.0)
-        self.known_scores_, self.known_right_ = self._combine(witnesses[held_out]), right[held_out]
+        self.known_scores_, self.known_right_ = self._combine(said[held_out]), right[held_out]
         if few and self.folds is None:
             halves = np.where(held_out, fold % 2, -1)
             by_halves = self._hold_out(X, codes, classifier, halves, derive(seed, 2))[0]
@@ -88,38 +113,47 @@ class NoveltyScore:
         self.known_rejected_, self.unknown_ = self._search(X, codes, classifier, fold, derive(seed, 3))
         return self
 
-    def __call__(self, X: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the score of each row, given the closed-set probabilities of the classifier fitted on all rows."""
-        return self._combine(_witnesses(self.means_, self.metric_.transform(X), p))
+    def __call__(self, X: np.ndarray, p: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
+        """Return the score of each row, given the closed-set probabilities of the classifier fitted on all rows.
 
-    def metric(self, X: np.ndarray, codes: np.ndarray) -> tuple[WithinClassWhitening, np.ndarray, np.ndarray]:
-        """Return the metric of some labelled rows, and in it the directions of their class means and the rows."""
+        ``Z`` are the rows in the metric, if they are at hand.
+        """
+        return self._combine(self.witnesses_(X, p, Z))
+
+    def fit_witnesses(self, X: np.ndarray, codes: np.ndarray) -> tuple[Witnesses, np.ndarray]:
+        """Return what some labelled rows tell of others, and these rows in the metric."""
         metric = WithinClassWhitening(self.shrinkage if self.whiten else None, self.device).fit(X, codes)
         Z = metric.transform(X)
-        return metric, metric.class_directions(Z, codes), Z
+        return Witnesses(metric, metric.class_directions(Z, codes), self.outlier(X)), Z
 
-    def among(self, classes: np.ndarray, means: np.ndarray, Z: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the score that whitened rows would get if only ``classes`` were known.
+    def outlier(self, X: np.ndarray) -> LocalOutlierFactor | None:
+        """Return the witness that looks at neighbours, if it is asked."""
+        return LocalOutlierFactor(self.device).fit(X) if self.neighbours else None
 
-        ``means`` are their directions in the metric of ``Z``, and they are the columns of ``p`` that count.
-        What is left of the probabilities is scaled to a sum of 1.
+    def among(
+        self, classes: np.ndarray, witnesses: Witnesses, X: np.ndarray, p: np.ndarray, Z: np.ndarray
+    ) -> np.ndarray:
+        """Return the score that rows would get if only ``classes`` were known.
+
+        They are the ones that ``witnesses`` know, in whose metric the rows are ``Z``, and the columns of ``p`` that
+        count. What is left of the probabilities is scaled to a sum of 1.
         """
         some = p[:, classes] + 1e-12  # a row that is sure to be of a hidden class says nothing of the others
-        return self._combine(_witnesses(means, Z, some / some.sum(1, keepdims=True)))
+        return self._combine(witnesses(X, some / some.sum(1, keepdims=True), Z))
 
     def _hold_out(
         self, X: np.ndarray, codes: np.ndarray, classifier: Any, fold: np.ndarray, seed: Seed
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return what both witnesses say of rows that neither had seen, and whether their class was found."""
-        witnesses, right = np.zeros((len(X), 2)), np.zeros(len(X), dtype=bool)
+        """Return what witnesses say of rows that none had seen, and whether their class was found."""
+        said, right = np.zeros((len(X), len(WEIGHTS))), np.zeros(len(X), dtype=bool)
         for f in np.unique(fold[fold >= 0]):
             train, test = fold != f, fold == f
             model = fit_classifier(classifier, X[train], codes[train], derive(seed, int(f)), self.device)
             labels, p = infer(model, X[test])
-            metric, means, _ = self.metric(X[train], codes[train])
-            witnesses[test] = _witnesses(means, metric.transform(X[test]), p)
+            witnesses, _ = self.fit_witnesses(X[train], codes[train])
+            said[test] = witnesses(X[test], p)
             right[test] = labels == codes[test]
-        return witnesses, right
+        return said, right
 
     def _search(
         self, X: np.ndarray, codes: np.ndarray, classifier: Any, fold: np.ndarray, seed: Seed
@@ -143,8 +177,8 @@ class NoveltyScore:
             model = fit_classifier(classifier, X[train], renumbered, derive(seed, r, 0), self.device)
             judged = np.concatenate([known, rng.permutation(unknown)[:SEARCH_ROWS]])
             labels, p = infer(model, X[judged])
-            metric, means, _ = self.metric(X[train], renumbered)
-            score = self._combine(_witnesses(means, metric.transform(X[judged]), p))
+            witnesses, _ = self.fit_witnesses(X[train], renumbered)
+            score = self._combine(witnesses(X[judged], p))
             is_known = np.arange(len(judged)) < len(known)
             cut = np.quantile(score[is_known], SHARES)[:, None]
             aks = ((score <= cut) & (present[labels] == codes[judged]))[:, is_known].mean(1)
@@ -158,14 +192,9 @@ class NoveltyScore:
         rejected = float(1 - SHARES[best]) if mean.max() > 0 else DEFAULT_REJECTED
         return rejected, UnknownProfile(SHARES, np.mean(accepted, axis=0), spread)
 
-    def _combine(self, witnesses: np.ndarray) -> np.ndarray:
-        total: np.ndarray = ((witnesses - self.center_) / self.scale_).sum(1)
+    def _combine(self, said: np.ndarray) -> np.ndarray:
+        total: np.ndarray = (said - self.center_) / self.scale_ @ WEIGHTS
         return total
-
-
-def _witnesses(means: np.ndarray, Z: np.ndarray, p: np.ndarray) -> np.ndarray:
-    doubt = 1 / (1 + critical_alpha(p))
-    return np.stack([doubt, -(Z @ means.T).max(1)], axis=1)
 
 
 def _extrapolate(scores: np.ndarray, by_halves: np.ndarray) -> np.ndarray:
