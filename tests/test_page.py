@@ -12,10 +12,12 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from fastapi.concurrency import run_in_threadpool
 
 from browsing import Visit, launched, serving
 from opengcd import Workspace
 from opengcd.review import simulate_review
+from opengcd.service._events import Events
 from pictures import KNOWN, RECOGNIZER, paint, picture, truth
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -485,6 +487,22 @@ def test_two_browsers_stay_in_step_and_nothing_is_overwritten(site):
     bob.said("ann named a group")
     assert cell(bob.page, group.items[0]).count() == 0
     assert {entry.who for entry in workspace.history() if entry.verb == "remove"} == {"ann"}
+
+
+def test_what_others_do_while_the_page_opens_is_seen(site, monkeypatch):
+    """After the page has read the groups, and before it hears of changes."""
+    workspace, visit = site
+    listen = Events.listen
+
+    async def late(self):
+        await run_in_threadpool(workspace.by("bob").remove, workspace.groups()[0].items[:1])
+        async for event in listen(self):
+            yield event
+
+    monkeypatch.setattr(Events, "listen", late)
+    one = visit()
+    one.press("7")
+    one.page.get_by_role("button", name="Undo “remove”").wait_for()
 
 
 def test_a_reload_in_the_middle_of_a_job(site, monkeypatch):

@@ -119,7 +119,10 @@ reading = guarded("read", "events")
 
 @reading.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
 async def events(request: Request, service: Service) -> StreamingResponse:
-    """Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `ping`."""
+    """Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `ping`.
+
+    The first is a `ping`, and all that happens after it is told: what was read before may be out of date.
+    """
 
     async def lines() -> AsyncIterator[str]:
         async for name, content in service.events.listen():

@@ -11,15 +11,16 @@ const BY_JOBS = ["discover", "learn", "recognize"];
 /** Follow the service until the page is left. @param {(connected: boolean) => void} connection */
 export function follow(connection) {
   const source = api.events();
-  let lost = false;
+  let listening = false;
   source.addEventListener("error", () => {
-    lost = true;
+    listening = false;
     connection(false);
   });
-  source.addEventListener("open", () => {
-    connection(true);
-    if (lost) inTurn(refresh).catch(complain); // something may have happened meanwhile
-    lost = false;
+  source.addEventListener("open", () => connection(true));
+  // The first one says that all that happens from now on will be told; what the page has read is older than that.
+  source.addEventListener("ping", () => {
+    if (!listening) inTurn(refresh).catch(complain);
+    listening = true;
   });
   source.addEventListener("edit", ({ data }) => {
     const { edit, who, verb } = JSON.parse(data);
