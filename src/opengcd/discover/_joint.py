@@ -12,7 +12,7 @@ from opengcd.discover._class_number import ClassNumberEstimate
 from opengcd.discover._discovery import Discovery, arrange
 from opengcd.discover._head import SHARP, refine
 from opengcd.discover._kmeans import Clustering
-from opengcd.discover._mixture import joint_mixture
+from opengcd.discover._mixture import Mixture, joint_mixture
 from opengcd.discover._rehearsal import estimate_by_rehearsal
 from opengcd.osr import NoveltyRejection, Share, known_share
 from opengcd.progress import Progress, silent
@@ -115,26 +115,32 @@ def discover_jointly(
         device=device,
     )
     progress("grouping", 1, 2)
-    labels, probabilities = found.labels.copy(), found.probabilities.copy()
-    cosines, sharpness = None, CONCENTRATION
+    refined = None
     if head and n >= FEW:
         refined = refine(L, labelled.codes, U, found.centers, found.sizes, random_state=derive(seed, 2), device=device)
-        nearest = refined.argmax(1)
-        if (nearest >= known).sum() >= LEAST_KEPT * (labels >= known).sum():
-            cosines, sharpness = refined, 1 / SHARP
-            labels, probabilities = nearest, softmax(refined / SHARP, axis=1).max(1)
-    if cosines is None:
-        cosines = U @ found.centers.T
+    labels, probabilities = _join(U, p, found, refined)
+    progress("grouping", 2, 2)
+    real = None if reality is None else reality(found.recurrence)
+    centers = _centers(U, labels, found.centers)
+    return arrange(U, classes, Clustering(labels, centers, 0.0, 0), estimate, probabilities, real)
+
+
+def _join(U: np.ndarray, p: np.ndarray, found: Mixture, refined: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Which class or group each row joins, and how probably; ``refined``: its cosines to the prototypes of the head."""
+    known = p.shape[1]
+    labels, probabilities = found.labels.copy(), found.probabilities.copy()
+    if refined is not None and (refined.argmax(1) >= known).sum() >= LEAST_KEPT * (labels >= known).sum():
+        cosines, sharpness = refined, 1 / SHARP
+        labels, probabilities = refined.argmax(1), softmax(refined / SHARP, axis=1).max(1)
+    else:
+        cosines, sharpness = U @ found.centers.T, CONCENTRATION
     of_known = labels < known
     fused = np.log(p[of_known] + 1e-12) + log_softmax(sharpness * cosines[of_known, :known], axis=1)
     labels[of_known] = fused.argmax(1)
     # Being of a known class at all, and of this one.
     at_all = softmax(sharpness * cosines[of_known], axis=1)[:, :known].sum(1)
     probabilities[of_known] = at_all * softmax(fused, axis=1).max(1, initial=0.0)
-    progress("grouping", 2, 2)
-    real = None if reality is None else reality(found.recurrence)
-    return arrange(U, classes, Clustering(labels, _centers(U, labels, found.centers), 0.0, 0), estimate,
-                   np.asarray(probabilities, dtype=np.float64), real)  # fmt: skip
+    return labels, np.asarray(probabilities, dtype=np.float64)
 
 
 def _known_share(rejection: NoveltyRejection, scores: np.ndarray, rejected: np.ndarray) -> Share:
