@@ -6,12 +6,14 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 from devices import DEVICES
-from opengcd import kernels
+from opengcd import OpenWorldRecognizer, kernels
 from opengcd.classify import Logistic, fit_classifier, infer
+from opengcd.memory import select_exemplars
 from opengcd.osr import (
     LocalOutlierFactor,
     NoveltyScore,
     UnknownProfile,
+    _novelty,
     _outlier,
     bounded_threshold,
     known_share,
@@ -189,6 +191,54 @@ def test_a_class_with_one_row_is_fitted_but_not_held_out():
     assert len(score.known_scores_) == len(X) - 1
     with pytest.raises(ValueError, match="none can be held out"):
         NoveltyScore(device="cpu").fit(X[:3], np.arange(3), "logistic")
+
+
+def test_what_held_out_rows_would_have_taught_by_hand():
+    # Scores of 1 + 3 / n where a class has n = 8 rows: seven are left, or four; then as if 8, or 16 of which it has 8.
+    held_out, by_halves = np.full(10, 1 + 3 / 7), np.full(10, 1 + 3 / 4)
+    np.testing.assert_allclose(_novelty._extrapolate(held_out, by_halves), 1 + 3 / 8)
+    np.testing.assert_allclose(_novelty._extrapolate(held_out, by_halves, kept=0.5), 1 + 3 / 16)
+
+
+def test_exemplars_look_stranger_than_rows_to_come_unless_it_is_told_how_they_were_chosen():
+    def off(seed, kept):
+        """How far scores of held-out exemplars lie above those of new rows of their classes, and the known share."""
+        rng = np.random.default_rng(seed)
+        means = 0.9 * rng.normal(size=(40, 24))
+        known, had = np.arange(30), np.repeat(np.arange(30), 40)
+        X = (means[had] + rng.normal(size=(len(had), 24))).reshape(30, 40, 24)
+        X = np.concatenate([rows[select_exemplars(rows, 12, "herding", device="cpu")] for rows in X])
+        y = np.repeat(known, 12)
+        stream = np.concatenate([np.repeat(known, 50), np.repeat(np.arange(30, 40), 150)])
+        rows = means[stream] + rng.normal(size=(len(stream), 24))
+        score = NoveltyScore(random_state=0, device="cpu").fit(X, y, "logistic", kept=kept)
+        found = score(rows, infer(fit_classifier("logistic", X, y, 0, "cpu"), rows).probabilities)
+        return (
+            score.known_scores_.mean() - found[stream < 30].mean(),
+            known_share(score.known_scores_, found, score.unknown_).value - 0.5,
+        )
+
+    unaware, aware = (np.mean([off(seed, kept) for seed in range(5)], axis=0) for kept in (1.0, 12 / 40))
+    assert unaware[0] > 0.15
+    assert abs(aware[0]) < 0.05
+    assert 2 * abs(aware[1]) < unaware[1]
+
+
+def test_the_recogniser_tells_how_its_exemplars_were_chosen(monkeypatch):
+    X, y = classes()
+    told, fit = [], NoveltyScore.fit
+
+    def noted(self, *rows, kept):
+        told.append(kept)
+        return fit(self, *rows, kept=kept)
+
+    monkeypatch.setattr(NoveltyScore, "fit", noted)
+    recognizer = OpenWorldRecognizer(memory_size=120, random_state=0, device="cpu").fit(X, y)
+    recognizer.learn(X[:40], y[:40])
+    # In a second round, with the exemplars: all of the rows that a person has confirmed.
+    recognizer.discover(X[:30] + 9, 5, confirmed=np.where(np.arange(30) < 20, 4, recognizer.unknown_label_))
+    OpenWorldRecognizer(memory_size=120, selector="random", random_state=0, device="cpu").fit(X, y)
+    assert told == [120 / 240, 120 / 280, 140 / 300, 1.0]
 
 
 # Thresholds.

@@ -400,13 +400,13 @@ class OpenWorldRecognizer(BaseEstimator):
         memory.update(X, y)
         progress("selecting exemplars", 1, 1)
         codes = encode(memory.y, classes)
-        model, rejection, search = self._fit(memory.X, codes, seed, phase, progress)
+        model, rejection, search = self._fit(memory.X, codes, sum(memory.seen.values()), seed, phase, progress)
         self._become(phase, seed, classes, memory, model, rejection, search)
 
     def _fit(
-        self, X: np.ndarray, codes: np.ndarray, seed: np.random.SeedSequence, phase: int, progress: Progress
+        self, X: np.ndarray, codes: np.ndarray, had: int, seed: np.random.SeedSequence, phase: int, progress: Progress
     ) -> tuple[Any, Rejection, AlphaSearch | None]:
-        """Fit the classifier, and learn to reject."""
+        """Fit the classifier, and learn to reject, from what was kept of the rows that these classes ever had."""
         preset = resolve_preset(self.preset)
         progress("fitting the classifier", 0, 1)
         model = self._fit_classifier(X, codes, seed, phase)
@@ -418,7 +418,7 @@ class OpenWorldRecognizer(BaseEstimator):
                 neighbours=preset.neighbours,
                 random_state=derive(seed, phase, NOVELTY),
                 device=self.device,
-            ).fit(X, codes, self._classifier())
+            ).fit(X, codes, self._classifier(), kept=len(X) / had if self._selector() == "herding" else 1.0)
             progress("learning to reject", 1, 1)
             return model, NoveltyRejection(score, self.max_known_rejected, preset.adapt), None
         if self.alpha != "search":
@@ -462,7 +462,7 @@ class OpenWorldRecognizer(BaseEstimator):
         seen = np.concatenate([known.seen, np.full(len(new), known.seen.mean())])
         model, rejection = known.model, known.rejection
         if resolve_preset(self.preset).discovery == "joint":
-            model, rejection, _ = self._fit(X, codes, self._seed, self.phase_, silent)
+            model, rejection, _ = self._fit(X, codes, known.seen.sum() + len(y), self._seed, self.phase_, silent)
             if len(rest):
                 rejection.observe(rest, infer(model, rest).probabilities)
         return _Known(classes, X, codes, seen, model, rejection)

@@ -92,8 +92,11 @@ class NoveltyScore:
         self.random_state = random_state
         self.device = device
 
-    def fit(self, X: np.ndarray, codes: np.ndarray, classifier: Any) -> NoveltyScore:
-        """Learn the metric and the spread of the witnesses from labelled rows; ``classifier`` is fitted anew."""
+    def fit(self, X: np.ndarray, codes: np.ndarray, classifier: Any, kept: float = 1.0) -> NoveltyScore:
+        """Learn the metric and the spread of the witnesses from labelled rows; ``classifier`` is fitted anew.
+
+        ``kept``: the share of all rows of these classes that ``X`` is, if it was chosen so as to keep their means.
+        """
         seed = seed_sequence(self.random_state)
         few = np.median(np.bincount(codes)) < FEW_ROWS
         fold = _folds(codes, self.folds or (FOLDS_OF_FEW if few else FOLDS), generator(derive(seed, 0)))
@@ -106,11 +109,14 @@ class NoveltyScore:
         deviation = said[held_out].std(0)
         self.scale_ = np.where(deviation > 0, deviation, 1.0)
         self.known_scores_, self.known_right_ = self._combine(said[held_out]), right[held_out]
+        shift = np.zeros(len(SHARES))
         if few and self.folds is None:
             halves = np.where(held_out, fold % 2, -1)
-            by_halves = self._hold_out(X, codes, classifier, halves, derive(seed, 2))[0]
-            self.known_scores_ = _extrapolate(self.known_scores_, self._combine(by_halves[held_out]))
-        self.known_rejected_, self.unknown_ = self._search(X, codes, classifier, fold, derive(seed, 3))
+            by_halves = self._combine(self._hold_out(X, codes, classifier, halves, derive(seed, 2))[0][held_out])
+            unchosen = _extrapolate(self.known_scores_, by_halves)
+            self.known_scores_ = _extrapolate(self.known_scores_, by_halves, kept)
+            shift = np.quantile(self.known_scores_, SHARES) - np.quantile(unchosen, SHARES)
+        self.known_rejected_, self.unknown_ = self._search(X, codes, classifier, fold, shift, derive(seed, 3))
         return self
 
     def __call__(self, X: np.ndarray, p: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
@@ -156,12 +162,13 @@ class NoveltyScore:
         return said, right
 
     def _search(
-        self, X: np.ndarray, codes: np.ndarray, classifier: Any, fold: np.ndarray, seed: Seed
+        self, X: np.ndarray, codes: np.ndarray, classifier: Any, fold: np.ndarray, shift: np.ndarray, seed: Seed
     ) -> tuple[float, UnknownProfile]:
         """Open-set search: let a quarter of the classes play the unknown, and note what each threshold does.
 
         Thresholds are told by the share of known rows that they accept: scores depend on the number of classes, and
-        a threshold found among fewer would not fit.
+        a threshold found among fewer would not fit. ``shift`` is by how much they are to be moved at each of these
+        shares, because rows to come were not chosen as the known ones here were.
         """
         number, folds = int(codes.max()) + 1, np.unique(fold[fold >= 0])
         hna, accepted = [], []
@@ -182,7 +189,7 @@ class NoveltyScore:
             is_known = np.arange(len(judged)) < len(known)
             cut = np.quantile(score[is_known], SHARES)[:, None]
             aks = ((score <= cut) & (present[labels] == codes[judged]))[:, is_known].mean(1)
-            accepted.append((score <= cut)[:, ~is_known].mean(1))
+            accepted.append((score <= cut + shift[:, None])[:, ~is_known].mean(1))
             hna.append(harmonic_means(aks, 1 - accepted[-1]))
         if not hna:  # with two classes none can be spared
             return DEFAULT_REJECTED, UnknownProfile(SHARES, SHARES**2, np.full(len(SHARES), 0.3))
@@ -197,13 +204,15 @@ class NoveltyScore:
         return total
 
 
-def _extrapolate(scores: np.ndarray, by_halves: np.ndarray) -> np.ndarray:
+def _extrapolate(scores: np.ndarray, by_halves: np.ndarray, kept: float = 1.0) -> np.ndarray:
     """Correct held-out scores for what the held-out rows would have taught.
 
     Scores fall with the number of rows n that were fitted as a + b / n. Both kinds of scores are known at every
-    quantile, from 1/8 and from 1/2 of the rows held out, which gives them for all rows.
+    quantile, from 1/8 and from 1/2 of the rows held out, which gives them for all rows. Rows that were chosen so as to
+    keep the mean of more of them, n / ``kept``, teach as much as all those, and what is left after some are held out
+    has a mean away from them: scores are then those for n / ``kept``.
     """
-    weight = (1 / (1 - 1 / FOLDS_OF_FEW) - 1) / (2 - 1 / (1 - 1 / FOLDS_OF_FEW))
+    weight = (1 / (1 - 1 / FOLDS_OF_FEW) - kept) / (2 - 1 / (1 - 1 / FOLDS_OF_FEW))
     order = np.argsort(scores, kind="stable")
     corrected = np.empty_like(scores)
     corrected[order] = np.maximum.accumulate(scores[order] + weight * (scores[order] - np.sort(by_halves)))
