@@ -14,7 +14,7 @@ from opengcd import persistence
 from opengcd.classify import CLASSIFIERS, Inference, check_classifier, fit_classifier, infer, name_rows
 from opengcd.discover import Discovery, Labelled, discover_by_kmeans, discover_jointly, with_confirmed
 from opengcd.kernels import resolve_device
-from opengcd.memory import ExemplarMemory, Selector, check_selector
+from opengcd.memory import ExemplarMemory, Selector, check_selector, keeps_mean
 from opengcd.osr import (
     AlphaSearch,
     NoveltyRejection,
@@ -413,12 +413,13 @@ class OpenWorldRecognizer(BaseEstimator):
         progress("fitting the classifier", 1, 1)
         if preset.rejection == "novelty":
             progress("learning to reject", 0, 1)
+            kept = len(X) / had if keeps_mean(self._selector()) else 1.0
             score = NoveltyScore(
                 whiten=preset.whiten,
                 neighbours=preset.neighbours,
                 random_state=derive(seed, phase, NOVELTY),
                 device=self.device,
-            ).fit(X, codes, self._classifier(), kept=len(X) / had if self._selector() == "herding" else 1.0)
+            ).fit(X, codes, self._classifier(), kept=kept)
             progress("learning to reject", 1, 1)
             return model, NoveltyRejection(score, self.max_known_rejected, preset.adapt), None
         if self.alpha != "search":

@@ -128,12 +128,13 @@ def discover_jointly(
 def _join(U: np.ndarray, p: np.ndarray, found: Mixture, refined: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Which class or group each row joins, and how probably; ``refined``: its cosines to the prototypes of the head."""
     known = p.shape[1]
-    labels, probabilities = found.labels.copy(), found.probabilities.copy()
-    if refined is not None and (refined.argmax(1) >= known).sum() >= LEAST_KEPT * (labels >= known).sum():
-        cosines, sharpness = refined, 1 / SHARP
-        labels, probabilities = refined.argmax(1), softmax(refined / SHARP, axis=1).max(1)
-    else:
+    nearest = found.labels if refined is None else refined.argmax(1)
+    if refined is None or (nearest >= known).sum() < LEAST_KEPT * (found.labels >= known).sum():
         cosines, sharpness = U @ found.centers.T, CONCENTRATION
+        labels, probabilities = found.labels.copy(), found.probabilities.copy()
+    else:
+        cosines, sharpness = refined, 1 / SHARP
+        labels, probabilities = nearest, softmax(refined / SHARP, axis=1).max(1)
     of_known = labels < known
     fused = np.log(p[of_known] + 1e-12) + log_softmax(sharpness * cosines[of_known, :known], axis=1)
     labels[of_known] = fused.argmax(1)

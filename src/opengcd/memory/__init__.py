@@ -3,7 +3,7 @@
 from opengcd.memory._buffer import ExemplarMemory, allot
 from opengcd.memory._ds3 import DS3Solution, lambda_max, solve_ds3
 from opengcd.memory._greedy import greedy
-from opengcd.memory._selectors import SELECTORS, Selector, check_selector, select_exemplars
+from opengcd.memory._selectors import SELECTORS, Selector, check_selector, keeps_mean, select_exemplars
 
 __all__ = [
     "SELECTORS",
@@ -13,6 +13,7 @@ __all__ = [
     "allot",
     "check_selector",
     "greedy",
+    "keeps_mean",
     "lambda_max",
     "select_exemplars",
     "solve_ds3",

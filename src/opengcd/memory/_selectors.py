@@ -92,6 +92,11 @@ def is_nested(method: Selector) -> bool:
     return method in NESTED if isinstance(method, str) else bool(getattr(method, "nested", False))
 
 
+def keeps_mean(method: Selector) -> bool:
+    """Whether the rows that are chosen have about the mean of all that they were chosen from."""
+    return method == "herding"
+
+
 def _greedy(X: np.ndarray, k: int, rng: np.random.Generator, device: str) -> np.ndarray:
     return greedy(X, k, device)[0]
 
