@@ -1,6 +1,8 @@
-"""Model files: a folder with ``model.json``, arrays in safetensors and foreign formats as they are. Never pickle.
+"""Durable files, and model folders made of them: JSON and safetensors, never pickle.
 
-``model.json`` names the other files by their hash and is replaced last, so a crash leaves the old model or the new one.
+A model folder holds an index, ``model.json``, which names the other files by their SHA-256 and is replaced last, so a
+crash or a power failure leaves the old model or the new one. The index holds nothing but these checksums: every other
+byte of a model is protected by a checksum in another file.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ import safetensors.numpy
 from safetensors import SafetensorError
 
 FORMAT = "opengcd"
-FORMAT_VERSION = 1
-HEADER = "model.json"
-PART = re.compile(r"[a-z]+-[0-9a-f]{16}\.(safetensors|ubj)")
+FORMAT_VERSION = 2
+INDEX = "model.json"
+PART = re.compile(r"[a-z]+-[0-9a-f]{16}\.(json|safetensors|ubj)")
 TEMPORARY = re.compile(r"\..+\.[0-9]+(-[0-9]+)?\.tmp")
 
 
@@ -41,17 +43,18 @@ def write_model(
         raise ModelFileError(f"{folder} is a file; a model is a folder. Choose another path.")
     if folder.is_dir() and not _ours(folder):
         raise ModelFileError(f"{folder} holds other files and no model; choose an empty folder or a new name.")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     packed = safetensors.numpy.save({name: np.asarray(value, order="C") for name, value in arrays.items()})
-    contents = {"arrays": (".safetensors", packed)}
+    contents = {"header": (".json", json.dumps(header, indent=1, default=plain).encode())}
+    contents |= {"arrays": (".safetensors", packed)}
     contents |= {name: (".ubj", raw) for name, raw in (blobs or {}).items()}
     parts = {}
     for name, (suffix, raw) in contents.items():
         digest = hashlib.sha256(raw).hexdigest()
         parts[name] = {"file": f"{name}-{digest[:16]}{suffix}", "sha256": digest}
         replace_file(folder / parts[name]["file"], raw)
-    document = {"format": FORMAT, "format_version": FORMAT_VERSION, **header, "parts": parts}
-    replace_file(folder / HEADER, json.dumps(document, indent=1, default=plain).encode())
+    index = {"format": FORMAT, "format_version": FORMAT_VERSION, "parts": parts}
+    replace_file(folder / INDEX, json.dumps(index, indent=1).encode())
     current = {part["file"] for part in parts.values()}
     for old in folder.iterdir():
         if TEMPORARY.fullmatch(old.name) or (PART.fullmatch(old.name) and old.name not in current):
@@ -63,29 +66,9 @@ def read_model(
 ) -> tuple[dict[str, Any], dict[str, np.ndarray], dict[str, bytes]]:
     """Read a model folder of that kind; return its header, arrays and blobs."""
     folder = Path(path)
-    try:
-        header = json.loads((folder / HEADER).read_bytes())
-    except FileNotFoundError:
-        raise ModelFileError(f"There is no model at {folder} (no {HEADER}).") from None
-    except NotADirectoryError:
-        raise ModelFileError(f"{folder} is a file; a model is a folder with a {HEADER}.") from None
-    except OSError as error:
-        raise ModelFileError(f"{folder / HEADER} cannot be read: {error}.") from None
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{folder / HEADER} is damaged: it is no JSON document ({error}).") from None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError(f"{folder / HEADER} was not written by OpenGCD.")
-    if header.get("format_version") != FORMAT_VERSION:
-        raise ModelFileError(
-            f"{folder} has format version {header.get('format_version')!r}, but this version of OpenGCD reads "
-            f"{FORMAT_VERSION}; load it with the version that wrote it ({header.get('opengcd_version', 'unknown')})."
-        )
+    header, contents = verify_model(folder)
     if header.get("kind") != kind:
         raise ModelFileError(f"{folder} holds a {header.get('kind')!r}, not a {kind!r}.")
-    parts = header.get("parts")
-    if not isinstance(parts, dict) or "arrays" not in parts:
-        raise ModelFileError(f"{folder / HEADER} is damaged: it does not name its parts.")
-    contents = {name: _read_part(folder, part) for name, part in parts.items()}
     try:
         arrays = safetensors.numpy.load(contents.pop("arrays"))
     except (SafetensorError, ValueError, KeyError) as error:
@@ -93,12 +76,56 @@ def read_model(
     return header, arrays, contents
 
 
+def verify_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the header of a model folder and the content of its other parts, all checksums compared."""
+    index = _read_index(folder)
+    parts = index.get("parts")
+    if not isinstance(parts, dict) or "arrays" not in parts:
+        raise ModelFileError(f"{folder / INDEX} is damaged: it does not name its parts.")
+    contents = {name: _read_part(folder, part) for name, part in parts.items()}
+    if index["format_version"] == 1:  # the header was in the index
+        return index, contents
+    if "header" not in contents:
+        raise ModelFileError(f"{folder / INDEX} is damaged: it does not name its header.")
+    return _parse(contents.pop("header"), folder / parts["header"]["file"]), contents
+
+
+def _read_index(folder: Path) -> dict[str, Any]:
+    try:
+        raw = (folder / INDEX).read_bytes()
+    except FileNotFoundError:
+        raise ModelFileError(f"There is no model at {folder} (no {INDEX}).") from None
+    except NotADirectoryError:
+        raise ModelFileError(f"{folder} is a file; a model is a folder with a {INDEX}.") from None
+    except OSError as error:
+        raise ModelFileError(f"{folder / INDEX} cannot be read: {error}.") from None
+    index = _parse(raw, folder / INDEX)
+    if index.get("format") != FORMAT:
+        raise ModelFileError(f"{folder / INDEX} was not written by OpenGCD.")
+    version = index.get("format_version")
+    if not isinstance(version, int) or version not in (1, FORMAT_VERSION):
+        raise ModelFileError(
+            f"{folder} has format version {version!r}, but this version of OpenGCD reads 1 to {FORMAT_VERSION}; "
+            f"load it with the version that wrote it ({index.get('opengcd_version', 'unknown')})."
+        )
+    return index
+
+
+def _parse(raw: bytes, file: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{file} is damaged: it is not a JSON document ({error}).") from None
+    if not isinstance(document, dict):
+        raise ModelFileError(f"{file} was not written by OpenGCD.")
+    return document
+
+
 def _ours(folder: Path) -> bool:
-    """Whether a folder holds nothing that a save would bury: a model of ours, or what a broken first save left."""
-    header = folder / HEADER
-    if header.exists():
+    """Whether a save would overwrite nothing but a model of ours, or what an interrupted first save left."""
+    if (folder / INDEX).exists():
         try:
-            document = json.loads(header.read_bytes())
+            document = json.loads((folder / INDEX).read_bytes())
         except (OSError, ValueError, RecursionError):
             return False
         return isinstance(document, dict) and document.get("format") == FORMAT
@@ -115,25 +142,63 @@ def plain(value: Any) -> Any:
 def _read_part(folder: Path, part: Any) -> bytes:
     # A name from the file is used as a name only if it cannot lead out of the folder.
     if not isinstance(part, dict) or not PART.fullmatch(str(part.get("file"))):
-        raise ModelFileError(f"{folder / HEADER} is damaged: {part!r} names no part of a model.")
+        raise ModelFileError(f"{folder / INDEX} is damaged: {part!r} is not a part of a model.")
     file = folder / part["file"]
     try:
         raw = file.read_bytes()
     except OSError as error:
         raise ModelFileError(f"{folder} is incomplete: {error}.") from None
     if hashlib.sha256(raw).hexdigest() != part.get("sha256"):
-        raise ModelFileError(f"{file} is damaged: its checksum does not match {HEADER}.")
+        raise ModelFileError(f"{file} is damaged: its checksum does not match {INDEX}.")
     return raw
 
 
-def replace_file(file: Path, raw: bytes) -> None:
-    """Write a file so that a reader sees the old one or the new one, whole, even after a crash."""
+def replace_file(file: Path, raw: bytes, *, mode: int = 0o666) -> None:
+    """Write a file so that a reader sees the old one or the new one, whole, and a power failure does not lose it.
+
+    ``mode`` is what a new file is made with, less the bits of the umask.
+    """
     temporary = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
-        with open(temporary, "wb") as stream:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        with open(os.open(temporary, flags, mode), "wb") as stream:
             stream.write(raw)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, file)
+        sync_folder(file.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def store_file(file: Path, raw: bytes) -> None:
+    """Make sure that a file whose name says its content is on disk."""
+    try:
+        there = file.stat().st_size == len(raw)
+    except FileNotFoundError:
+        there = False
+    if not there:
+        replace_file(file, raw)
+        return
+    # Whoever wrote it may have been killed before it was safe.
+    with open(file, "rb+") as stream:
+        os.fsync(stream.fileno())
+    sync_folder(file.parent)
+
+
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Make a folder and those above it, such that a power failure does not lose them."""
+    if not folder.parent.exists():
+        make_folder(folder.parent, mode)
+    folder.mkdir(mode, exist_ok=True)
+    sync_folder(folder.parent)  # also if it exists: whoever made it may have been killed before it was safe
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on disk; on POSIX systems they are stored apart from the files."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
