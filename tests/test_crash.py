@@ -1,10 +1,12 @@
 """kill -9 at any moment: the workspace opens, nothing that was reported is lost, and the same command goes on."""
 
+import contextlib
 import json
 import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -18,6 +20,7 @@ from sqlalchemy import select
 
 from opengcd import Workspace
 from opengcd.embed import Pixels, read_image
+from opengcd.workspace import WorkspaceError
 from opengcd.workspace._models import folder_of
 from opengcd.workspace._schema import features, items, models
 from pictures import RECOGNIZER, paint, paint_world, truth
@@ -102,6 +105,18 @@ def commands(world, out):
     }
 
 
+def is_made(folder):
+    """Whether init came so far that there is a workspace; if not, opening it says that init goes on."""
+    if not (folder / "workspace.json").exists():
+        return False
+    with contextlib.closing(sqlite3.connect(f"file:{folder}/workspace.db?mode=rwc", uri=True)) as connection:
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
+            return True
+    with pytest.raises(WorkspaceError, match="init was interrupted"):
+        Workspace(folder)
+    return False
+
+
 def kill_at_random(server, tmp_path, kills, seed):
     """Run the loop, and kill each command so many times at random moments; whatever was killed goes on."""
     rng = random.Random(seed)
@@ -131,7 +146,7 @@ def kill_at_random(server, tmp_path, kills, seed):
             finished = "done" in reported
             killed += not finished
             told |= dict(line for line in reported if line != "done")
-            if not (here / "workspace" / "workspace.json").exists():
+            if not is_made(here / "workspace"):
                 continue
             with Workspace(here / "workspace") as workspace:
                 check(workspace)

@@ -10,12 +10,17 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sqlalchemy import create_engine, text
 
 from opengcd import Client, Workspace
+from opengcd.embed import Pixels, read_image
 from opengcd.service.client import ServiceError
-from opengcd.workspace import Changes
+from opengcd.workspace import Changes, WorkspaceError
+from opengcd.workspace._features import FeatureStore
+from opengcd.workspace._files import content_hash
+from opengcd.workspace._schema import items
 from pictures import RECOGNIZER, paint, truth
 from serving import keep_on, server
 
@@ -81,7 +86,8 @@ def test_the_loop_on_postgresql(url, world, tmp_path):
 
 
 def test_writers_wait_and_readers_do_not(url, tmp_path):
-    workspace = Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=url)
+    database = fresh(url, "writers")
+    workspace = Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database)
     done = []
 
     def write():
@@ -99,6 +105,42 @@ def test_writers_wait_and_readers_do_not(url, tmp_path):
     second.join()
     assert done == ["other"]
     workspace.close()
+
+
+def test_a_writer_that_lost_its_connection_cannot_touch_the_vectors_of_others(url, world, tmp_path):
+    """It no longer holds the lock of writers, does not know it yet, and goes on."""
+    database = fresh(url, "fence")
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database) as workspace:
+        workspace.fit(world[0])
+        late = paint(tmp_path / "late", "red", [500])
+        other = paint(tmp_path / "other", "blue", [501])
+        results = []
+
+        def write():
+            with workspace._database.writing() as lost:
+                pid = lost.scalar(text("SELECT pg_backend_pid()"))
+                store = FeatureStore.find(lost, tmp_path / "w" / "features", Pixels().fingerprint)
+                row = {"hash": content_hash(late[0]), "width": 12, "height": 12}
+                (id,) = lost.execute(items.insert().values(row)).inserted_primary_key
+                with Workspace(tmp_path / "w") as second:
+                    with second._database.reading() as connection:
+                        connection.execute(text(f"SELECT pg_terminate_backend({pid})"))
+                    results.extend(second.recognize(other))
+                store.append(lost, [id], np.zeros((1, 192), np.float32))
+
+        with pytest.raises(WorkspaceError, match="database cannot be used"):
+            write()
+        with workspace._database.reading() as connection:
+            found = workspace._vectors(connection, [results[0].item])
+        np.testing.assert_array_equal(found, Pixels()([read_image(other[0])]))
+        assert [finding.what for finding in workspace.check()] in ([], ["features"])  # at most a file that nobody names
+
+
+def test_a_database_is_one_workspace_s(url, tmp_path):
+    database = fresh(url, "one")
+    Workspace.create(tmp_path / "one", "pixels", database=database).close()
+    with pytest.raises(WorkspaceError, match="belongs to another workspace"):
+        Workspace.create(tmp_path / "two", "pixels", database=database)
 
 
 def fresh(url, name):

@@ -310,8 +310,27 @@ def rejection(
             )
 
 
+def check(
+    workspace: Folder,
+    repair: Annotated[bool, typer.Option(help="Make again what can be made from the images and the rest.")] = False,
+) -> None:
+    """Verify the whole workspace: database, edit log, vectors, models, uploads, thumbnails."""
+    from opengcd import Workspace, terminal
+
+    with errors_in_a_line(), Workspace(workspace) as opened:
+        with terminal.progress_bar() as progress:
+            found = opened.check(repair=repair, progress=progress)
+        for one in found:
+            typer.echo(f"{'repaired' if one.repaired else 'damaged'}: {one.what}: {one.problem}; {one.remedy}")
+        if not found:
+            typer.echo("Everything is as it was written.")
+        if not all(one.repaired for one in found):
+            raise typer.Exit(1)
+
+
 COMMANDS: tuple[Callable[..., Any], ...] = (
-    init, recognize, discover, review, learn, status, export, undo, redo, history, rollback, rejection, serve, token,
+    init, recognize, discover, review, learn, status, export, undo, redo, history, rollback, rejection, check, serve,
+    token,
 )  # fmt: skip
 
 

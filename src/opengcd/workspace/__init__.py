@@ -1,8 +1,9 @@
 """A user's project on disk: images in, labels out, with a review in between that nothing is lost of."""
 
 from opengcd.workspace._access import SCOPES, Grant, Token
+from opengcd.workspace._check import Finding
 from opengcd.workspace._conflicts import ConflictError
-from opengcd.workspace._errors import MissingError, WorkspaceError
+from opengcd.workspace._errors import DamagedError, MissingError, ReadOnlyError, WorkspaceError
 from opengcd.workspace._files import find_files, readable
 from opengcd.workspace._folders import Changes
 from opengcd.workspace._jobs import Job
@@ -22,9 +23,11 @@ __all__ = [
     "Changes",
     "Choice",
     "ConflictError",
+    "DamagedError",
     "Discovered",
     "Edited",
     "Entry",
+    "Finding",
     "Grant",
     "Group",
     "GroupSize",
@@ -37,6 +40,7 @@ __all__ = [
     "Neighbour",
     "Page",
     "Phase",
+    "ReadOnlyError",
     "Rejection",
     "Result",
     "Status",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
-from opengcd.workspace._errors import WorkspaceError
-from opengcd.workspace._schema import SCHEMA_VERSION, migrate, schema_version
+from opengcd.workspace._errors import ReadOnlyError, WorkspaceError
 
 WAIT_SECONDS = 60
 """How long a writer waits for another one's transaction; transactions are short."""
@@ -21,21 +20,29 @@ AT_A_TIME = 1000
 
 
 class Database:
-    """Transactions on the tables of a workspace, which are made or brought up to date on first use."""
+    """Transactions on the tables of a workspace.
 
-    def __init__(self, url: str) -> None:
+    ``before_writing`` is called in every transaction that writes, before it does; ``closed`` at the end.
+    """
+
+    def __init__(
+        self,
+        url: str | URL,
+        *,
+        read_only: bool = False,
+        before_writing: Callable[[], None] = lambda: None,
+        closed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.read_only = read_only
+        self._before_writing = before_writing
+        self._closed = closed
         try:
             self.engine = _engine(url)
         except (ArgumentError, NoSuchModuleError, ImportError) as error:
             raise WorkspaceError(
-                f"The database {url!r} cannot be used ({error}); give a URL as postgresql+psycopg://user@host/name, "
-                'after pip install "opengcd[postgresql]".'
+                f"The database {str(url)!r} cannot be used ({error}); give a URL as "
+                'postgresql+psycopg://user@host/name, after pip install "opengcd[postgresql]".'
             ) from None
-        with self.reading() as connection:
-            version = schema_version(connection)
-        if version != SCHEMA_VERSION:
-            with self.writing() as connection:
-                migrate(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -46,12 +53,16 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Write all or nothing; other writers wait meanwhile."""
+        if self.read_only:
+            raise ReadOnlyError("This workspace is read-only here; it can be looked at and exported, but not changed.")
         with _errors_explained(), self.engine.begin() as connection:
+            self._before_writing()
             yield connection
 
     def close(self) -> None:
-        """Let go of the file or the server."""
+        """Close all connections."""
         self.engine.dispose()
+        self._closed()
 
 
 def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
@@ -59,7 +70,7 @@ def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
     return (values[start : start + AT_A_TIME] for start in range(0, len(values), AT_A_TIME))
 
 
-def _engine(url: str) -> Engine:
+def _engine(url: str | URL) -> Engine:
     engine = create_engine(url)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)

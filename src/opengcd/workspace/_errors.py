@@ -9,3 +9,15 @@ class WorkspaceError(ValueError):
 
 class MissingError(WorkspaceError):
     """There is no such item, group, version or job."""
+
+
+class DamagedError(WorkspaceError):
+    """A file of the workspace is missing or is not what was written; ``reason`` says how that shows."""
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class ReadOnlyError(WorkspaceError):
+    """The workspace cannot be changed: its folder is read-only."""

@@ -1,25 +1,35 @@
-"""Feature vectors on disk: rows of float32 in shards that are only appended to and read through memory maps.
+"""Feature vectors on disk, in files that are written once and never changed.
 
-A shard belongs to one embedder, by its fingerprint; the database says which row is which item's. A row is written
-before the database names it, so a crash leaves at worst rows that nobody names, and the next are written over them.
+A shard is one array in numpy's format; each of its records has the SHA-256 of an image and the vector of that image.
+Its name is the SHA-256 of the file, so two writers can never overwrite each other's rows, and damage to a shard is
+noticed before it is used. It is on disk before the database names it: a crash leaves at worst a file that nobody names.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+import hashlib
+import io
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Select, func, insert, select
+from sqlalchemy import Connection, Row, Select, delete, insert, select, update
 
+from opengcd.storage import make_folder, store_file
 from opengcd.workspace._database import in_parts
-from opengcd.workspace._errors import WorkspaceError
-from opengcd.workspace._schema import embedders, features
+from opengcd.workspace._errors import DamagedError, WorkspaceError
+from opengcd.workspace._schema import embedders, features, items, shards
 
-SHARD_ROWS = 65_536
-ROW = np.dtype("<f4")
+FANOUT = 32
+"""Shards of about one size that are merged into one."""
+LARGEST_MERGED = FANOUT**3
+"""Rows of a shard that is not merged any more."""
+WITH_VECTOR = select(features.c.item_id)
+"""Items that have a vector: all, unless a vector was lost together with its image."""
+_verified: dict[Path, tuple[int, ...]] = {}
+"""Shards whose checksum was right in this process, and how the file looked then."""
 
 
 class FeatureStore:
@@ -46,23 +56,21 @@ class FeatureStore:
         return cls(folder, id, fingerprint, width)
 
     def append(self, connection: Connection, ids: Sequence[int], vectors: np.ndarray) -> None:
-        """Store one row for each item, to be named by the caller's transaction."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        here = features.c.embedder_id == self.id
-        shard = connection.scalar(select(func.max(features.c.shard)).where(here)) or 0
-        last = connection.scalar(select(func.max(features.c.row)).where(here, features.c.shard == shard))
-        start, done = 0 if last is None else last + 1, 0
-        while done < len(ids):
-            if start == SHARD_ROWS:
-                shard, start = shard + 1, 0
-            part = slice(done, done + SHARD_ROWS - start)
-            _write(self._file(shard), start * self.width * ROW.itemsize, vectors[part].astype(ROW, order="C").tobytes())
-            rows = [
-                {"item_id": id, "embedder_id": self.id, "shard": shard, "row": start + i}
-                for i, id in enumerate(ids[part])
-            ]
-            connection.execute(insert(features), rows)
-            start, done = start + len(rows), done + len(rows)
+        """Store one row per item, named in the caller's transaction; now and then, merge small shards."""
+        if not len(ids):
+            return
+        hashes: dict[int, str] = {}
+        for part in in_parts(ids):
+            rows = connection.execute(select(items.c.id, items.c.hash).where(items.c.id.in_(part)))
+            hashes.update({row.id: row.hash for row in rows})
+        records = np.empty(len(ids), self._record)
+        records["item"] = np.frombuffer(b"".join(bytes.fromhex(hashes[id]) for id in ids), np.uint8).reshape(-1, 32)
+        records["vector"] = vectors
+        shard = self._write(connection, records)
+        places = [{"item_id": id, "embedder_id": self.id, "shard": shard, "row": row} for row, id in enumerate(ids)]
+        for part in in_parts(places):
+            connection.execute(insert(features), part)
+        self._merge(connection)
 
     def places(self) -> Select[Any]:
         """Select the item, shard and row of all vectors; add conditions to it."""
@@ -74,38 +82,118 @@ class FeatureStore:
         for part in in_parts(ids):
             found = connection.execute(self.places().where(features.c.item_id.in_(part)))
             place.update({row.item_id: (row.shard, row.row) for row in found})
-        return self.read([place[id] for id in ids])
-
-    def read(self, places: Iterable[tuple[int, int]]) -> np.ndarray:
-        """Return the vectors at pairs of shard and row."""
-        where = np.array(list(places), dtype=np.int64).reshape(-1, 2)
+        if missing := [id for id in ids if id not in place]:
+            raise WorkspaceError(f"{len(missing)} images have no vector (item {missing[0]}); opengcd check says why.")
+        where = np.array([place[id] for id in ids], dtype=np.int64).reshape(-1, 2)
         X = np.empty((len(where), self.width), dtype=np.float32)
-        for shard in np.unique(where[:, 0]).tolist():
-            chosen = where[:, 0] == shard
-            X[chosen] = self._map(shard, int(where[chosen, 1].max()) + 1)[where[chosen, 1]]
+        used = np.unique(where[:, 0]).tolist()
+        known = self.shards(connection, used)
+        if len(known) < len(used):
+            raise _damaged(self.folder, "the database does not know all its files")
+        for shard in known:
+            chosen = where[:, 0] == shard.id
+            X[chosen] = self.open(shard)["vector"][where[chosen, 1]]
         return X
 
-    def _map(self, shard: int, rows: int) -> np.ndarray:
+    def shards(self, connection: Connection, ids: Sequence[int] | None = None) -> list[Row[Any]]:
+        """Return the shards of some numbers, or all that hold vectors in use."""
+        if ids is not None:
+            return [row for part in in_parts(ids)
+                    for row in connection.execute(select(shards).where(shards.c.id.in_(part)))]  # fmt: skip
+        query = select(shards).where(shards.c.embedder_id == self.id, ~shards.c.retired)
+        return list(connection.execute(query.order_by(shards.c.id)))
+
+    def open(self, shard: Row[Any]) -> np.ndarray:
+        """Return the records of a shard through a memory map, its checksum compared."""
+        file = self.file(shard.sha256)
+        verify_file(file, shard.sha256)
         try:
-            return np.memmap(self._file(shard), ROW, "r", shape=(rows, self.width))
+            records = np.load(file, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError) as error:
-            raise WorkspaceError(
-                f"The feature file {self._file(shard)} is missing or cut off ({error}); restore it from a backup."
-            ) from None
+            raise _damaged(file, str(error)) from None
+        if records.dtype != self._record or records.shape != (shard.rows,):
+            raise _damaged(file, f"it holds {records.shape} of {records.dtype}")
+        return records
 
-    def _file(self, shard: int) -> Path:
-        return self.folder / f"{shard:06d}.f32"
+    def file(self, digest: str) -> Path:
+        """Return the file of a shard."""
+        return self.folder / f"{digest}.npy"
+
+    @property
+    def _record(self) -> np.dtype[Any]:
+        return np.dtype([("item", "u1", 32), ("vector", "<f4", self.width)])
+
+    def _write(self, connection: Connection, records: np.ndarray) -> int:
+        """Write a shard and enter it; return its number."""
+        raw = io.BytesIO()
+        np.lib.format.write_array(raw, records, (1, 0), allow_pickle=False)
+        content = raw.getvalue()
+        digest = hashlib.sha256(content).hexdigest()
+        make_folder(self.folder)
+        store_file(self.file(digest), content)
+        row = {"embedder_id": self.id, "sha256": digest, "rows": len(records), "retired": False}
+        (id,) = connection.execute(insert(shards).values(row)).inserted_primary_key or (0,)
+        return id
+
+    def _merge(self, connection: Connection) -> None:
+        """Merge shards of about one size when there are many, so that reading all vectors opens few files.
+
+        A merged shard is retired, and its file is deleted at a later merge: a reader may still be about to open it.
+        """
+        tiers: dict[int, list[Row[Any]]] = {}
+        for shard in self.shards(connection):
+            if shard.rows < LARGEST_MERGED:
+                tiers.setdefault(int(math.log(shard.rows, FANOUT)), []).append(shard)
+        for small in tiers.values():
+            if len(small) < FANOUT:
+                continue
+            try:
+                merged = np.concatenate([self.open(shard) for shard in small])
+            except DamagedError:  # for those who read it to report, and for a repair; new images do not need it
+                continue
+            self._delete_retired(connection)
+            home, start = self._write(connection, merged), 0
+            for shard in small:
+                here = (features.c.embedder_id == self.id) & (features.c.shard == shard.id)
+                connection.execute(update(features).where(here).values(shard=home, row=features.c.row + start))
+                start += shard.rows
+            chosen = [shard.id for shard in small]
+            connection.execute(update(shards).where(shards.c.id.in_(chosen)).values(retired=True))
+
+    def _delete_retired(self, connection: Connection) -> None:
+        """Delete files of shards that were merged in an earlier transaction."""
+        old = select(shards).where(shards.c.embedder_id == self.id, shards.c.retired)
+        used = {shard.sha256 for shard in self.shards(connection)}
+        for shard in connection.execute(old).all():
+            if shard.sha256 not in used:
+                file = self.file(shard.sha256)
+                file.unlink(missing_ok=True)
+                _verified.pop(file, None)
+            connection.execute(delete(shards).where(shards.c.id == shard.id))
 
 
-def _write(file: Path, offset: int, raw: bytes) -> None:
-    new = not file.exists()
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
-    with open(descriptor, "r+b") as stream:
-        stream.seek(offset)
-        stream.write(raw)
-        stream.flush()
-        os.fsync(stream.fileno())
-    if new and os.name == "posix":  # there the name of a file is stored apart from the file
-        folder = os.open(file.parent, os.O_RDONLY)
-        os.fsync(folder)
-        os.close(folder)
+def verify_file(file: Path, digest: str) -> None:
+    """Compare a shard with its checksum; one that has not changed since is not read again."""
+    try:
+        status = file.stat()
+    except OSError as error:
+        raise _damaged(file, error.strerror or str(error)) from None
+    looks = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    if _verified.get(file) == looks:
+        return
+    try:
+        with open(file, "rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise _damaged(file, error.strerror or str(error)) from None
+    if found != digest:
+        raise _damaged(file, "its checksum is wrong")
+    _verified[file] = looks
+
+
+def _damaged(file: Path, reason: str) -> DamagedError:
+    return DamagedError(
+        f"The feature file {file} is missing or damaged ({reason}). `opengcd check DIR --repair` makes it again from "
+        "the images.",
+        reason,
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, delete, insert, or_, select, true
 
 from opengcd.workspace._database import in_parts
+from opengcd.workspace._features import WITH_VECTOR
 from opengcd.workspace._log import Edit
 from opengcd.workspace._models import in_use, learnt
 from opengcd.workspace._recognition import predicted
@@ -39,6 +40,7 @@ def to_group(connection: Connection, accepted: bool) -> list[int]:
             true() if accepted else predictions.c.label.is_(None),
             predictions.c.item_id.not_in(learnt(connection).with_only_columns(lessons.c.item_id)),
             predictions.c.item_id.not_in(decided),
+            predictions.c.item_id.in_(WITH_VECTOR),
         )
         .order_by(predictions.c.item_id)
     )

@@ -92,10 +92,10 @@ class Loop(Project):
             recognizer.fit(self._all_vectors(list(taught)), list(taught.values()), progress=progress)
             with self._database.reading() as connection:
                 version = models.next_id(connection)
-            recognizer.save(models.folder_of(self.path / "models", version))
+            digest = models.save(recognizer, self.path / "models", version)
             report = _report(recognizer, _rightness(recognizer, memory=(recognizer.memory_.X, recognizer.memory_.y)))
             with self._database.writing() as connection, log.editing(connection, self.who, "init") as edit:
-                models.add(edit, version, recognizer, taught)
+                models.add(edit, version, recognizer, taught, digest)
                 models.note_report(connection, version, report)
                 edit.before.clear()  # there is nothing before it to go back to
                 edit.details = {"classes": len(recognizer.classes_), "images": len(taught), "bad": len(bad)}
@@ -223,10 +223,10 @@ class Loop(Project):
             rows: dict[str, Rows] = {"memory": (recognizer.memory_.X, recognizer.memory_.y), "confirmed": (X, y)}
             before = _rightness(self._load_recognizer()[1], **rows)
             recognizer.learn(X, y, progress=progress)
-            recognizer.save(models.folder_of(self.path / "models", next_version))
+            digest = models.save(recognizer, self.path / "models", next_version)
             with self._editing("learn", since) as edit:
                 new = sorted(set(recognizer.classes_.tolist()) - set(review.classes(edit.connection)))
-                models.add(edit, next_version, recognizer, taught)
+                models.add(edit, next_version, recognizer, taught, digest)
                 edit.details = {"version": next_version, "images": len(taught), "new classes": new}
             self._catch_up(progress)
             recognizer = self._load_recognizer()[1]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from opengcd.storage import replace_file
+from opengcd.storage import make_folder, replace_file
 
 MOST_DRAWN = 20_000
 """Items for which a map is drawn; for more it would take many minutes, and nobody could tell the points apart."""
@@ -34,7 +34,7 @@ def drawing(Z: np.ndarray) -> np.ndarray:
 
 def write_drawing(file: Path, items: np.ndarray, places: np.ndarray) -> None:
     """Store a drawing: a row for each item, its number and its place."""
-    file.parent.mkdir(exist_ok=True)
+    make_folder(file.parent)
     replace_file(file, np.column_stack([items, places]).astype("<f8").tobytes())
 
 

@@ -5,6 +5,7 @@ What a version has learnt is what it and those before it, parent by parent, were
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection, Select, func, insert, select, update
 
+from opengcd.storage import INDEX, ModelFileError, verify_model
 from opengcd.workspace._database import in_parts
-from opengcd.workspace._errors import MissingError
+from opengcd.workspace._errors import DamagedError, MissingError
 from opengcd.workspace._log import Edit, now
 from opengcd.workspace._schema import lessons, meta, models
 
@@ -79,10 +81,34 @@ def next_id(connection: Connection) -> int:
     return (connection.scalar(select(func.max(models.c.id))) or 0) + 1
 
 
-def add(edit: Edit, id: int, recognizer: OpenWorldRecognizer, taught: Mapping[int, str]) -> None:
+def save(recognizer: OpenWorldRecognizer, folder: Path, id: int) -> str:
+    """Write a version to its folder; return the checksum by which :func:`verify` knows it."""
+    home = folder_of(folder, id)
+    recognizer.save(home)
+    return hashlib.sha256((home / INDEX).read_bytes()).hexdigest()
+
+
+def verify(connection: Connection, folder: Path, id: int) -> Path:
+    """Return the folder of a version whose files are those that were saved."""
+    home = folder_of(folder, id)
+    digest = connection.scalar(select(models.c.digest).where(models.c.id == id))
+    try:
+        if digest is not None and hashlib.sha256((home / INDEX).read_bytes()).hexdigest() != digest:
+            raise ModelFileError(f"the checksum of {home / INDEX} is wrong.")
+        verify_model(home)
+    except (OSError, ModelFileError) as error:
+        raise DamagedError(
+            f"Version {id} of the recogniser is damaged: {error} Restore {home} from a backup, or use another "
+            "version: `opengcd rollback DIR VERSION`.",
+            str(error),
+        ) from None
+    return home
+
+
+def add(edit: Edit, id: int, recognizer: OpenWorldRecognizer, taught: Mapping[int, str], digest: str) -> None:
     """Enter a version that has been saved, with what it was taught, and put it to use."""
     connection = edit.connection
-    row = {"id": id, "parent": in_use(connection), "phase": recognizer.phase_, "at": now()}
+    row = {"id": id, "parent": in_use(connection), "phase": recognizer.phase_, "at": now(), "digest": digest}
     connection.execute(insert(models).values(row | {"classes": recognizer.classes_.tolist()}))
     note_threshold(connection, id, recognizer)
     rows: Sequence[dict[str, Any]] = [{"item_id": i, "model_id": id, "label": label} for i, label in taught.items()]

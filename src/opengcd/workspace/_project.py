@@ -21,11 +21,11 @@ from opengcd.progress import Progress
 from opengcd.workspace import _log as log
 from opengcd.workspace import _models as models
 from opengcd.workspace._access import Access
-from opengcd.workspace._database import Database
 from opengcd.workspace._errors import WorkspaceError
 from opengcd.workspace._features import FeatureStore
 from opengcd.workspace._jobs import Jobs
 from opengcd.workspace._log import Edit
+from opengcd.workspace._opening import open_database
 from opengcd.workspace._schema import embedders
 from opengcd.workspace._settings import Settings, read_settings
 
@@ -75,7 +75,7 @@ class Project:
         self.who = who or log.user()
         self.device = device
         self._given_embedder = embedder
-        self._database = Database(self.settings.database or f"sqlite:///{self.path / 'workspace.db'}")
+        self._database = open_database(self.path, self.settings)
         self.access = Access(self._database)
         self.jobs = Jobs(self._database)
         self._open = _Open()
@@ -86,8 +86,13 @@ class Project:
         other.who = who
         return other
 
+    @property
+    def read_only(self) -> bool:
+        """Whether it can only be looked at, because its folder is read-only."""
+        return self._database.read_only
+
     def close(self) -> None:
-        """Let go of the database; a workspace is also a context manager that does so."""
+        """Close the database; a workspace is also a context manager that does so."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -150,7 +155,9 @@ class Project:
     def _read_recognizer(self, version: int, limit: str | None) -> OpenWorldRecognizer:
         from opengcd.recognizer import OpenWorldRecognizer  # torch and scikit-learn take seconds
 
-        recognizer = OpenWorldRecognizer.load(models.folder_of(self.path / "models", version), device=self.device)
+        with self._database.reading() as connection:
+            home = models.verify(connection, self.path / "models", version)
+        recognizer = OpenWorldRecognizer.load(home, device=self.device)
         return recognizer if limit is None else recognizer.limit_rejection(json.loads(limit))
 
     def _version(self, connection: Connection) -> int:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 from opengcd.validation import UNKNOWN_STR
 from opengcd.workspace._database import in_parts
 from opengcd.workspace._errors import MissingError, WorkspaceError
+from opengcd.workspace._features import WITH_VECTOR
 from opengcd.workspace._log import Edit
 from opengcd.workspace._models import learnt, versions
 from opengcd.workspace._schema import assignments, groups, items, lessons
@@ -257,7 +258,11 @@ def to_learn(connection: Connection) -> dict[int, str]:
     query = (
         select(assignments.c.item_id, groups.c.name)
         .join(groups, groups.c.id == assignments.c.group_id)
-        .where(said, assignments.c.item_id.not_in(learnt(connection).with_only_columns(lessons.c.item_id)))
+        .where(
+            said,
+            assignments.c.item_id.not_in(learnt(connection).with_only_columns(lessons.c.item_id)),
+            assignments.c.item_id.in_(WITH_VECTOR),
+        )
         .order_by(assignments.c.item_id)
     )
     return {row.item_id: row.name for row in connection.execute(query)}

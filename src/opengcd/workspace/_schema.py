@@ -1,4 +1,4 @@
-"""What a workspace remembers: the tables, their version, and how an older one becomes the present one.
+"""What a workspace remembers: the tables and their version.
 
 Rows of ``items``, ``lessons``, ``models`` and ``edits`` are only ever added; just the threshold of a model follows the
 stream. What a person or a discovery decides lies
@@ -8,8 +8,6 @@ in ``groups`` and ``assignments``, and which model is in use in ``meta``: those 
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import (
@@ -27,35 +25,12 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
-    insert,
     inspect,
     select,
-    update,
 )
 from sqlalchemy.types import TypeDecorator
 
-from opengcd.workspace._errors import WorkspaceError
-
-SCHEMA_VERSION = 3
-
-
-def _add_what_is_estimated(connection: Connection) -> None:
-    for addition in (
-        "models ADD COLUMN threshold JSON",
-        "predictions ADD COLUMN score DOUBLE PRECISION",
-        "assignments ADD COLUMN probability DOUBLE PRECISION",
-    ):
-        connection.exec_driver_sql(f"ALTER TABLE {addition}")
-
-
-def _add_what_a_service_needs(connection: Connection) -> None:
-    for addition in ("models ADD COLUMN report JSON", "edits ADD COLUMN members JSON"):
-        connection.exec_driver_sql(f"ALTER TABLE {addition}")
-    metadata.create_all(connection, [jobs, tokens, sessions])
-
-
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _add_what_is_estimated, 2: _add_what_a_service_needs}
-"""From a version to the next: ``MIGRATIONS[1](connection)`` turns a database of version 1 into one of version 2."""
+SCHEMA_VERSION = 4
 
 
 class FilePath(TypeDecorator[str]):
@@ -112,12 +87,22 @@ embedders = Table(
     Column("name", String, nullable=False),
     Column("width", Integer, nullable=False),
 )
+shards = Table(  # files of vectors, which are never changed
+    "shards",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("embedder_id", ForeignKey("embedders.id"), nullable=False, index=True),
+    Column("sha256", String(64), nullable=False),  # of the file, which has this name
+    Column("rows", Integer, nullable=False),
+    Column("retired", Boolean, nullable=False),  # its rows are in another shard now, and its file may be deleted
+    sqlite_autoincrement=True,
+)
 features = Table(
     "features",
     metadata,
     Column("item_id", ForeignKey("items.id"), primary_key=True),
     Column("embedder_id", ForeignKey("embedders.id"), primary_key=True),
-    Column("shard", Integer, nullable=False),
+    Column("shard", Integer, nullable=False),  # the number of a shard
     Column("row", Integer, nullable=False),
     Index("features_by_place", "embedder_id", "shard", "row", unique=True),
 )
@@ -131,6 +116,7 @@ models = Table(
     Column("at", String, nullable=False),
     Column("threshold", JSON(none_as_null=True)),  # of the unknown score, where the preset has one
     Column("report", JSON(none_as_null=True)),  # what was measured when it was made
+    Column("digest", String(64)),  # the SHA-256 of the index in its folder
 )
 lessons = Table(  # which items, by which label, a model was the first to learn
     "lessons",
@@ -227,21 +213,3 @@ def schema_version(connection: Connection) -> int | None:
     if not inspect(connection).has_table("meta"):
         return None
     return int(connection.scalar(select(meta.c.value).where(meta.c.key == "schema")) or 0)
-
-
-def migrate(connection: Connection) -> None:
-    """Make the tables, or bring those of an older version up to this one, all in the caller's transaction."""
-    version = schema_version(connection)
-    if version is None:
-        metadata.create_all(connection)
-        rows = {"schema": str(SCHEMA_VERSION), "id": secrets.token_hex(8)}
-        connection.execute(insert(meta), [{"key": key, "value": value} for key, value in rows.items()])
-        return
-    if version > SCHEMA_VERSION:
-        raise WorkspaceError(
-            f"The workspace has schema version {version}, but this version of OpenGCD knows {SCHEMA_VERSION}; "
-            "install a newer OpenGCD."
-        )
-    for step in range(version, SCHEMA_VERSION):
-        MIGRATIONS[step](connection)
-    connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(SCHEMA_VERSION)))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+import secrets
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from opengcd.storage import replace_file
+from opengcd.storage import make_folder, replace_file
 from opengcd.workspace._errors import WorkspaceError
 
 FILE = "workspace.json"
 FORMAT = "opengcd-workspace"
 FORMAT_VERSION = 1
+PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
+"""Modes of what only its owner may read: image names, labels and a database's address are nobody else's business."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,8 @@ class Settings:
     recognizer: dict[str, Any] = field(default_factory=dict)
     database: str | None = None
     precision: str = "auto"
+    id: str | None = field(default=None, compare=False)
+    """Also in the database, so that a workspace is not opened with another one's; None in those made before."""
 
     @property
     def unit_length(self) -> bool:
@@ -49,14 +54,16 @@ def read_settings(folder: Path) -> Settings:
         raise WorkspaceError(f"{folder / FILE} is damaged: {error}.") from None
 
 
-def write_settings(folder: Path, settings: Settings) -> None:
-    """Make a folder a workspace; to do so again with the same settings changes nothing."""
+def write_settings(folder: Path, settings: Settings) -> Settings:
+    """Make a folder a workspace and return its settings; to do so again with the same ones changes nothing."""
     if (folder / FILE).exists():
-        if read_settings(folder) != settings:
+        if (found := read_settings(folder)) != settings:
             raise WorkspaceError(f"{folder} is a workspace already, made with other settings; choose another folder.")
-        return
+        return found
     if folder.exists() and (not folder.is_dir() or any(not f.name.startswith(".") for f in folder.iterdir())):
         raise WorkspaceError(f"{folder} exists and is no workspace; choose a new name or an empty folder.")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder, PRIVATE_FOLDER)
+    settings = replace(settings, id=secrets.token_hex(8))
     document = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(settings)}
-    replace_file(folder / FILE, json.dumps(document, indent=1).encode())
+    replace_file(folder / FILE, json.dumps(document, indent=1).encode(), mode=PRIVATE)
+    return settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -15,11 +15,13 @@ from opengcd.storage import replace_file
 from opengcd.workspace import _log as log
 from opengcd.workspace import _models as models
 from opengcd.workspace import _review as review
+from opengcd.workspace._check import Check, Finding
 from opengcd.workspace._errors import WorkspaceError
 from opengcd.workspace._export import FORMATS, as_folders
-from opengcd.workspace._files import content_hash
+from opengcd.workspace._files import Found, content_hash
 from opengcd.workspace._labels import Labelled, count_by_source, labelled_items
 from opengcd.workspace._looks import Looks
+from opengcd.workspace._opening import create_database
 from opengcd.workspace._review import GroupSize
 from opengcd.workspace._schema import failures, items
 from opengcd.workspace._settings import Settings, write_settings
@@ -93,8 +95,24 @@ class Workspace(Looks):
         if name != Pixels.name and os.path.exists(name):
             name = os.path.abspath(name)
         made = Settings(name, pooling, {"random_state": 0} | dict(recognizer or {}), database, precision)
-        write_settings(Path(path), made)
+        create_database(Path(path), write_settings(Path(path), made))
         return cls(path, embedder=None if isinstance(embedder, str) else embedder, **options)
+
+    def check(self, *, repair: bool = False, progress: Progress = silent) -> list[Finding]:
+        """Return what in the workspace is not as it was written: database, log, vectors, models, uploads, pictures.
+
+        With ``repair``, what can be made again is: vectors from the images, thumbnails and maps by deleting them.
+        """
+
+        def embed(files: Sequence[Found]) -> None:
+            for _ in self._take(files, progress):
+                pass
+
+        check = Check(self._database, self.path, repair, embed, progress)
+        if not repair:
+            return list(check.run())
+        with self._alone(progress):
+            return list(check.run())
 
     # Records.
 

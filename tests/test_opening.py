@@ -1,0 +1,322 @@
+"""A workspace opens only if its database is there, whole, its own and up to date; a read-only one can be looked at."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import sqlite3
+import stat
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import delete, insert, select
+from typer.testing import CliRunner
+
+from opengcd import Workspace
+from opengcd.cli import app
+from opengcd.workspace import DamagedError, ReadOnlyError, WorkspaceError, _migrations, _opening, _schema
+from opengcd.workspace._schema import edits, embedders, features, items, meta
+from pictures import RECOGNIZER, paint
+
+
+def opengcd(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def folder(reviewable, tmp_path):
+    """A closed workspace."""
+    return shutil.copytree(reviewable, tmp_path / "closed")
+
+
+def seal(folder):
+    return folder / "workspace.db.sha256"
+
+
+# Missing, empty, another one's.
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty"])
+def test_a_lost_database_is_never_replaced_by_an_empty_one(folder, world, damage):
+    database = folder / "workspace.db"
+    database.unlink()
+    if damage == "empty":
+        database.touch()
+    before = sorted(folder.rglob("*"))
+    for command in (
+        ["status", folder],
+        ["recognize", folder, world[1]],
+        ["init", folder, "--known", world[0], "--embedder", "pixels", "--preset", "paper"],
+    ):
+        done = opengcd(*command)
+        assert done.exit_code == 1, command
+        assert "Traceback" not in done.output
+    with pytest.raises(DamagedError, match=r"workspace\.db is missing or empty\. Restore it from a backup"):
+        Workspace(folder)
+    with pytest.raises(DamagedError, match="Restore it from a backup"):
+        Workspace.create(folder, "pixels", recognizer=RECOGNIZER)
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_an_interrupted_init_goes_on(tmp_path, world):
+    Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER).close()
+    for file in (tmp_path / "w").glob("workspace.db*"):
+        file.unlink()  # killed before the database was made
+    with pytest.raises(DamagedError, match="run it again"):
+        Workspace(tmp_path / "w")
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER) as workspace:
+        assert workspace.fit(world[0]) == []
+        with workspace._database.reading() as connection:
+            id = connection.scalar(select(meta.c.value).where(meta.c.key == "id"))
+        assert id == workspace.settings.id
+
+
+def test_tables_that_were_never_made(tmp_path):
+    Workspace.create(tmp_path / "w", "pixels").close()
+    for file in (tmp_path / "w").glob("workspace.db*"):
+        file.unlink()
+    with sqlite3.connect(tmp_path / "w" / "workspace.db") as connection:
+        connection.execute("CREATE TABLE other (x)")
+    connection.close()
+    with pytest.raises(WorkspaceError, match="holds no tables"):
+        Workspace(tmp_path / "w")
+
+
+def test_the_database_of_another_workspace(folder, tmp_path):
+    Workspace.create(tmp_path / "other", "pixels").close()
+    for name in ("workspace.db", "workspace.db.sha256"):
+        shutil.copy(tmp_path / "other" / name, folder / name)
+    with pytest.raises(WorkspaceError, match="belongs to another workspace"):
+        Workspace(folder)
+
+
+def test_nobody_else_may_read_it(tmp_path):
+    Workspace.create(tmp_path / "w", "pixels").close()
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [tmp_path / "w", *(tmp_path / "w").iterdir()]}
+    assert modes.pop("w") == 0o700
+    assert {name: mode & 0o077 for name, mode in modes.items() if name.startswith("workspace.")} == {
+        "workspace.json": 0, "workspace.db": 0, "workspace.db.sha256": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["a b", "50%", "what?", "a#b", "ü"])
+def test_any_name_of_a_folder(name, folder, tmp_path):
+    folder.rename(tmp_path / name)
+    with Workspace(tmp_path / name) as workspace:
+        assert len(workspace.labels()) == 80
+    assert (tmp_path / name / "workspace.db").exists()
+
+
+# Damage.
+
+
+def answers(folder):
+    with Workspace(folder) as workspace:
+        return workspace.export_bytes("json"), workspace.status(), workspace.history(), workspace.groups()
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_no_wrong_answer_from_a_damaged_database(reviewable, tmp_path_factory, data):
+    """Whatever is done to the bytes of a closed database: the answers are the same, or there are none."""
+    folder = shutil.copytree(reviewable, tmp_path_factory.mktemp("damaged") / "w")
+    expected = answers(folder)
+    file = folder / "workspace.db"
+    raw = bytearray(file.read_bytes())
+    kind = data.draw(st.sampled_from(["bit", "bytes", "zero page", "swap pages", "cut", "longer"]))
+    place = data.draw(st.integers(0, len(raw) - 1))
+    page = place // 4096 * 4096
+    if kind == "bit":
+        raw[place] ^= 1 << data.draw(st.integers(0, 7))
+    elif kind == "bytes":
+        raw[place : place + 8] = data.draw(st.binary(min_size=8, max_size=8))
+    elif kind == "zero page":
+        raw[page : page + 4096] = bytes(4096)
+    elif kind == "swap pages":
+        other = data.draw(st.integers(0, len(raw) // 4096 - 1)) * 4096
+        raw[page : page + 4096], raw[other : other + 4096] = raw[other : other + 4096], raw[page : page + 4096]
+    elif kind == "cut":
+        del raw[place:]
+    else:
+        raw += bytes(4096)
+    file.write_bytes(raw)
+    with contextlib.suppress(DamagedError):
+        assert answers(folder) == expected
+    shutil.rmtree(folder)
+
+
+def test_the_seal_is_true_or_absent(folder, tmp_path):
+    assert seal(folder).exists()
+    with Workspace(folder) as workspace:
+        workspace.status()
+        assert seal(folder).exists()  # who only looks leaves it
+        with Workspace(folder) as other:
+            other.name(other.groups()[0].id, "sky")
+            assert not seal(folder).exists()
+        assert seal(folder).exists()
+        workspace.name(workspace.groups()[0].id, "sea")
+        assert not seal(folder).exists()
+    sealed = seal(folder).read_text()
+    with sqlite3.connect(folder / "workspace.db") as connection:
+        assert hashlib.sha256(connection.serialize()).hexdigest() == sealed
+    connection.close()
+
+
+def test_no_seal_while_somebody_writes(folder):
+    with Workspace(folder) as writer:
+        with writer._database.writing() as connection:
+            connection.execute(insert(items).values(hash="0" * 64, width=1, height=1))
+            Workspace(folder).close()
+            assert not seal(folder).exists()
+        Workspace(folder).close()
+        assert seal(folder).exists()
+    with Workspace(folder) as found:
+        assert len(found.labels()) == 81
+
+
+def test_without_a_seal_the_structure_is_checked(folder):
+    seal(folder).unlink()
+    raw = bytearray((folder / "workspace.db").read_bytes())
+    raw[4096 * 3 : 4096 * 3 + 100] = b"\xff" * 100
+    (folder / "workspace.db").write_bytes(raw)
+    with pytest.raises(DamagedError, match=r"workspace\.db is damaged"):
+        Workspace(folder)
+    assert "Restore it from a backup" in opengcd("status", folder).output
+
+
+# Read-only.
+
+
+@pytest.fixture
+def read_only(folder, monkeypatch):
+    """A folder that cannot be written to; who is root may write anyway, so the question is answered instead."""
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    ask = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and ask(path, mode))
+    before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in [folder, *folder.rglob("*")]}
+    yield folder
+    assert {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in [folder, *folder.rglob("*")]} == before
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def test_a_read_only_workspace_can_be_looked_at(read_only, reviewable, tmp_path):
+    with Workspace(reviewable) as workspace:
+        expected = workspace.export_bytes("csv"), workspace.groups()
+    with Workspace(read_only) as workspace:
+        assert workspace.read_only
+        assert (workspace.export_bytes("csv"), workspace.groups()) == expected
+        assert workspace.members(1).total == 8
+        assert len(workspace.neighbours(60)) == 24
+        assert workspace.check() == []
+        for change in (
+            lambda: workspace.name(1, "sky"),
+            lambda: workspace.discover(),
+            lambda: workspace.undo(),
+            lambda: list(workspace.recognize(paint(tmp_path, "red", [1]))),
+        ):
+            with pytest.raises(ReadOnlyError, match="read-only"):
+                change()
+    for command in (["status"], ["history"], ["export", "--format", "csv"], ["rollback"]):
+        assert opengcd(command[0], read_only, *command[1:]).exit_code == 0
+    done = opengcd("undo", read_only)
+    assert (done.exit_code, "read-only" in done.output) == (1, True)
+
+
+def test_a_read_only_workspace_shows_what_is_only_in_the_log(folder, tmp_path, monkeypatch):
+    """The server was killed: the last edits are in SQLite's log, which a read-only folder cannot be cleared of."""
+    with Workspace(folder) as workspace:
+        workspace.name(1, "sky")
+        killed = shutil.copytree(folder, tmp_path / "killed")  # as it lies there while it is open
+    assert (killed / "workspace.db-wal").stat().st_size > 0
+    (killed / "workspace.db-shm").unlink(missing_ok=True)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    before = sorted(path.name for path in killed.iterdir())
+    with Workspace(killed) as workspace:
+        assert "sky" in {group.label for group in workspace.groups()}
+    assert sorted(path.name for path in killed.iterdir()) == before
+
+
+# Older ones.
+
+
+def downgrade(workspace, version):
+    """Turn a workspace into one of an older schema."""
+    with workspace._database.writing() as connection:
+        (embedder,) = connection.execute(select(embedders)).all()
+        ids = list(connection.scalars(select(features.c.item_id).order_by(features.c.item_id)))
+        X = workspace._vectors(connection, ids)
+        home = workspace.path / "features" / embedder.fingerprint[:16]
+        shutil.rmtree(home)
+        home.mkdir()
+        for shard, start in enumerate(range(0, len(ids), 50)):
+            X[start : start + 50].astype("<f4").tofile(home / f"{shard:06d}.f32")
+        connection.execute(delete(features))
+        rows = [{"item_id": id, "embedder_id": 1, "shard": i // 50, "row": i % 50} for i, id in enumerate(ids)]
+        connection.execute(insert(features), rows)
+        _schema.shards.drop(connection)
+        connection.exec_driver_sql("ALTER TABLE models DROP COLUMN digest")
+        if version == 1:
+            for column in ("models DROP COLUMN threshold", "predictions DROP COLUMN score",
+                           "assignments DROP COLUMN probability", "models DROP COLUMN report",
+                           "edits DROP COLUMN members"):  # fmt: skip
+                connection.exec_driver_sql(f"ALTER TABLE {column}")
+            for table in (_schema.jobs, _schema.sessions, _schema.tokens):
+                table.drop(connection)
+            for id, before in connection.execute(select(edits.c.id, edits.c.before)).all():
+                for _, row in (before or {}).get("assignments", ()):
+                    (row or {}).pop("probability", None)
+                connection.execute(edits.update().where(edits.c.id == id).values(before=before))
+        connection.execute(meta.update().where(meta.c.key == "schema").values(value=str(version)))
+    return ids, X, home
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_an_older_workspace_goes_on(workspace, tmp_path, version):
+    workspace.discover(k=5)
+    ids, X, home = downgrade(workspace, version)
+    with Workspace(workspace.path) as old:
+        with old._database.reading() as connection:
+            np.testing.assert_array_equal(old._vectors(connection, ids), X)
+        assert list(home.glob("*.f32")) == []
+        assert old.check() == []
+        old.undo()
+        assert sorted(len(group) for group in old.groups()) == [8, 8]
+        old.remove(old.groups()[0].items[:1])
+        old.undo()
+        list(old.recognize(paint(tmp_path / "new", "yellow", [600])))
+        assert old.discover(k=6).items == 17
+
+
+def test_a_shard_that_was_cut_off_before_shards_had_checksums(workspace):
+    ids, X, home = downgrade(workspace, 3)
+    with open(home / "000001.f32", "rb+") as file:
+        file.truncate(10 * X.shape[1] * 4 + 2)
+    with Workspace(workspace.path) as old:
+        with old._database.reading() as connection:
+            np.testing.assert_array_equal(old._vectors(connection, ids[:60]), X[:60])
+            with pytest.raises(WorkspaceError, match="20 images have no vector"):
+                old._vectors(connection, ids)
+        (found,) = old.check(repair=True)
+        assert found.repaired
+        with old._database.reading() as connection:
+            np.testing.assert_array_equal(old._vectors(connection, ids), X)
+
+
+def test_a_newer_workspace_is_left_alone(workspace, monkeypatch):
+    def add_a_column(connection, _):
+        connection.exec_driver_sql("ALTER TABLE items ADD COLUMN note VARCHAR")
+
+    newer = _schema.SCHEMA_VERSION + 1
+    monkeypatch.setattr(_migrations, "MIGRATIONS", {newer - 1: add_a_column})
+    for module in (_migrations, _opening):
+        monkeypatch.setattr(module, "SCHEMA_VERSION", newer)
+    with Workspace(workspace.path) as migrated, migrated._database.reading() as connection:
+        assert connection.exec_driver_sql("SELECT note FROM items").first() == (None,)
+        assert _schema.schema_version(connection) == newer
+    monkeypatch.undo()
+    with pytest.raises(WorkspaceError, match="install a newer OpenGCD"):
+        Workspace(workspace.path)
