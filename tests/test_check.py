@@ -168,6 +168,10 @@ def test_a_damaged_upload(workspace, tmp_path):
     Path(kept.path).write_bytes(b"other")
     (found,) = workspace.check(repair=True)
     assert (found.what, found.repaired) == (kept.path, False)
+    Path(kept.path).unlink()
+    (found,) = workspace.check(repair=True)
+    assert found.what in kept.path
+    assert "gone" in found.problem
 
 
 def test_a_damaged_log(workspace):

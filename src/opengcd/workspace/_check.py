@@ -172,6 +172,12 @@ class Check:
                     yield Finding(f"version {id}", error.reason, remedy)
 
     def _check_uploads(self) -> Iterator[Finding]:
+        with self.database.reading() as connection:
+            query = select(paths.c.path, items.c.hash).join(items, items.c.id == paths.c.item_id)
+            named = [Path(path).name for path, content in connection.execute(query) if Path(path).stem == content]
+        for name in named:
+            if not (self.path / "uploads" / name[:2] / name).exists():
+                yield Finding(f"uploads/{name[:2]}/{name}", "an image that was uploaded is gone", "restore a backup")
         for file in sorted((self.path / "uploads").glob("*/*")):
             if not file.name.startswith(".") and _hash(file) != file.stem:
                 yield Finding(str(file), "its content is not what was uploaded", "restore it from a backup")
