@@ -6,6 +6,8 @@ import os
 import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -16,9 +18,11 @@ from typer.testing import CliRunner
 
 from opengcd import Workspace
 from opengcd.cli import app
+from opengcd.service import create_app
 from opengcd.workspace import DamagedError, ReadOnlyError, WorkspaceError, _migrations, _opening, _schema
 from opengcd.workspace._schema import edits, embedders, features, items, meta
 from pictures import RECOGNIZER, paint
+from serving import API, connect, get, send
 
 
 def opengcd(*arguments):
@@ -189,6 +193,12 @@ def test_without_a_seal_the_structure_is_checked(folder):
 # Read-only.
 
 
+def states(folder):
+    """How all files look; thumbnails are left out, since who is root can write them anywhere."""
+    files = [path for path in folder.rglob("*") if path.is_file() and "thumbnails" not in path.parts]
+    return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in files}
+
+
 @pytest.fixture
 def read_only(folder, monkeypatch):
     """A folder that cannot be written to; who is root may write anyway, so the question is answered instead."""
@@ -196,11 +206,28 @@ def read_only(folder, monkeypatch):
         path.chmod(0o555 if path.is_dir() else 0o444)
     ask = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and ask(path, mode))
-    before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in [folder, *folder.rglob("*")]}
+    before = states(folder)
     yield folder
-    assert {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in [folder, *folder.rglob("*")]} == before
+    assert states(folder) == before
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def test_a_folder_that_is_mounted_read_only(folder):
+    mount = f"mount --bind {folder} {folder} && mount -o remount,ro,bind {folder}"
+    if subprocess.run(["unshare", "-m", "sh", "-c", mount], check=False, capture_output=True).returncode:
+        pytest.skip("a folder cannot be mounted read-only here")
+    commands = (
+        f"cd {folder} && {sys.executable} -m opengcd status . && {sys.executable} -m opengcd export . --format csv"
+    )
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", f"{mount} && {commands}"], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("recognized") > 30
+    undo = f"{mount} && cd {folder} && {sys.executable} -m opengcd undo ."
+    done = subprocess.run(["unshare", "-m", "sh", "-c", undo], check=False, capture_output=True, text=True)
+    assert (done.returncode, "read-only" in done.stderr) == (1, True)
 
 
 def test_a_read_only_workspace_can_be_looked_at(read_only, reviewable, tmp_path):
@@ -224,6 +251,21 @@ def test_a_read_only_workspace_can_be_looked_at(read_only, reviewable, tmp_path)
         assert opengcd(command[0], read_only, *command[1:]).exit_code == 0
     done = opengcd("undo", read_only)
     assert (done.exit_code, "read-only" in done.output) == (1, True)
+
+
+def test_a_read_only_workspace_is_served(read_only, reviewable):
+    with Workspace(read_only) as workspace, connect(create_app(workspace)) as browser:
+        secret = workspace.access.make("ann")
+        session = send(browser, "POST", "session", {"token": secret})
+        assert len(get(browser, "groups")["groups"]) == 2
+        assert get(browser, "map")["items"]
+        assert browser.get(f"{API}/items/1/thumbnail").status_code == 200
+        name = {"on": 2**31 - 1, "act": "name", "group": 1, "label": "sky"}
+        headers = {"x-csrf-token": session["csrf"]}
+        for path, content in (("edits", name), ("jobs", {"verb": "discover"})):
+            assert "read-only" in send(browser, "POST", path, content, 403, headers=headers)["detail"]
+    with Workspace(reviewable) as workspace:
+        assert workspace.access.tokens() == []
 
 
 def test_a_read_only_workspace_shows_what_is_only_in_the_log(folder, tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ from opengcd.service._models import Problem
 from opengcd.service._recognition import Recognition
 from opengcd.service._shield import Shield
 from opengcd.service._state import State
-from opengcd.workspace import ConflictError, MissingError, Workspace, WorkspaceError
+from opengcd.workspace import ConflictError, MissingError, ReadOnlyError, Workspace, WorkspaceError
 
 PAGE = Path(__file__).parent / "page"
 API = "/api/v1"
@@ -34,11 +34,13 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
 
     @asynccontextmanager
     async def running(app: FastAPI) -> AsyncIterator[None]:
-        state.runner.start()
+        if not workspace.read_only:  # there is nothing to do
+            state.runner.start()
         watching = asyncio.create_task(state.recognition.watch())
         yield
         watching.cancel()
-        await run_in_threadpool(state.runner.stop)
+        if not workspace.read_only:
+            await run_in_threadpool(state.runner.stop)
 
     draughtsman, recognition = Draughtsman(workspace), Recognition(workspace)
     state = State(
@@ -92,6 +94,8 @@ def _explain_errors(app: FastAPI) -> None:
             entry = error.entry
             content["conflict"] = {"edit": entry.id, "who": entry.who, "verb": entry.verb}
             return JSONResponse(content, 409)
+        if isinstance(error, ReadOnlyError):
+            return JSONResponse(content, 403)
         return JSONResponse(content, 404 if isinstance(error, MissingError) else 422)
 
     @app.exception_handler(RequestValidationError)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import shutil
+import tempfile
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -15,7 +17,7 @@ from sqlalchemy import ColumnElement, delete, func, insert, or_, select
 from opengcd.workspace._database import Database
 from opengcd.workspace._errors import MissingError, WorkspaceError
 from opengcd.workspace._log import now
-from opengcd.workspace._schema import sessions, tokens
+from opengcd.workspace._schema import metadata, sessions, tokens
 
 SCOPES = {"read": ("read",), "write": ("read", "write")}
 """What a token of each scope may do."""
@@ -44,7 +46,11 @@ class Access:
     """The tokens of a workspace."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._database = _temporary_copy(database) if database.read_only else database
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
 
     def make(self, name: str, scope: str = "write", *, once_within: timedelta | None = None) -> str:
         """Return the secret of a new token, which is shown to nobody else; one for a single log-in soon expires."""
@@ -117,6 +123,19 @@ class Access:
     def __len__(self) -> int:
         with self._database.reading() as connection:
             return connection.scalar(select(func.count()).select_from(tokens).where(~tokens.c.once)) or 0
+
+
+def _temporary_copy(database: Database) -> Database:
+    """Return a copy of the tokens, for a workspace that cannot be written to: log-ins last as long as it is open."""
+    with database.reading() as connection:
+        rows = [dict(row) for row in connection.execute(select(tokens)).mappings()]
+    folder = tempfile.mkdtemp(prefix="opengcd-")
+    copy = Database(f"sqlite:///{folder}/access.db", closed=lambda: shutil.rmtree(folder, ignore_errors=True))
+    with copy.writing() as connection:
+        metadata.create_all(connection, [tokens, sessions])
+        if rows:
+            connection.execute(insert(tokens), rows)
+    return copy
 
 
 def _hash(secret: str) -> str:

@@ -63,6 +63,7 @@ class Database:
         """Close all connections."""
         self.engine.dispose()
         self._closed()
+        self._closed = lambda: None
 
 
 def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -95,7 +95,7 @@ class Looks(Views):
     def draw_map(self) -> None:
         """Draw the items under review so that what looks alike lies together; it takes a second for 500 of them."""
         homes, file = self._to_map()
-        if len(homes) <= MOST_DRAWN:
+        if len(homes) <= MOST_DRAWN and not self.read_only:
             write_drawing(file, np.array(list(homes)), drawing(self._in_metric(list(homes))))
 
     def _to_map(self) -> tuple[dict[int, int], Path]:

@@ -93,6 +93,7 @@ class Project:
 
     def close(self) -> None:
         """Close the database; a workspace is also a context manager that does so."""
+        self.access.close()
         self._database.close()
 
     def __enter__(self) -> Self:
