@@ -1,8 +1,9 @@
 # Every act of development. Each target sets up what it needs, in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+SCALE ?= 1
 
-.PHONY: demo birds test test-slow lint format bench clean
+.PHONY: demo birds test test-slow torture lint format bench clean
 
 demo: .venv/ready ## the whole loop on handwritten digits; writes demo.html
 	$(BIN)/opengcd demo --out demo.html
@@ -13,8 +14,11 @@ birds: .venv/ready ## images to labels on birds, by the commands, where ../share
 test: lint ## everything that must hold, in a few minutes: a process for each core, one thread each
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile -m "not slow"
 
-test-slow: .venv/ready ## checks that take minutes
+test-slow: .venv/ready torture ## checks that take minutes
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist load -m slow
+
+torture: .venv/ready ## try to break what the documentation promises; SCALE=20 takes hours
+	$(BIN)/python -m benchmarks.torture --scale $(SCALE)
 
 lint: .venv/ready
 	$(BIN)/ruff check .
