@@ -2,10 +2,10 @@
 
 from opengcd.workspace._access import SCOPES, Grant, Token
 from opengcd.workspace._conflicts import ConflictError
-from opengcd.workspace._errors import MissingError, WorkspaceError
+from opengcd.workspace._errors import MissingError, UnavailableError, WorkspaceError
 from opengcd.workspace._files import find_files, readable
 from opengcd.workspace._folders import Changes
-from opengcd.workspace._jobs import Job
+from opengcd.workspace._jobs import CancelledError, Job
 from opengcd.workspace._labels import SOURCES, Labelled
 from opengcd.workspace._log import Edited, Entry
 from opengcd.workspace._looks import Map, Neighbour
@@ -19,6 +19,7 @@ from opengcd.workspace._workspace import Status, Workspace
 __all__ = [
     "SCOPES",
     "SOURCES",
+    "CancelledError",
     "Changes",
     "Choice",
     "ConflictError",
@@ -41,6 +42,7 @@ __all__ = [
     "Result",
     "Status",
     "Token",
+    "UnavailableError",
     "Version",
     "Workspace",
     "WorkspaceError",

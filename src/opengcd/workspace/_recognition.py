@@ -94,8 +94,13 @@ def _scored(connection: Connection) -> ColumnElement[bool]:
     return and_(predictions.c.model_id == in_use(connection), known)
 
 
+def unlearnt(connection: Connection) -> Select[tuple[int]]:
+    """Select items that the version in use has not learnt."""
+    taught = learnt(connection).with_only_columns(lessons.c.item_id)
+    return select(items.c.id).where(items.c.id.not_in(taught)).order_by(items.c.id)
+
+
 def unseen(connection: Connection) -> Select[tuple[int]]:
     """Select items that the version in use has neither learnt nor been asked about."""
     asked = select(predictions.c.item_id).where(predictions.c.model_id == in_use(connection))
-    taught = learnt(connection).with_only_columns(lessons.c.item_id)
-    return select(items.c.id).where(items.c.id.not_in(asked), items.c.id.not_in(taught)).order_by(items.c.id)
+    return unlearnt(connection).where(items.c.id.not_in(asked))
