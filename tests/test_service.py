@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from opengcd import Workspace
 from opengcd.service import create_app
 from opengcd.service._shield import LARGEST_BODY
 from pictures import KNOWN, picture, truth
@@ -287,30 +286,6 @@ def test_jobs_wait_for_each_other_and_failures_are_told(client):
     assert get(client, "k")["k"] == 5
     assert [job["id"] for job in get(client, "jobs")] == [3, 2, 1]
     send(client, "POST", "jobs", {"verb": "dance"}, 422)
-
-
-def test_a_job_can_be_cancelled(client, workspace, monkeypatch):
-    began, go_on = threading.Event(), threading.Event()
-
-    def discover(self, k=None, *, progress):
-        progress("rehearsing", 0, 2)
-        began.set()
-        go_on.wait(10)
-        progress("grouping", 1, 2)
-        raise AssertionError("it should have ended")
-
-    monkeypatch.setattr(Workspace, "discover", discover)
-    running = send(client, "POST", "jobs", {"verb": "discover"}, 202)
-    waiting = send(client, "POST", "jobs", {"verb": "discover"}, 202)
-    assert began.wait(10)
-    assert send(client, "DELETE", f"jobs/{waiting['id']}")["state"] == "cancelled"
-    shown = get(client, "status")["jobs"]
-    assert [(job["id"], job["state"], job["stage"]) for job in shown] == [(running["id"], "running", "rehearsing")]
-    assert send(client, "DELETE", f"jobs/{running['id']}")["state"] == "running"
-    go_on.set()
-    assert finish(client, running)["state"] == "cancelled"
-    assert workspace.last_edit() == 3
-    send(client, "DELETE", "jobs/99", code=404)
 
 
 def test_a_restart_knows_what_happened(workspace):

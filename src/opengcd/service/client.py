@@ -13,7 +13,6 @@ from urllib.parse import quote, urlencode
 
 import numpy as np
 
-
 UNAVAILABLE = 503
 """The status of HTTP while the database or the disk cannot be used."""
 
@@ -21,8 +20,8 @@ UNAVAILABLE = 503
 class ServiceError(RuntimeError):
     """The service has refused a request: ``status`` is that of HTTP, ``body`` the answer.
 
-    With 503 the database or the disk cannot be used at the moment: try again later. An edit that is repeated is not made
-    twice, as :meth:`Client.edit` says what it is based on.
+    With 503 the database or the disk cannot be used at the moment: try again later. An edit that is repeated is not
+    made twice, as :meth:`Client.edit` says what it is based on.
     """
 
     def __init__(self, status: int, body: dict[str, Any]) -> None:
@@ -34,8 +33,8 @@ class ServiceError(RuntimeError):
 class Client:
     """A workspace behind HTTP.
 
-    Everything of the API can be had by :meth:`get` and :meth:`send`; the rest is for convenience. While the service says
-    that its database cannot be used, what only reads is tried again for up to ``timeout`` seconds.
+    Everything of the API can be had by :meth:`get` and :meth:`send`; the rest is for convenience. While the service
+    says that its database cannot be used, what only reads is tried again for up to ``timeout`` seconds.
 
     Examples
     --------
