@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
@@ -487,6 +488,67 @@ def test_two_browsers_stay_in_step_and_nothing_is_overwritten(site):
     bob.said("ann named a group")
     assert cell(bob.page, group.items[0]).count() == 0
     assert {entry.who for entry in workspace.history() if entry.verb == "remove"} == {"ann"}
+
+
+def test_an_answer_is_based_on_what_was_shown_when_it_was_asked_for(site):
+    """Two people have the same question open; the page behind the second one follows the first one's answer."""
+    workspace, visit = site
+    ann, bob = visit("ann"), visit("bob")
+    bob.expected = ("409",)
+    group, other = workspace.groups()
+    for one in (ann, bob):
+        open_group(one, group)
+        one.press("Enter")
+        one.field.wait_for()
+    ann.field.fill("sky")
+    ann.press("Shift+Enter")
+    bob.said("ann named a group")  # his page shows it, behind the dialog
+    bob.field.fill("sea")
+    bob.press("Shift+Enter")
+    bob.said("ann was faster (name)")
+    assert {group.label for group in workspace.groups()} == {"sky", other.label}
+    # He sees her name now, and may choose another one.
+    bob.press("Enter")
+    bob.field.fill("sea")
+    bob.press("Shift+Enter")
+    bob.said("Named “sea”")
+    # Where images are to go.
+    select(bob, group.items[:2])
+    bob.press("m")
+    bob.field.wait_for()
+    workspace.by("ann").remove(group.items[1:2])
+    bob.said("ann put images into the bin")
+    bob.field.fill("ice")
+    bob.press("Enter")
+    bob.said("ann was faster (remove)")
+    assert "ice" not in {group.label for group in workspace.groups()}
+
+
+def test_undoing_something_large_undoes_nothing_else(site):
+    workspace, visit = site
+    one = visit("ann")
+    one.expected = ("409",)
+    one.press("u")
+    one.page.get_by_role("dialog").get_by_text("Undo the grouping?").wait_for()
+    workspace.by("bob").name(workspace.groups()[0].id, "sky")
+    one.said("bob named a group")
+    one.page.get_by_role("dialog").get_by_role("button", name="Undo", exact=True).click()
+    one.said("bob was faster (name)")
+    assert "sky" in {group.label for group in workspace.groups()}
+
+
+def test_acts_that_follow_each_other_quickly_are_no_conflict(site):
+    workspace, visit = site
+    one = visit("ann")
+    group = workspace.groups()[0]
+    open_group(one, group)
+    select(one, group.items[:2])
+    one.page.route("**/api/v1/edits", lambda route: (time.sleep(0.3), route.continue_()))  # a slow network
+    one.press("x", "Enter")  # the question is open before the answer to the first act has come
+    one.field.fill("sky")
+    one.press("Shift+Enter")
+    one.said("Named “sky”")
+    assert {group.label: len(group) for group in workspace.groups()}["sky"] == 6
 
 
 def test_what_others_do_while_the_page_opens_is_seen(site, monkeypatch):

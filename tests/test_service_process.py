@@ -90,7 +90,7 @@ def test_killed_under_load_no_acknowledged_edit_is_lost(workspace, edits):
 def test_a_job_that_is_killed_is_told_of_and_others_go_on(workspace):
     token = workspace.access.make("ann")
     slow = "import time; from opengcd import Workspace, cli\n"
-    slow += "Workspace.learn = lambda self, progress: (progress('learning', 1, 9), time.sleep(60))\ncli.main()"
+    slow += "Workspace.learn = lambda self, progress, record: (progress('learning', 1, 9), time.sleep(60))\ncli.main()"
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", slow, "serve", workspace.path, "--port", "0"], stdout=subprocess.PIPE, text=True
     )

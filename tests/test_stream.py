@@ -184,9 +184,11 @@ def test_the_bound_can_be_changed_and_that_undone(workspace, tmp_path):
 def test_limits_that_make_no_sense(workspace):
     with pytest.raises(WorkspaceError, match="share from 0 to 1"):
         workspace.limit_rejection(2)
+    seen = workspace.last_edit()
+    workspace.limit_rejection(0.2)
     with pytest.raises(ConflictError):
-        workspace.limit_rejection(0.1, on=1)
-    assert workspace.history()[0].verb == "discover"
+        workspace.limit_rejection(0.1, on=seen)
+    assert workspace.history()[0].details == {"max known rejected": 0.2}
 
 
 def test_the_threshold_follows_images_that_come_one_by_one(workspace, tmp_path, monkeypatch):

@@ -375,23 +375,6 @@ def test_rollback_and_undo_of_a_phase(workspace, tmp_path):
     assert labels(workspace)[result.path] == ("red", "recognized")
 
 
-def test_edits_made_during_learning_are_not_lost(workspace, monkeypatch):
-    groups = novel(workspace)
-    workspace.name(groups["blue"].id, "sky", confirm=True)
-    from opengcd.recognizer import OpenWorldRecognizer
-
-    save = OpenWorldRecognizer.save
-
-    def meddle(self, path):
-        workspace.remove(groups["blue"].items[:1])
-        save(self, path)
-
-    monkeypatch.setattr(OpenWorldRecognizer, "save", meddle)
-    with pytest.raises(WorkspaceError, match="changed while learn ran"):
-        workspace.learn()
-    assert len(workspace.versions()) == 1
-
-
 # What comes out.
 
 

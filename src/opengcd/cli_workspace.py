@@ -107,6 +107,8 @@ def discover(
         typer.echo(
             f"{found.groups} groups among {found.items} images; {found.put_back} were put back into known classes."
         )
+        if found.left_alone:
+            typer.echo(f"{found.left_alone} were changed by someone meanwhile, and left as they are.")
         _show_groups(opened.status().groups)
         if not found.trusted:
             typer.echo(f"The number of classes is doubtful: {found.reason}", err=True)

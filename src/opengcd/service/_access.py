@@ -105,8 +105,8 @@ def needs(scope: str) -> Callable[..., object]:
 
 
 Responses = dict[int | str, dict[str, Any]]
-MALFORMED: Responses = {code: {"model": api.Problem} for code in (400, 413, 422)}
-"""What anybody may be told: a body that cannot be read or a strange host, too large a body, wrong content."""
+MALFORMED: Responses = {code: {"model": api.Problem} for code in (400, 413, 422, 503)}
+"""What anybody may be told: an unreadable body or a strange host, too large a body, wrong content, an outage."""
 REFUSED: Responses = MALFORMED | {code: {"model": api.Problem} for code in (401, 403)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,10 +24,15 @@ from opengcd.service._models import Problem
 from opengcd.service._recognition import Recognition
 from opengcd.service._shield import Shield
 from opengcd.service._state import State
-from opengcd.workspace import ConflictError, MissingError, ReadOnlyError, Workspace, WorkspaceError
+from opengcd.service._supervision import Health
+from opengcd.workspace import ConflictError, MissingError, ReadOnlyError, UnavailableError, Workspace, WorkspaceError
 
 PAGE = Path(__file__).parent / "page"
 API = "/api/v1"
+RETRY_AFTER = "5"
+"""Seconds."""
+DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE}
+"""Errors of the operating system that an administrator can mend while the service runs."""
 
 
 def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
@@ -34,23 +40,24 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
 
     @asynccontextmanager
     async def running(app: FastAPI) -> AsyncIterator[None]:
-        if not workspace.read_only:  # there is nothing to do
-            state.runner.start()
+        state.runner.start()
         watching = asyncio.create_task(state.recognition.watch())
         yield
         watching.cancel()
-        if not workspace.read_only:
-            await run_in_threadpool(state.runner.stop)
+        await run_in_threadpool(state.runner.stop)
 
-    draughtsman, recognition = Draughtsman(workspace), Recognition(workspace)
+    health = Health()
+    draughtsman = Draughtsman(workspace, health.task("map"))
+    recognition = Recognition(workspace, health.task("recognition"))
     state = State(
         workspace=workspace,
         doorkeeper=_access.Doorkeeper(workspace),
-        runner=Runner(workspace, recognition.refresh),
-        events=Events(workspace, draughtsman),
+        runner=Runner(workspace, recognition, health.task("jobs")),
+        events=Events(workspace, draughtsman, health.task("events")),
         recognition=recognition,
         metrics=Metrics(),
         draughtsman=draughtsman,
+        health=health,
     )
     app = FastAPI(
         title="OpenGCD",
@@ -70,10 +77,16 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
     app.include_router(_access.router, prefix=API)
     _explain_errors(app)
 
-    @app.get("/healthz", tags=["health"], responses={400: {"model": Problem}})
+    @app.get("/healthz", tags=["health"], responses={400: {"model": Problem}, 503: {"model": Problem}})
     def healthz() -> dict[str, str]:
-        """Return that the service and its database answer."""
-        workspace.last_edit()
+        """Return that the service and its database answer, and that nothing that works in the background is down."""
+        down = sorted(health.down)
+        try:
+            workspace.last_edit()
+        except UnavailableError:
+            down = ["database", *down]
+        if down:  # why is not for everybody who can reach the server
+            raise UnavailableError(f"Down: {', '.join(down)}. The log of the server says why.")
         return {"status": "ok"}
 
     @app.get("/", include_in_schema=False)
@@ -96,7 +109,16 @@ def _explain_errors(app: FastAPI) -> None:
             return JSONResponse(content, 409)
         if isinstance(error, ReadOnlyError):
             return JSONResponse(content, 403)
+        if isinstance(error, UnavailableError):
+            return JSONResponse(content, 503, {"Retry-After": RETRY_AFTER})
         return JSONResponse(content, 404 if isinstance(error, MissingError) else 422)
+
+    @app.exception_handler(OSError)
+    def disk(_: Request, error: OSError) -> Response:
+        if error.errno not in DISK:
+            raise error
+        told = f"The disk cannot be used ({error.strerror}); what was finished before is kept. Try again later."
+        return JSONResponse({"detail": told}, 503, {"Retry-After": RETRY_AFTER})
 
     @app.exception_handler(RequestValidationError)
     def malformed(_: Request, error: RequestValidationError) -> Response:

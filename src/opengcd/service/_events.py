@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -16,9 +15,9 @@ from opengcd.service._access import guarded
 from opengcd.service._jobs import as_job
 from opengcd.service._map import Draughtsman
 from opengcd.service._state import Service
-from opengcd.workspace import Job, Workspace, WorkspaceError
+from opengcd.service._supervision import Task
+from opengcd.workspace import Job, Workspace
 
-log = logging.getLogger(__name__)
 LOOK = 0.25
 """Seconds between looks at the database, while someone listens."""
 PING = 15.0
@@ -30,11 +29,12 @@ BACKLOG = 1000
 class Events:
     """Looks at the database while someone listens, and tells everybody who does."""
 
-    def __init__(self, workspace: Workspace, draughtsman: Draughtsman) -> None:
+    def __init__(self, workspace: Workspace, draughtsman: Draughtsman, task: Task) -> None:
         self.workspace = workspace
+        self._task = task
         self.draughtsman = draughtsman
         self._listeners: set[asyncio.Queue[tuple[str, Any] | None]] = set()
-        self._task: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
         self._beginning = asyncio.Lock()
         self._edit = self._job = self._maps = 0
         """The last edit, job and map that were told of."""
@@ -46,7 +46,7 @@ class Events:
         async with self._beginning:
             if not self._listeners:
                 await run_in_threadpool(self._begin)
-                self._task = asyncio.create_task(self._watch())
+                self._watching = asyncio.create_task(self._watch())
             self._listeners.add(queue)
         try:
             yield "ping", {}
@@ -62,8 +62,9 @@ class Events:
                 yield event
         finally:
             self._listeners.discard(queue)
-            if not self._listeners and self._task is not None:
-                self._task.cancel()
+            if not self._listeners and self._watching is not None:
+                self._watching.cancel()
+                self._task.succeeded()  # nobody misses it
 
     def stop(self) -> None:
         """Send all listeners away."""
@@ -71,12 +72,15 @@ class Events:
             _send_away(queue)
 
     async def _watch(self) -> None:
+        pause = LOOK
         while True:
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(pause)
             try:
                 happened = await run_in_threadpool(self._look)
-            except WorkspaceError as error:  # the database may be back in a moment
-                log.warning("%s", error)
+                self._task.succeeded()
+                pause = LOOK
+            except Exception as error:
+                pause = self._task.failed(error)
                 continue
             for event in happened:
                 for queue in self._listeners:
@@ -91,12 +95,14 @@ class Events:
         self._unfinished = {job.id: job for job in self.workspace.jobs.latest(unfinished=True)}
 
     def _look(self) -> list[tuple[str, Any]]:
-        """What has happened since the last look."""
+        """What has happened since the last look; nothing counts as told before all is read."""
         found: list[tuple[str, Any]] = []
-        for entry, groups in self.workspace.edits_since(self._edit, BACKLOG):
+        edits = self.workspace.edits_since(self._edit, BACKLOG)
+        jobs = self.workspace.jobs.news(self._job, self._unfinished)
+        for entry, groups in edits:
             found.append(("edit", {"edit": entry.id, "who": entry.who, "verb": entry.verb, "groups": groups}))
             self._edit = entry.id
-        for job in self.workspace.jobs.news(self._job, self._unfinished):
+        for job in jobs:
             if job != self._unfinished.get(job.id):
                 found.append(("job", as_job(job).model_dump()))
             self._unfinished[job.id] = job

@@ -10,39 +10,46 @@ from typing import Any
 
 from fastapi import Path
 from filelock import FileLock, Timeout
+from sqlalchemy import Connection
 
+from opengcd.progress import Progress
 from opengcd.service import _models as api
 from opengcd.service._access import Responses, guarded
+from opengcd.service._recognition import Recognition
 from opengcd.service._state import Person, Service
-from opengcd.workspace import Job, Workspace
+from opengcd.service._supervision import Task
+from opengcd.workspace import CancelledError, Job, UnavailableError, Version, Workspace
 
 LOOK = 0.5
 """Seconds between looks for work that another process was given."""
 REPORT = 0.2
 """Seconds between reports of progress."""
 STOPPED = "The server was stopped while this ran; nothing was changed. Start it again."
+CANCELLED = "Cancelled; nothing was changed."
 
 log = logging.getLogger(__name__)
-
-
-class CancelledError(Exception):
-    """Somebody wants the job to end."""
 
 
 class Runner:
     """A thread that does the jobs of a workspace, if no other process does."""
 
-    def __init__(self, workspace: Workspace, done: Callable[[], None]) -> None:
+    def __init__(self, workspace: Workspace, recognition: Recognition, task: Task) -> None:
         self.workspace = workspace
-        self.done = done
-        """Called before a job is said to be done."""
+        self.recognition = recognition
+        self._task = task
         self._wake = threading.Event()
         self._stop = threading.Event()
+        self._lock = FileLock(workspace.path / ".jobs.lock", thread_local=False)
+        self._settled = False
+        """Whether no job is said to run that does not; it is not known after an error."""
+        self._ended: tuple[int, str, str | None] | None = None
+        """A job that is over, where that could not be written yet."""
         self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
 
     def start(self) -> None:
-        """Begin to look for work."""
-        self._thread.start()
+        """Begin to look for work; for a workspace that cannot be changed there is none."""
+        if not self.workspace.read_only:
+            self._thread.start()
 
     def wake(self) -> None:
         """Look for work now."""
@@ -52,73 +59,111 @@ class Runner:
         """End; a job that runs ends at its next step."""
         self._stop.set()
         self._wake.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
 
     def _work(self) -> None:
-        lock = FileLock(self.workspace.path / ".jobs.lock", thread_local=False)
-        while not self._stop.is_set():
-            try:
-                lock.acquire(timeout=0)
-                break
-            except Timeout:
-                self._pause()
-        else:
-            return
-        with lock:
-            # Nobody else runs jobs: what seems to run was left by a process that is no more.
-            self.workspace.jobs.bury(STOPPED)
+        try:
             while not self._stop.is_set():
+                pause = LOOK
                 try:
-                    job = self.workspace.jobs.take()
-                    if job is not None:
-                        self._run(job)
-                        continue
-                except Exception:  # the next job may fare better
-                    log.exception("A job could not be run.")
-                self._pause()
+                    self._look()
+                    self._task.succeeded()
+                except CancelledError:  # the server ends
+                    continue
+                except Exception as error:
+                    self._settled = False
+                    pause = self._task.failed(error)
+                self._wake.wait(pause)
+                self._wake.clear()
+        finally:
+            self._lock.release()
 
-    def _pause(self) -> None:
-        self._wake.wait(LOOK)
-        self._wake.clear()
+    def _look(self) -> None:
+        """Do all jobs that wait, if no other process does."""
+        if not self._lock.is_locked:
+            try:
+                self._lock.acquire(timeout=0)
+            except Timeout:
+                return
+        if not self._settled:
+            self._settle()
+        while not self._stop.is_set() and (job := self.workspace.jobs.take()):
+            self._ended = job.id, *self._run(job)
+            self._settle()
 
-    def _run(self, job: Job) -> None:
+    def _settle(self) -> None:
+        """Write down how every job ended that is said to run: nobody else runs jobs, and none is under way here."""
         jobs = self.workspace.jobs
-        last = 0.0
-        before = ""
+        if jobs.half_done():
+            self._catch_up()
+        if self._ended is not None:
+            jobs.end(*self._ended)
+            self._ended = None
+        jobs.end_all(STOPPED)
+        self._settled = True
+
+    def _catch_up(self) -> None:
+        """Complete what comes after the change of a job; it is done also if this fails."""
+        try:
+            self.workspace.catch_up(progress=self._go_on)
+        except UnavailableError:
+            raise
+        except (ValueError, OSError):
+            log.exception("Not all images could be recognised anew.")
+
+    def _go_on(self, stage: str, done: int, total: int, /) -> None:
+        if self._stop.is_set():
+            raise CancelledError
+
+    def _run(self, job: Job) -> tuple[str, str | None]:
+        """Do a job; return how it ended, if it has changed nothing, and why."""
+        jobs = self.workspace.jobs
+        last, before = 0.0, ""
 
         def progress(stage: str, done: int, total: int, /) -> None:
             nonlocal last, before
-            if self._stop.is_set():
-                raise CancelledError(STOPPED)
+            self._go_on(stage, done, total)
             if stage == before and time.monotonic() - last < REPORT:
                 return
             last, before = time.monotonic(), stage
-            if jobs.report(job.id, stage, done, total):
-                raise CancelledError("Cancelled; nothing was changed.")
+            try:
+                jobs.report(job.id, stage, done, total)
+            except UnavailableError as error:  # what counts is whether the result can be stored
+                log.warning("%s", error)
+
+        def record(connection: Connection, result: dict[str, Any]) -> None:
+            jobs.record(connection, job.id, result)
+            self.recognition.outdated = True  # from the commit on nobody is answered by the version before
 
         try:
-            result = VERBS[job.verb](self.workspace.by(job.who), progress, **job.arguments)
-            self.done()
-        except CancelledError as error:
-            jobs.finish(job.id, "failed" if self._stop.is_set() else "cancelled", error=str(error))
+            VERBS[job.verb](self.workspace.by(job.who), progress, record, **job.arguments)
+        except CancelledError:
+            return ("failed", STOPPED) if self._stop.is_set() else ("cancelled", CANCELLED)
         except ValueError as error:
-            jobs.finish(job.id, "failed", error=str(error))
+            return "failed", str(error)
         except Exception as error:
             log.exception("The job %s failed.", job.verb)
-            jobs.finish(job.id, "failed", error=f"{type(error).__name__}: {error}")
-        else:
-            jobs.finish(job.id, "done", result=result)
+            return "failed", f"{type(error).__name__}: {error}"
+        finally:
+            self.recognition.renew()
+        return "done", None
 
 
-def _discover(workspace: Workspace, progress: Any, k: int | None = None) -> dict[str, Any]:
-    return workspace.discover(k, progress=progress)._asdict()
+Record = Callable[[Connection, dict[str, Any]], None]
 
 
-def _learn(workspace: Workspace, progress: Any) -> dict[str, Any]:
-    version = workspace.learn(progress=progress)
-    report = version.report or {}
-    facts = {"version": version.id, "classes": version.classes}
-    return facts | {"before": report.get("before"), "after": report.get("after")}
+def _discover(workspace: Workspace, progress: Progress, record: Record, k: int | None = None) -> None:
+    workspace.discover(k, progress=progress, record=lambda connection, found: record(connection, found._asdict()))
+
+
+def _learn(workspace: Workspace, progress: Progress, record: Record) -> None:
+    def facts(connection: Connection, version: Version) -> None:
+        report = version.report or {}
+        shares = {"before": report.get("before"), "after": report.get("after")}
+        record(connection, {"version": version.id, "classes": version.classes} | shares)
+
+    workspace.learn(progress=progress, record=facts)
 
 
 VERBS = {"discover": _discover, "learn": _learn}
@@ -150,7 +195,7 @@ def job(workspace: Person, id: int = Path(ge=1, le=2**31 - 1)) -> api.Job:
 
 @writing.delete("/jobs/{id}", responses=MISSING)
 def cancel(workspace: Person, id: int = Path(ge=1, le=2**31 - 1)) -> api.Job:
-    """Cancel a job: one that runs ends at its next step, and changes nothing."""
+    """Cancel a job: one that runs ends at its next step, and changes nothing; one that has made its change is done."""
     return as_job(workspace.jobs.cancel(id))
 
 

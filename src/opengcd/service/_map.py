@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
-import logging
 import threading
+import time
 
 from opengcd.service import _models as api
 from opengcd.service._access import guarded
 from opengcd.service._state import Person, Service
+from opengcd.service._supervision import Task
 from opengcd.workspace import Workspace
 
-log = logging.getLogger(__name__)
 reading = guarded("read", "review")
 
 
 class Draughtsman:
     """Draws one map at a time, in a thread of its own."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, task: Task) -> None:
         self.workspace = workspace
         self.drawn = 0
         """Maps so far."""
+        self._task = task
+        self._not_before = 0.0
+        """When to try again after a failure, by the monotonic clock."""
         self._busy = threading.Lock()
 
     def start(self) -> None:
-        """Draw the map, unless one is being drawn."""
-        if self._busy.acquire(blocking=False):
+        """Draw the map, unless one is being drawn, or could not be a moment ago."""
+        if time.monotonic() < self._not_before or not self._busy.acquire(blocking=False):
+            return
+        try:
             threading.Thread(target=self._draw, name="map", daemon=True).start()
+        except RuntimeError as error:  # too many threads; the plain map stays
+            self._fail(error)
+            self._busy.release()
 
     def _draw(self) -> None:
         try:
             self.workspace.draw_map()
             self.drawn += 1
-        except Exception:  # the plain map stays
-            log.exception("The map could not be drawn.")
+            self._task.succeeded()
+        except Exception as error:  # the plain map stays
+            self._fail(error)
         finally:
             self._busy.release()
+
+    def _fail(self, error: Exception) -> None:
+        self._not_before = time.monotonic() + self._task.failed(error)
 
 
 @reading.get("/map")

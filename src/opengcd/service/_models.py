@@ -346,7 +346,7 @@ class Learnable(Model):
     total: int
 
 
-class Rollback(Model):
+class Rollback(_On):
     """Put a version of the recogniser to use."""
 
     version: Id
@@ -404,7 +404,7 @@ class Rejection(Model):
     choices: list[RejectionChoice]
 
 
-class RejectionLimit(Model):
+class RejectionLimit(_On):
     """Reject at most this share of known images; null lets the threshold follow the stream."""
 
     max_known_rejected: Annotated[float, Field(ge=0, le=1)] | None

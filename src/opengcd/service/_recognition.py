@@ -20,6 +20,7 @@ from starlette.datastructures import UploadFile
 from opengcd.service import _models as api
 from opengcd.service._access import Responses, guarded
 from opengcd.service._state import Service
+from opengcd.service._supervision import Task
 from opengcd.service._vectors import NPY, from_json, from_npy
 from opengcd.workspace import Workspace
 
@@ -45,8 +46,11 @@ class Recognition:
     shares one with those that came at the same time.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, task: Task) -> None:
         self.workspace = workspace
+        self._task = task
+        self.outdated = False
+        """Whether another version may be in use than the one that is loaded."""
         self._recognizer: OpenWorldRecognizer | None = None
         self._thread = ThreadPoolExecutor(1, "recognition", initializer=_on_one_core)
         self._waiting: deque[_Asked] = deque()
@@ -56,24 +60,35 @@ class Recognition:
 
     async def watch(self) -> None:
         """Load the recogniser, then follow which version other processes put to use, and the stream."""
-        told = ""
         while True:
+            pause = LOOK
             try:
-                await run_in_threadpool(self.refresh)
-                told = ""
-            except (ValueError, OSError) as error:  # no class is known yet, or a file cannot be read
-                if str(error) != told:
-                    told = str(error)
-                    log.warning("%s", told)
-            await asyncio.sleep(LOOK)
+                await run_in_threadpool(self._follow)
+                self._task.succeeded()
+            except Exception as error:
+                pause = self._task.failed(error)
+            await asyncio.sleep(pause)
+
+    def _follow(self) -> None:
+        if self.workspace.knows_classes():
+            self.refresh()
 
     def refresh(self) -> None:
-        """Use the version that is in use now; for whoever has just changed it."""
+        """Use the version that is in use now."""
         _, self._recognizer = self.workspace.follow()
+
+    def renew(self) -> None:
+        """Use the version that is in use now, for who may have changed it; if that fails, who asks next is told."""
+        self.outdated = True
+        try:
+            self.refresh()
+            self.outdated = False
+        except Exception as error:
+            log.warning("The version in use cannot be loaded: %s", error)
 
     async def ask(self, X: np.ndarray, top: int) -> list[dict[str, Any]]:
         """Return what is said of each row."""
-        if self._recognizer is None:
+        if self._recognizer is None or self.outdated:
             await run_in_threadpool(self.refresh)
         assert self._recognizer is not None
         if X.shape[1] != self._recognizer.n_features_in_:

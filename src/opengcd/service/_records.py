@@ -86,8 +86,8 @@ def classes(workspace: Person) -> list[api.Class]:
 @writing.post("/rollback", responses=CONFLICT)
 def rollback(workspace: Person, service: Service, wanted: api.Rollback) -> api.EditMade:
     """Put a version of the recogniser to use; what it has not learnt is under review again."""
-    done = workspace.rollback(wanted.version)
-    service.recognition.refresh()
+    done = workspace.rollback(wanted.version, on=wanted.on)
+    service.recognition.renew()
     return api.EditMade(edit=done.id)
 
 
@@ -102,11 +102,11 @@ def rejection(workspace: Person) -> api.Rejection:
     return api.Rejection(**found._asdict() | {"choices": choices})
 
 
-@writing.put("/rejection")
+@writing.put("/rejection", responses=CONFLICT)
 def limit_rejection(workspace: Person, service: Service, wanted: api.RejectionLimit) -> api.EditMade:
     """Reject at most this share of known images from now on; null lets the threshold follow the stream."""
-    done = workspace.limit_rejection(wanted.max_known_rejected)
-    service.recognition.refresh()
+    done = workspace.limit_rejection(wanted.max_known_rejected, on=wanted.on)
+    service.recognition.renew()
     return api.EditMade(edit=done.id)
 
 

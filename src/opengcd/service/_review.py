@@ -119,7 +119,7 @@ def edit(workspace: Person, request: api.EditRequest) -> api.Edited:
 def undo(workspace: Person, service: Service, seen: api.On) -> api.Undone:
     """Take back the last edit, if it is the one that the client saw."""
     done = workspace.undo(on=seen.on)
-    service.recognition.refresh()
+    service.recognition.renew()
     return api.Undone(edit=done.id, groups=done.groups, undone=_entry(done.entry))
 
 
@@ -127,7 +127,7 @@ def undo(workspace: Person, service: Service, seen: api.On) -> api.Undone:
 def redo(workspace: Person, service: Service, seen: api.On) -> api.Redone:
     """Do again what was undone last, if the last edit is the one that the client saw."""
     done = workspace.redo(on=seen.on)
-    service.recognition.refresh()
+    service.recognition.renew()
     return api.Redone(edit=done.id, groups=done.groups, redone=_entry(done.entry))
 
 

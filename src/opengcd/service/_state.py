@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from opengcd.service._map import Draughtsman
     from opengcd.service._metrics import Metrics
     from opengcd.service._recognition import Recognition
+    from opengcd.service._supervision import Health
 
 
 @dataclass
@@ -29,6 +30,7 @@ class State:
     recognition: Recognition
     metrics: Metrics
     draughtsman: Draughtsman
+    health: Health
 
 
 # Asynchronous, so that they are called where they are and not in a thread of their own.

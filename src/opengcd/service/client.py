@@ -13,9 +13,16 @@ from urllib.parse import quote, urlencode
 
 import numpy as np
 
+UNAVAILABLE = 503
+"""The status of HTTP while the database or the disk cannot be used."""
+
 
 class ServiceError(RuntimeError):
-    """The service has refused a request: ``status`` is that of HTTP, ``body`` the answer."""
+    """The service has refused a request: ``status`` is that of HTTP, ``body`` the answer.
+
+    With 503 the database or the disk cannot be used at the moment: try again later. An edit that is repeated is not
+    made twice, as :meth:`Client.edit` says what it is based on.
+    """
 
     def __init__(self, status: int, body: dict[str, Any]) -> None:
         super().__init__(f"{status}: {body.get('detail', body)}")
@@ -26,7 +33,8 @@ class ServiceError(RuntimeError):
 class Client:
     """A workspace behind HTTP.
 
-    Everything of the API can be had by :meth:`get` and :meth:`send`; the rest is for convenience.
+    Everything of the API can be had by :meth:`get` and :meth:`send`; the rest is for convenience. While the service
+    says that its database cannot be used, what only reads is tried again for up to ``timeout`` seconds.
 
     Examples
     --------
@@ -112,19 +120,33 @@ class Client:
         url = f"{self.address}/{quote(path)}" + (f"?{urlencode(query)}" if query else "")
         headers = self._headers | ({"Content-Type": kind} if body is not None else {})
         request = urllib.request.Request(url, body, headers, method=method)  # noqa: S310
-        try:
-            with urllib.request.urlopen(request, timeout=self.timeout) as answer:  # noqa: S310
-                return answer.read()
-        except urllib.error.HTTPError as error:
-            with error:
-                raw = error.read()
+        give_up = time.monotonic() + self.timeout
+        while True:
             try:
-                content = json.loads(raw)
-            except ValueError:
-                content = {"detail": raw.decode(errors="replace")}
-            raise ServiceError(error.code, content) from None
+                with urllib.request.urlopen(request, timeout=self.timeout) as answer:  # noqa: S310
+                    return answer.read()
+            except urllib.error.HTTPError as error:
+                refused, wait = _refusal(error), _seconds(error.headers.get("Retry-After"))
+            # To read again does no harm; whether to repeat a change is for the caller to decide.
+            if method != "GET" or refused.status != UNAVAILABLE or time.monotonic() + wait > give_up:
+                raise refused
+            time.sleep(wait)
 
     def _note_edit(self, answer: Any) -> Any:
         if isinstance(answer, dict) and isinstance(answer.get("edit"), int):
             self.seen = answer["edit"]
         return answer
+
+
+def _refusal(error: urllib.error.HTTPError) -> ServiceError:
+    with error:
+        raw = error.read()
+    try:
+        content = json.loads(raw)
+    except ValueError:
+        content = {"detail": raw.decode(errors="replace")}
+    return ServiceError(error.code, content)
+
+
+def _seconds(told: str | None) -> float:
+    return float(told) if told is not None and told.isdigit() else 5.0

@@ -3,10 +3,10 @@
 from opengcd.workspace._access import SCOPES, Grant, Token
 from opengcd.workspace._check import Finding
 from opengcd.workspace._conflicts import ConflictError
-from opengcd.workspace._errors import DamagedError, MissingError, ReadOnlyError, WorkspaceError
+from opengcd.workspace._errors import DamagedError, MissingError, ReadOnlyError, UnavailableError, WorkspaceError
 from opengcd.workspace._files import find_files, readable
 from opengcd.workspace._folders import Changes
-from opengcd.workspace._jobs import Job
+from opengcd.workspace._jobs import CancelledError, Job
 from opengcd.workspace._labels import SOURCES, Labelled
 from opengcd.workspace._log import Edited, Entry
 from opengcd.workspace._looks import Map, Neighbour
@@ -20,6 +20,7 @@ from opengcd.workspace._workspace import Status, Workspace
 __all__ = [
     "SCOPES",
     "SOURCES",
+    "CancelledError",
     "Changes",
     "Choice",
     "ConflictError",
@@ -45,6 +46,7 @@ __all__ = [
     "Result",
     "Status",
     "Token",
+    "UnavailableError",
     "Version",
     "Workspace",
     "WorkspaceError",

@@ -29,16 +29,18 @@ def refuse_conflict(
     items: Iterable[int] = (),
     whole: Iterable[int] = (),
     into: Iterable[int] = (),
+    settings: Iterable[str] = (),
 ) -> None:
     """Refuse an edit that was made on another state than the present one, as far as it matters to this edit.
 
     ``on`` is the last edit that its maker saw; None asks for no check. It matters when since then any of ``items`` was
     moved, any group of ``whole`` got another name or other items, or any group of ``into`` got another name or was
-    emptied; or when another version of the recogniser was put to use.
+    emptied; when any of ``settings`` (keys of ``meta``) was set; or when another version of the recogniser was put to
+    use.
     """
     if on is None or last_edit(connection) <= on:
         return
-    moved, known, targets = set(items), set(whole), set(into)
+    moved, known, targets, keys_of_meta = set(items), set(whole), set(into), {IN_USE, *settings}
     query = select(edits).where(edits.c.id > on, edits.c.before.is_not(None)).order_by(edits.c.id.desc())
     for number, row in enumerate(connection.execute(query.limit(MOST_SINCE))):
         keys = {name: {key for key, _ in rows} for name, rows in row.before.items()}
@@ -48,7 +50,7 @@ def refuse_conflict(
             or known & (changed | members)
             or targets & changed
             or _emptied(connection, targets & members)
-            or IN_USE in keys.get(meta.name, ())
+            or keys_of_meta & keys.get(meta.name, set())
             or number == MOST_SINCE - 1
         ):
             raise ConflictError(Entry(row.id, row.at, row.who, row.verb, row.details, False))

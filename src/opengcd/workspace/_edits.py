@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from opengcd.progress import Progress, silent
 from opengcd.workspace import _folders as folders
@@ -18,6 +18,7 @@ from opengcd.workspace._database import in_parts
 from opengcd.workspace._errors import WorkspaceError
 from opengcd.workspace._log import Edited
 from opengcd.workspace._loop import Loop
+from opengcd.workspace._recognition import observed_scores
 from opengcd.workspace._review import Group
 from opengcd.workspace._schema import meta, paths
 
@@ -111,11 +112,13 @@ class Review(Loop):
             edit.details = {"group": group} if edit.before else {}
         return edit.done._replace(group=group)
 
-    def rollback(self, version: int) -> Edited:
+    def rollback(self, version: int, *, on: int | None = None) -> Edited:
         """Use an earlier version of the recogniser, or a later one again; what it has not learnt is under review."""
         with self._editing("rollback") as edit:
+            refuse_conflict(edit.connection, on)
             if models.in_use(edit.connection) != version:
                 models.use(edit, version)
+                self._note_threshold(edit.connection)
                 edit.details = {"version": version}
         return edit.done
 
@@ -129,25 +132,28 @@ class Review(Loop):
         except ValueError as error:
             raise WorkspaceError(str(error)) from None
         with self._editing("rejection") as edit:
-            refuse_other_edit(edit.connection, on)
+            refuse_conflict(edit.connection, on, settings=[models.LIMIT])
             models.set_limit(edit, max_known_rejected)
+            self._note_threshold(edit.connection)
             edit.details = {"max known rejected": max_known_rejected}
-        self._note_threshold()
         return edit.done
 
     def undo(self, *, on: int | None = None) -> Edited:
-        """Take back the last edit: of groups, a discovery, a phase, or a rollback. ``on`` must be the last edit."""
-        with self._database.writing() as connection:
-            refuse_other_edit(connection, on)
-            done = log.undo_last(connection, self.who)
-        return self._with_threshold(done)
+        """Undo the last edit: of groups, a discovery, a phase, or a rollback. ``on`` must be the last edit."""
+        return self._step(log.undo_last, on)
 
     def redo(self, *, on: int | None = None) -> Edited:
-        """Do again what was undone last, unless something else was done since."""
+        """Redo what was undone last, unless something else was done since."""
+        return self._step(log.redo_last, on)
+
+    def _step(self, step: Callable[[Connection, str], Edited], on: int | None) -> Edited:
         with self._database.writing() as connection:
             refuse_other_edit(connection, on)
-            done = log.redo_last(connection, self.who)
-        return self._with_threshold(done)
+            before = models.in_use(connection), models.limit(connection)
+            done = step(connection, self.who)
+            if (models.in_use(connection), models.limit(connection)) != before:
+                self._note_threshold(connection)
+        return done
 
     def export_groups(
         self, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
@@ -168,21 +174,26 @@ class Review(Loop):
             changes, note = folders.import_groups(edit, folder)
             if edit.before:
                 edit.details = {key: value for key, value in changes._asdict().items() if key != "ignored"}
-        folders.write_note(folder, note)
+        try:
+            folders.write_note(folder, note)
+        except OSError as error:
+            raise WorkspaceError(
+                f"The changes were imported, but {folder} could not be brought up to date ({error}). Export the groups "
+                "to another folder before you go on."
+            ) from None
         return changes
 
-    def _note_threshold(self) -> None:
-        """Write down the threshold, for those who do not load the recogniser."""
-        self._recall()
-        version, recognizer = self._load_recognizer()
-        with self._database.writing() as connection:
-            models.note_threshold(connection, version, recognizer)
-
-    def _with_threshold(self, done: Edited) -> Edited:
-        """Write down the threshold if the limit on rejection is another one than before."""
-        if done.entry is not None and done.entry.verb == "rejection":
-            self._note_threshold()
-        return done
+    def _note_threshold(self, connection: Connection) -> None:
+        """Write down the threshold of the version that is put to use; refuse a version that cannot be read."""
+        version = self._version(connection)
+        try:
+            recognizer = self._read_recognizer(version, models.limit(connection))
+        except (ValueError, OSError) as error:
+            raise WorkspaceError(
+                f"Version {version} of the recogniser cannot be read, so nothing was changed: {error} Restore "
+                f"{models.folder_of(self.path / 'models', version)} from a copy, or choose another version."
+            ) from None
+        models.note_threshold(connection, version, recognizer.recall(observed_scores(connection)))
 
     def _cluster(self, X: np.ndarray, n: int) -> list[tuple[list[int], float]]:
         """The rows of each of ``n`` clusters, most typical first, with their spread; the largest cluster first."""

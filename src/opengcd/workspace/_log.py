@@ -64,9 +64,11 @@ class Edit:
 
     def touch(self, table: Table, keys: Iterable[Any]) -> None:
         """Remember rows, also that they do not exist; call it before they change."""
+        new = [k for k in dict.fromkeys(keys) if k not in self.before.get(table.name, ())]
+        if not new:
+            return
         seen = self.before.setdefault(table.name, {})
         (key,) = table.primary_key
-        new = [k for k in dict.fromkeys(keys) if k not in seen]
         seen.update(dict.fromkeys(new))
         for part in in_parts(new):
             rows = self.connection.execute(select(table).where(key.in_(part))).mappings()

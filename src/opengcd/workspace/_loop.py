@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sqlalchemy import Connection
 
 from opengcd.embed import EmbedderError, read_image
 from opengcd.progress import Progress, silent
@@ -20,7 +23,7 @@ from opengcd.workspace import _review as review
 from opengcd.workspace._database import in_parts
 from opengcd.workspace._errors import WorkspaceError
 from opengcd.workspace._files import Found, find_files, look_at, readable
-from opengcd.workspace._grouping import regroup, to_group
+from opengcd.workspace._grouping import Proposal, regroup, to_group
 from opengcd.workspace._intake import Intake, Taken
 from opengcd.workspace._project import Project
 from opengcd.workspace._recognition import (
@@ -29,12 +32,14 @@ from opengcd.workspace._recognition import (
     count_scores,
     observed_scores,
     predicted,
+    unlearnt,
     unseen,
     write_predictions,
 )
 from opengcd.workspace._uploads import store_upload
 
 if TYPE_CHECKING:
+    from opengcd.discover import Discovery
     from opengcd.recognizer import OpenWorldRecognizer
 
 MOMENT = 5.0
@@ -55,6 +60,12 @@ class Discovered(NamedTuple):
     groups: int
     trusted: bool
     reason: str
+    left_alone: int = 0
+    """Items that a person has changed while the discovery ran; they stay as that person left them."""
+
+
+def ignore(connection: Connection, result: object) -> None:
+    """Record nothing."""
 
 
 class Loop(Project):
@@ -171,12 +182,20 @@ class Loop(Project):
             taken, before = (taken & now) | set(settled), now
             time.sleep(every)
 
-    def discover(self, k: int | None = None, *, progress: Progress = silent) -> Discovered:
-        """Group what is new; groups that a person has named or changed stay as they are.
+    def discover(
+        self,
+        k: int | None = None,
+        *,
+        progress: Progress = silent,
+        record: Callable[[Connection, Discovered], None] = ignore,
+    ) -> Discovered:
+        """Group what is new; groups that a person has named or changed, also while it ran, stay as they are.
 
         Where the preset takes the whole stream, as the default does, images that were accepted may turn out to be new,
         too. Those that a person has given a class serve as examples of it.
         ``k`` is the number of classes, known ones included; without it, it is estimated.
+        ``record`` is called with the result in the transaction that stores it: what it writes is stored with it, and if
+        it raises, nothing is.
         """
         with self._alone(progress):
             self._catch_up(progress)
@@ -195,26 +214,34 @@ class Loop(Project):
                 confirmed=[UNKNOWN_STR] * len(ids) + list(told.values()),
                 progress=progress,
             )
-            with self._editing("discover", since) as edit:
-                groups, put_back = regroup(edit, ids, told, found)
-                done = Discovered(
-                    int(found.k), found.k_interval, len(ids), put_back, groups, found.trusted, found.reason
-                )
-                edit.details = {"k": done.k, "images": len(ids), "put back": put_back, "groups": groups}
-                edit.details |= {"version": version, "trusted": found.trusted, "reason": found.reason}
-                if found.k_interval is not None:
-                    edit.details |= {"k interval": list(found.k_interval)}
-                if found.curve:
-                    edit.details |= {"curve": sorted((point.k, point.score) for point in found.curve)}
+            progress("storing the groups", 0, 1)
+            with self._editing("discover") as edit:
+                self._refuse_other_version(edit.connection, version, "discover")
+                groups, put_back, left_alone = regroup(edit, Proposal(since, ids, told, found))
+                facts = (found.trusted, found.reason, left_alone)
+                done = Discovered(int(found.k), found.k_interval, len(ids), put_back, groups, *facts)
+                edit.details = _as_history(done, version, found)
+                record(edit.connection, done)
         return done
 
-    def learn(self, *, progress: Progress = silent) -> models.Version:
-        """Enter the next phase with what was reviewed; return the new version of the recogniser."""
+    def learn(
+        self,
+        *,
+        progress: Progress = silent,
+        record: Callable[[Connection, models.Version], None] = ignore,
+    ) -> models.Version:
+        """Enter the next phase with what was reviewed; return the new version of the recogniser.
+
+        It is refused if someone takes back what it learns from while it runs; other edits do not matter.
+        ``record`` is called with the new version in the transaction that puts it to use: what it writes is stored with
+        it, and if it raises, nothing is.
+        """
         with self._alone(progress):
             with self._database.reading() as connection:
-                since, taught = log.last_edit(connection), review.to_learn(connection)
-                version, next_version = self._version(connection), models.next_id(connection)
+                taught = review.to_learn(connection)
+                version, new = self._version(connection), models.next_id(connection)
                 limit = models.limit(connection)
+                stream: list[int] = list(connection.scalars(unlearnt(connection)))
             if not taught:
                 raise WorkspaceError("There is nothing to learn: no group is named and confirmed.")
             self._recall()
@@ -223,18 +250,34 @@ class Loop(Project):
             rows: dict[str, Rows] = {"memory": (recognizer.memory_.X, recognizer.memory_.y), "confirmed": (X, y)}
             before = _rightness(self._load_recognizer()[1], **rows)
             recognizer.learn(X, y, progress=progress)
-            digest = models.save(recognizer, self.path / "models", next_version)
-            with self._editing("learn", since) as edit:
-                new = sorted(set(recognizer.classes_.tolist()) - set(review.classes(edit.connection)))
-                models.add(edit, next_version, recognizer, taught, digest)
-                edit.details = {"version": next_version, "images": len(taught), "new classes": new}
-            self._catch_up(progress)
-            recognizer = self._load_recognizer()[1]
+            progress("storing the version", 0, 2)
+            digest = models.save(recognizer, self.path / "models", new)
+            recognizer = self._read_recognizer(new, limit)  # what cannot be read must not be put to use
+            scores = self._foresee(recognizer, [item for item in stream if item not in taught])
             report = _report(recognizer, _rightness(recognizer, **rows), before=before)
-            with self._database.writing() as connection:
-                models.note_report(connection, next_version, report)
+            progress("storing the version", 1, 2)
+            with self._editing("learn") as edit:
+                self._refuse_other_version(edit.connection, version, "learn")
+                _refuse_other_lessons(edit.connection, taught)
+                classes = sorted(set(recognizer.classes_.tolist()) - set(review.classes(edit.connection)))
+                models.add(edit, new, recognizer, taught, digest)
+                models.note_report(edit.connection, new, report)
+                edit.details = {"version": new, "images": len(taught), "new classes": classes}
+                record(edit.connection, models.versions(edit.connection)[-1])
+            try:
+                self._catch_up(progress, scores)
+            except (ValueError, OSError) as error:
+                warnings.warn(f"Version {new} is in use, but not asked about all images yet: {error}", stacklevel=2)
         with self._database.reading() as connection:
             return models.versions(connection)[-1]
+
+    def catch_up(self, *, progress: Progress = silent) -> None:
+        """Ask the version in use about all items that only other versions were asked about."""
+        with self._database.reading() as connection:
+            if connection.scalar(unseen(connection).limit(1)) is None:
+                return
+        with self._alone(progress):
+            self._catch_up(progress)
 
     def _take(self, files: Sequence[Found], progress: Progress) -> Iterator[list[Taken]]:
         intake = Intake(self._database, self.path / "features", self._fingerprint(), lambda: self._embedder)
@@ -283,14 +326,30 @@ class Loop(Project):
             models.note_threshold(connection, version, recognizer)
             return predicted(connection, ids, version)
 
-    def _catch_up(self, progress: Progress) -> None:
-        """Ask the version in use about all that it has not seen, as what only other versions were asked about."""
+    def _foresee(self, recognizer: OpenWorldRecognizer, ids: Sequence[int]) -> dict[int, float]:
+        """Let the threshold of a version be what the stream will make of it; return the scores of the stream.
+
+        Empty where the threshold does not follow the stream.
+        """
+        if not ids or not recognizer.adapts:
+            return {}
+        scores = recognizer.unknown_score(self._all_vectors(ids))
+        recognizer.recall(scores)
+        return dict(zip(ids, scores.tolist(), strict=True))
+
+    def _catch_up(self, progress: Progress, scores: Mapping[int, float] = MappingProxyType({})) -> None:
+        """Ask the version in use about all that it has not seen; some scores may be known already."""
         self._recall()
         with self._database.reading() as connection:
             waiting: list[int] = list(connection.scalars(unseen(connection)))
         recognizer = self._load_recognizer()[1]
-        if waiting and recognizer.adapts:
-            self._observe(recognizer.unknown_score(self._all_vectors(waiting)))  # this stream is known to its end
+        if waiting and recognizer.adapts:  # this stream is known to its end
+            known = scores.keys() >= set(waiting)
+            self._observe(
+                np.array([scores[item] for item in waiting])
+                if known
+                else recognizer.unknown_score(self._all_vectors(waiting))
+            )
         done = 0
         for part in in_parts(waiting):
             progress("recognising anew", done, len(waiting))
@@ -298,6 +357,38 @@ class Loop(Project):
             done += len(part)
         if waiting:
             progress("recognising anew", done, len(waiting))
+
+    def _refuse_other_version(self, connection: Connection, version: int, verb: str) -> None:
+        """Refuse to store what was computed by a version that is no longer in use."""
+        current = self._version(connection)
+        if current != version:
+            raise WorkspaceError(
+                f"Version {current} was put to use while {verb} ran with version {version}; nothing was changed. "
+                f"Run {verb} again."
+            )
+
+
+def _refuse_other_lessons(connection: Connection, taught: Mapping[int, str]) -> None:
+    """Refuse to store what was learnt if a person no longer says so of every item."""
+    said = review.to_learn(connection)
+    changed = sum(said.get(item) != label for item, label in taught.items())
+    if changed:
+        raise WorkspaceError(
+            f"{changed} of the {len(taught)} images to learn were moved, renamed or unconfirmed while learn ran; "
+            "nothing was changed. Run learn again."
+        )
+
+
+def _as_history(done: Discovered, version: int, found: Discovery) -> dict[str, Any]:
+    details: dict[str, Any] = {"k": done.k, "images": done.items, "put back": done.put_back, "groups": done.groups}
+    details |= {"version": version, "trusted": found.trusted, "reason": found.reason}
+    if done.left_alone:
+        details |= {"left alone": done.left_alone}
+    if found.k_interval is not None:
+        details |= {"k interval": list(found.k_interval)}
+    if found.curve:
+        details |= {"curve": sorted((point.k, point.score) for point in found.curve)}
+    return details
 
 
 Rows = tuple[np.ndarray, np.ndarray]

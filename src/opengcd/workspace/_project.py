@@ -170,25 +170,23 @@ class Project:
     @contextmanager
     def _alone(self, progress: Progress) -> Iterator[None]:
         """Let one long command run at a time; short edits and readers need not wait."""
-        lock = FileLock(self.path / ".lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            progress("waiting for another command", 0, 0)
-            lock.acquire()
+        lock, patience = FileLock(self.path / ".lock"), 0.0
+        while not lock.is_locked:
+            try:
+                lock.acquire(timeout=patience)
+            except Timeout:
+                progress("waiting for another command", 0, 0)  # who has lost patience may raise here
+                patience = 1.0
         try:
             yield
         finally:
             lock.release()
 
     @contextmanager
-    def _editing(self, verb: str, since: int | None = None) -> Iterator[Edit]:
-        """Make one edit in one transaction; ``since`` is the last edit that it takes into account."""
-        with self._database.writing() as connection:
-            if since is not None and log.last_edit(connection) != since:
-                raise WorkspaceError(f"The groups were changed while {verb} ran; nothing was done, run it again.")
-            with log.editing(connection, self.who, verb) as edit:
-                yield edit
+    def _editing(self, verb: str) -> Iterator[Edit]:
+        """Make one edit in one transaction."""
+        with self._database.writing() as connection, log.editing(connection, self.who, verb) as edit:
+            yield edit
 
     def _note(self, verb: str, details: dict[str, Any]) -> None:
         """Enter something into the history that there is no undo for."""

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, se
 
 from opengcd.validation import UNKNOWN_STR
 from opengcd.workspace._database import in_parts
+from opengcd.workspace._features import WITH_VECTOR
 from opengcd.workspace._models import in_use, learnt
 from opengcd.workspace._schema import items, lessons, predictions
 
@@ -94,8 +95,13 @@ def _scored(connection: Connection) -> ColumnElement[bool]:
     return and_(predictions.c.model_id == in_use(connection), known)
 
 
+def unlearnt(connection: Connection) -> Select[tuple[int]]:
+    """Select items that the version in use has not learnt, and that it could be asked about."""
+    taught = learnt(connection).with_only_columns(lessons.c.item_id)
+    return select(items.c.id).where(items.c.id.not_in(taught), items.c.id.in_(WITH_VECTOR)).order_by(items.c.id)
+
+
 def unseen(connection: Connection) -> Select[tuple[int]]:
     """Select items that the version in use has neither learnt nor been asked about."""
     asked = select(predictions.c.item_id).where(predictions.c.model_id == in_use(connection))
-    taught = learnt(connection).with_only_columns(lessons.c.item_id)
-    return select(items.c.id).where(items.c.id.not_in(asked), items.c.id.not_in(taught)).order_by(items.c.id)
+    return unlearnt(connection).where(items.c.id.not_in(asked))

@@ -92,6 +92,11 @@ class Views(Review):
         with self._database.reading() as connection:
             return log.last_edit(connection)
 
+    def knows_classes(self) -> bool:
+        """Return whether there is a version of the recogniser to ask."""
+        with self._database.reading() as connection:
+            return models.in_use(connection) is not None
+
     def can_undo(self) -> log.Entry | None:
         """Return what :meth:`undo` would take back."""
         with self._database.reading() as connection:

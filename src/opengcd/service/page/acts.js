@@ -15,6 +15,9 @@ const LARGE = { discover: "the grouping", learn: "what was learnt last", rollbac
 /** Edits that this page made: the service reports them back. */
 export const own = new Set();
 
+/** All edits that this page ever made. */
+const made = new Set();
+
 let tail = Promise.resolve();
 
 /** Wait for acts that are under way, then do this. */
@@ -35,6 +38,7 @@ function perform(send, done) {
     try {
       const answer = await send();
       own.add(answer.edit);
+      made.add(answer.edit);
       const { text, counts } = done(answer);
       add(counts);
       await refresh();
@@ -54,9 +58,19 @@ function perform(send, done) {
   });
 }
 
-/** @param {Object} act @param {() => number} on the edit that the page showed when the act's turn comes */
-const edit = (act, on, done) => perform(() => api.edit({ on: on(), ...act }), done);
-const seen = () => state.edit;
+/**
+ * The edit that an act is based on: the one on display when it was chosen, and what this page did right after it. What
+ * others did since does not count as seen, though the page may show it behind an open dialog by now.
+ * @param {number} shown
+ */
+function basis(shown) {
+  let edit = shown;
+  while (made.has(edit + 1)) edit += 1;
+  return edit;
+}
+
+/** @param {Object} act @param {number} shown the edit on display when the act was chosen */
+const edit = (act, shown, done) => perform(() => api.edit({ on: basis(shown), ...act }), done);
 
 // Groups.
 
@@ -86,6 +100,7 @@ const isKnown = (label) => knownClasses().includes(label);
  * @returns {Promise<number|null|undefined>} the group to go to; null if none waits, undefined if this one is still in work
  */
 export async function nameGroup(group) {
+  const shown = state.edit;
   const options = homes({ except: group, unnamed: false });
   const chosen = await pick({
     title: group.named ? `Rename ${title(group)}` : `Name this group of ${group.size}`,
@@ -103,11 +118,11 @@ export async function nameGroup(group) {
     other: "Name only",
   });
   if (!chosen) return undefined;
-  return giveName(group, chosen.text, !chosen.other);
+  return giveName(group, chosen.text, !chosen.other, shown);
 }
 
 /** Name a group without asking; as {@link nameGroup}. */
-export async function giveName(group, label, confirm) {
+export async function giveName(group, label, confirm, shown = state.edit) {
   const order = state.groups;
   const there = order.find(
     (other) => other.id !== group.id && other.named && other.label === label && other.kind === "novel",
@@ -120,7 +135,7 @@ export async function giveName(group, label, confirm) {
     ? { act: "confirm", group: group.id }
     : { act: "name", group: group.id, label, ...(confirms && { confirm: true }) };
   if (same && (group.confirmed || !confirms)) return confirm ? nextToReview(group.id, order) : undefined;
-  const answer = await edit(act, seen, () => ({
+  const answer = await edit(act, shown, () => ({
     text: there ? `Joined with “${label}”.` : confirms ? `“${label}” is named and confirmed.` : `Named “${label}”.`,
     counts: {
       ...(!same && { [there ? "merge" : "name"]: 1 }),
@@ -138,13 +153,14 @@ export async function confirmGroup(group) {
   const order = state.groups;
   const verb = group.confirmed ? "unconfirm" : "confirm";
   const text = group.confirmed ? `“${group.label}” is open again.` : `“${group.label}” is confirmed.`;
-  const answer = await edit({ act: verb, group: group.id }, seen, () => ({ text, counts: { [verb]: 1 } }));
+  const answer = await edit({ act: verb, group: group.id }, state.edit, () => ({ text, counts: { [verb]: 1 } }));
   return answer && !group.confirmed ? nextToReview(group.id, order) : undefined;
 }
 
 /** Join a group with another one. As {@link nameGroup}. */
 export async function mergeGroup(group) {
   const order = state.groups;
+  const shown = state.edit;
   const chosen = await pick({
     title: `Join ${title(group)} with`,
     images: group.typical,
@@ -153,7 +169,7 @@ export async function mergeGroup(group) {
   });
   if (!chosen) return undefined;
   const into = chosen.option.group;
-  const answer = await edit({ act: "merge", group: group.id, into: into.id }, seen, () => ({
+  const answer = await edit({ act: "merge", group: group.id, into: into.id }, shown, () => ({
     text: `Joined with “${into.label}”.`,
     counts: { merge: 1 },
   }));
@@ -162,6 +178,7 @@ export async function mergeGroup(group) {
 
 /** Cluster a group anew, in a number of parts. */
 export async function splitGroup(group) {
+  const shown = state.edit;
   const n = await pickNumber({
     title: `Split ${title(group)} into`,
     value: 2,
@@ -170,16 +187,16 @@ export async function splitGroup(group) {
     unit: "groups",
   });
   if (n === null) return null;
-  return edit({ act: "split", group: group.id, n }, seen, () => ({ text: `Split into ${n}.`, counts: { split: 1 } }));
+  return edit({ act: "split", group: group.id, n }, shown, () => ({ text: `Split into ${n}.`, counts: { split: 1 } }));
 }
 
-// Images. `on` gives the edit that the images were shown with.
+// Images. `shown` is the edit that the images were shown with.
 
 /**
- * @param {number[]} items @param {() => number} on
+ * @param {number[]} items @param {number} shown
  * @param {{known?: boolean, from?: Group}} [options] known: offer known classes only
  */
-export async function moveItems(items, on, { known = false, from } = {}) {
+export async function moveItems(items, shown, { known = false, from } = {}) {
   const classes = new Set(knownClasses());
   const options = homes({ except: from }).filter((option) => !known || classes.has(option.label));
   const chosen = await pick({
@@ -196,35 +213,35 @@ export async function moveItems(items, on, { known = false, from } = {}) {
   });
   if (!chosen) return null;
   const home = chosen.option ?? options.find((option) => option.label === chosen.text);
-  return home?.group ? moveTo(items, on, home.group) : moveToLabel(items, on, home?.label ?? chosen.text);
+  return home?.group ? moveTo(items, shown, home.group) : moveToLabel(items, shown, home?.label ?? chosen.text);
 }
 
-/** @param {number[]} items @param {() => number} on @param {Group} group */
-export function moveTo(items, on, group) {
-  return edit({ act: "move", items, group: group.id }, on, () => ({
+/** @param {number[]} items @param {number} shown @param {Group} group */
+export function moveTo(items, shown, group) {
+  return edit({ act: "move", items, group: group.id }, shown, () => ({
     text: `${count(items.length, "image")} moved to “${title(group)}”.`,
     counts: { select: items.length, move: 1 },
   }));
 }
 
-function moveToLabel(items, on, label) {
-  return edit({ act: "move", items, label }, on, () => ({
+function moveToLabel(items, shown, label) {
+  return edit({ act: "move", items, label }, shown, () => ({
     text: `${count(items.length, "image")} moved to “${label}”.`,
     counts: { select: items.length, move: 1, name: isKnown(label) ? 0 : 1 },
   }));
 }
 
 /** Put images into a new group that has no name yet. */
-export function separateItems(items, on) {
-  return edit({ act: "separate", items }, on, () => ({
+export function separateItems(items, shown) {
+  return edit({ act: "separate", items }, shown, () => ({
     text: `${count(items.length, "image")} made a new group.`,
     counts: { select: items.length, move: 1 },
   }));
 }
 
 /** Leave images out for good. */
-export function removeItems(items, on) {
-  return edit({ act: "remove", items }, on, () => ({
+export function removeItems(items, shown) {
+  return edit({ act: "remove", items }, shown, () => ({
     text: `${count(items.length, "image")} put into the bin.`,
     counts: { select: items.length, remove: 1 },
   }));
@@ -234,7 +251,7 @@ export function removeItems(items, on) {
 
 async function step(direction, which, send, past) {
   await inTurn(() => {}); // what is undone is known once the acts before are done
-  const last = state.status[which];
+  const { [which]: last, edit: shown } = state.status;
   if (!last) return toast(`There is nothing to ${direction}.`);
   if (last.verb in LARGE) {
     const sure = await choose({
@@ -245,7 +262,7 @@ async function step(direction, which, send, past) {
     if (!sure) return null;
   }
   return perform(
-    () => send(state.status.edit),
+    () => send(shown),
     () => ({ text: `${past === "Undo" ? "Took back" : "Did again"}: ${last.verb}.`, counts: { [direction]: 1 } }),
   );
 }
@@ -255,6 +272,7 @@ export const redo = () => step("redo", "can_redo", api.redo, "Redo");
 
 /** Put another version of the recogniser to use. */
 export async function rollback(version) {
+  const shown = state.edit;
   const sure = await choose({
     title: `Go to version ${version}?`,
     text: "What it has not learnt comes back for review. This can be undone.",
@@ -262,15 +280,18 @@ export async function rollback(version) {
   });
   if (!sure) return null;
   return perform(
-    () => api.rollback(version),
+    () => api.rollback(version, basis(shown)),
     () => ({ text: `Version ${version} is in use.`, counts: {} }),
   );
 }
 
-/** Say how many known images may be called unknown; null lets the recogniser find the limit. */
-export function limitRejection(share) {
+/**
+ * Say how many known images may be called unknown; null lets the recogniser find the limit.
+ * @param {number|null} share @param {number} shown the edit on display
+ */
+export function limitRejection(share, shown) {
   return perform(
-    () => api.setRejection(share),
+    () => api.setRejection(share, basis(shown)),
     () => ({ text: "The limit is set. What was said before stays said.", counts: {} }),
   );
 }

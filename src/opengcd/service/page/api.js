@@ -18,6 +18,9 @@
 
 const ROOT = new URL("../api/v1", import.meta.url).pathname;
 
+/** How often something is read again while the service says that it cannot be read at the moment. */
+const RETRIES = 3;
+
 let csrf = "";
 
 /** What the service refused, in its words. */
@@ -32,6 +35,15 @@ class ApiError extends Error {
   }
 }
 
+async function answerTo(path, options) {
+  try {
+    return await fetch(ROOT + path, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError(0, { detail: "The server does not answer. Is `opengcd serve` still running?" });
+  }
+}
+
 async function request(method, path, { body, signal } = {}) {
   const headers = {};
   if (method !== "GET") headers["X-CSRF-Token"] = csrf;
@@ -39,12 +51,12 @@ async function request(method, path, { body, signal } = {}) {
     headers["Content-Type"] = "application/json";
     body = JSON.stringify(body);
   }
-  let response;
-  try {
-    response = await fetch(ROOT + path, { method, headers, body, signal, credentials: "same-origin" });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new ApiError(0, { detail: "The server does not answer. Is `opengcd serve` still running?" });
+  const options = { method, headers, body, signal, credentials: "same-origin" };
+  let response = await answerTo(path, options);
+  // Reading again does no harm; whoever wanted to change something is told instead.
+  for (let tries = 0; response.status === 503 && method === "GET" && tries < RETRIES; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 1000 * Number(response.headers.get("Retry-After") ?? 5)));
+    response = await answerTo(path, options);
   }
   const type = response.headers.get("Content-Type") ?? "";
   const answer = type.includes("json") ? await response.json() : null;
@@ -90,7 +102,7 @@ export const api = {
   edit: (body) => post("/edits", body),
   undo: (on) => post("/undo", { on }),
   redo: (on) => post("/redo", { on }),
-  rollback: (version) => post("/rollback", { version }),
+  rollback: (version, on) => post("/rollback", { version, on }),
 
   start: (job) => post("/jobs", job),
   jobs: () => get("/jobs"),
@@ -102,7 +114,7 @@ export const api = {
     return post(`/recognize?keep=${keep}`, form);
   },
   rejection: () => get("/rejection"),
-  setRejection: (share) => request("PUT", "/rejection", { body: { max_known_rejected: share } }),
+  setRejection: (share, on) => request("PUT", "/rejection", { body: { max_known_rejected: share, on } }),
   exported: (format) => `${ROOT}/export?format=${format}`,
   events: () => new EventSource(`${ROOT}/events`),
 };

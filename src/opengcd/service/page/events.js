@@ -4,7 +4,7 @@ import { inTurn, own } from "./acts.js";
 import { api } from "./api.js";
 import { isOver, noteJob, noteMap, refresh } from "./store.js";
 import { complain, toast } from "./toast.js";
-import { DOING, story } from "./words.js";
+import { DOING, leftAlone, story } from "./words.js";
 
 const BY_JOBS = ["discover", "learn", "recognize"];
 
@@ -37,7 +37,7 @@ export function follow(connection) {
     noteJob(job);
     if (!isOver(job)) return;
     if (job.state === "failed") toast(`${DOING[job.verb]} failed: ${job.error}`, { kind: "error" });
-    else toast(`${DOING[job.verb]} is ${job.state}.`);
+    else toast(`${DOING[job.verb]} is ${job.state}${leftAlone(job.result?.left_alone)}.`);
     inTurn(refresh).catch(complain);
   });
 }

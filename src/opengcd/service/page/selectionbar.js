@@ -21,10 +21,10 @@ export function selectionBar({ selection, on, from = () => undefined, hint, more
     return done();
   };
   const acts = {
-    move: act((ids) => moveItems(ids, on, { from: from() })),
-    known: act((ids) => moveItems(ids, on, { from: from(), known: true })),
-    separate: act((ids) => separateItems(ids, on)),
-    remove: act((ids) => removeItems(ids, on)),
+    move: act((ids) => moveItems(ids, on(), { from: from() })),
+    known: act((ids) => moveItems(ids, on(), { from: from(), known: true })),
+    separate: act((ids) => separateItems(ids, on())),
+    remove: act((ids) => removeItems(ids, on())),
   };
   const buttons = [
     button("Move to…", acts.move, { icon: "move", key: ["selection", "move"] }),

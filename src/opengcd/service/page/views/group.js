@@ -157,7 +157,7 @@ export function group(root, which, item) {
 
   async function moveHere(one) {
     const ids = selection.ids;
-    const answer = await moveTo(ids, () => list.edit, one);
+    const answer = await moveTo(ids, list.edit, one);
     if (!answer) return;
     selection.clear();
     left();

@@ -5,7 +5,7 @@ import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { h, heading } from "../dom.js";
 import { useKeys } from "../keys.js";
-import { subscribe } from "../store.js";
+import { state, subscribe } from "../store.js";
 import { complain } from "../toast.js";
 import { count, number, percent } from "../words.js";
 
@@ -20,7 +20,7 @@ export function rejection(root) {
   );
   let apply = () => {};
 
-  const paint = (found) => {
+  const paint = (found, shown) => {
     const current = value(found.max_known_rejected);
     if (!found.choices.length) {
       apply = () => {};
@@ -78,7 +78,7 @@ export function rejection(root) {
     const update = () => (go.disabled = chosen() === current);
     form.addEventListener("change", update);
     apply = () => {
-      if (chosen() !== current) limitRejection(chosen() === "auto" ? null : Number(chosen()));
+      if (chosen() !== current) limitRejection(chosen() === "auto" ? null : Number(chosen()), shown);
     };
     body.replaceChildren(
       h(
@@ -93,7 +93,10 @@ export function rejection(root) {
     );
     update();
   };
-  const read = async () => paint(await api.rejection());
+  const read = async () => {
+    const shown = state.edit;
+    paint(await api.rejection(), shown);
+  };
   read().catch(complain);
   const ends = [useKeys("work", { go: () => apply() }), subscribe((topic) => topic === "review" && read())];
   return () => ends.forEach((end) => end());

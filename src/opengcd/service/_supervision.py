@@ -1,0 +1,45 @@
+"""Background tasks that never end for good: after an error they try again, and the service says that they are down."""
+
+from __future__ import annotations
+
+import logging
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
+"""Seconds before a task that failed tries again; the pause doubles from one failure to the next."""
+
+log = logging.getLogger(__name__)
+
+
+class Health:
+    """Which background tasks are down, and why."""
+
+    def __init__(self) -> None:
+        self.down: dict[str, str] = {}
+
+    def task(self, name: str) -> Task:
+        """Return a task that reports here."""
+        return Task(name, self)
+
+
+class Task:
+    """How a background task fares."""
+
+    def __init__(self, name: str, health: Health) -> None:
+        self.name = name
+        self._health = health
+        self._pause = FIRST_PAUSE
+
+    def succeeded(self) -> None:
+        """Note that the task works."""
+        self._pause = FIRST_PAUSE
+        if self._health.down.pop(self.name, None) is not None:
+            log.warning("%s: works again.", self.name)
+
+    def failed(self, error: Exception) -> float:
+        """Note that the task failed; return the seconds to wait before it tries again."""
+        told = f"{type(error).__name__}: {error}"
+        if self._health.down.get(self.name) != told:
+            log.error("%s: failed, and will try again.", self.name, exc_info=error)
+        self._health.down[self.name] = told
+        pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
+        return pause
