@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opengcd.embed._batches import gather, prepared
-from opengcd.embed._images import EmbedderError
+from opengcd.images import EmbedderError
 from opengcd.progress import Progress, silent
 from opengcd.validation import check_integer
 
@@ -66,7 +66,7 @@ class OnnxNetwork:
 
     def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
         """Yield rows batch by batch; coming batches are decoded and prepared while the network computes."""
-        with closing(prepared(images, self.batch_size, self._prepare, 1)) as batches:
+        with closing(prepared(images, self.batch_size, self._prepare, np.concatenate, 1)) as batches:
             for batch in batches:
                 yield self._vectors(batch)
 

@@ -2,7 +2,7 @@
 
 from opengcd.workspace._access import SCOPES, Grant, Token
 from opengcd.workspace._conflicts import ConflictError
-from opengcd.workspace._errors import MissingError, WorkspaceError
+from opengcd.workspace._errors import MissingError, TooLargeError, WorkspaceError
 from opengcd.workspace._files import find_files, readable
 from opengcd.workspace._folders import Changes
 from opengcd.workspace._jobs import Job
@@ -41,6 +41,7 @@ __all__ = [
     "Result",
     "Status",
     "Token",
+    "TooLargeError",
     "Version",
     "Workspace",
     "WorkspaceError",

@@ -9,3 +9,7 @@ class WorkspaceError(ValueError):
 
 class MissingError(WorkspaceError):
     """There is no such item, group, version or job."""
+
+
+class TooLargeError(WorkspaceError):
+    """More was given at a time than is worked on at a time."""
