@@ -23,7 +23,7 @@ from opengcd.service._models import Problem
 from opengcd.service._recognition import Recognition
 from opengcd.service._shield import Shield
 from opengcd.service._state import State
-from opengcd.workspace import ConflictError, MissingError, Workspace, WorkspaceError
+from opengcd.workspace import ConflictError, MissingError, TooLargeError, Workspace, WorkspaceError
 
 PAGE = Path(__file__).parent / "page"
 API = "/api/v1"
@@ -92,7 +92,8 @@ def _explain_errors(app: FastAPI) -> None:
             entry = error.entry
             content["conflict"] = {"edit": entry.id, "who": entry.who, "verb": entry.verb}
             return JSONResponse(content, 409)
-        return JSONResponse(content, 404 if isinstance(error, MissingError) else 422)
+        codes = {MissingError: 404, TooLargeError: 413}
+        return JSONResponse(content, codes.get(type(error), 422))
 
     @app.exception_handler(RequestValidationError)
     def malformed(_: Request, error: RequestValidationError) -> Response:
