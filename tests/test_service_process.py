@@ -144,7 +144,7 @@ def test_the_token_is_shown_at_the_first_start_only(workspace):
     assert "opengcd token" in told[1][0]
 
 
-MEMORY = 2_500_000
+MEMORY = 3_000_000
 """Kilobytes that the server and its decoders may take together, at their peaks."""
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from opengcd import __version__
-from opengcd.classify import CLASSIFIERS, XGB, ArrayClassifier, infer
+from opengcd.classify import CLASSIFIERS, XGB, ArrayClassifier, infer, trees_from_ubj
 from opengcd.kernels import resolve_device
 from opengcd.memory import ExemplarMemory, Selector, check_selector
 from opengcd.osr import (
@@ -46,7 +46,6 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
     model, memory, search = recognizer._model, recognizer.memory_, recognizer.alpha_search_
     stored_memory, arrays = describe_memory(memory, recognizer.classes_)
     classifier: dict[str, Any] = {"name": None, "type": type(model).__qualname__}
-    blobs = {}
     # A class derived from ours may compute anything; it counts as the user's own.
     if isinstance(model, ArrayClassifier) and type(model) in CLASSIFIERS.values():
         given = recognizer.classifier
@@ -57,8 +56,6 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
             "random_state": plain_seed(getattr(given, "random_state", None)),
         }
         arrays |= {f"classifier.{name}": value for name, value in model.arrays().items()}
-        if isinstance(model, XGB):
-            blobs["classifier"] = model.to_bytes()
     if search is not None:
         arrays |= {"alpha.grid": search.grid, "alpha.scores": search.scores}
     if isinstance(recognizer._rejection, NoveltyRejection):
@@ -85,7 +82,7 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
             "random_state": plain_seed(recognizer.random_state),
         },
     }
-    write_model(path, header, arrays, blobs)
+    write_model(path, header, arrays)
 
 
 def load(
@@ -269,9 +266,13 @@ def _restore_classifier(
     """Return the ``classifier`` argument as it was given, and the fitted classifier; try it on one row."""
     name, settings, seed = stored["name"], stored["settings"], stored["random_state"]
     model = CLASSIFIERS[name](**settings, device=device)
-    model.restore({k.removeprefix("classifier."): v for k, v in arrays.items() if k.startswith("classifier.")})
+    state = {k.removeprefix("classifier."): v for k, v in arrays.items() if k.startswith("classifier.")}
     if isinstance(model, XGB):
-        model.from_bytes(blobs["classifier"])
+        if "classifier" in blobs:  # as older versions of OpenGCD stored them
+            state = trees_from_ubj(blobs["classifier"])
+        if state["shape"].tolist() != [n_classes, row.shape[1]]:
+            raise ModelFileError("The model is damaged: trees, classes and features do not fit together.")
+    model.restore(state)
     if infer(model, row).probabilities.shape != (1, n_classes):
         raise ModelFileError("The model is damaged: classifier and classes do not fit together.")
     given = stored["given"]
