@@ -395,7 +395,11 @@ def test_bad_vectors(client):
     assert "vectors.0.0" in refused(b'{"vectors": [[NaN]]}')
     assert "too large" in refused(json.dumps({"vectors": [[1e300] * 192]}))
     assert "Extra" in refused(b'{"vectors": [[1]], "more": 1}')
-    assert "no array" in refused(b"nonsense", "application/x-npy")
+    assert "not an array" in refused(b"nonsense", "application/x-npy")
+    for shape in ("(-1, -1)", "(True, True)", "(1,", "(1, 1", "(" * 3000, "9" * 5000):
+        header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".encode()
+        body = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(4)
+        assert "array" in refused(body, "application/x-npy")
     raw = io.BytesIO()
     np.save(raw, np.zeros((1, 192), np.float32))
     huge = raw.getvalue().replace(b"(1, 192)", b"(9, 192)")  # claims more than it has

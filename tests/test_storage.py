@@ -838,6 +838,27 @@ def test_arrays_that_do_not_fit_together(folder, damage):
         load(folder)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("value", "x"), ("value", float("nan")), ("hna", []), ("known_rejected", None)]
+)
+def test_a_threshold_that_is_no_number(tmp_path, name, value):
+    OpenWorldRecognizer(random_state=0, device="cpu").fit(X[Y < 3], Y[Y < 3]).save(tmp_path)
+    header = header_of(tmp_path)
+    header["threshold"][name] = value
+    write_header(tmp_path, header)
+    with pytest.raises(ModelFileError, match="threshold"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["mean_", "scale_", "support_vectors_"])
+def test_a_classifier_with_a_number_that_is_none(folder, name):
+    arrays = safetensors.numpy.load(part_of(folder).read_bytes())
+    arrays[f"classifier.{name}"].ravel()[0] = np.nan
+    replace_part(folder, safetensors.numpy.save(arrays))
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        load(folder)
+
+
 @pytest.mark.parametrize("other", ["mlp", "other svm", "two classes"])
 def test_parts_of_another_model_under_the_old_name(folders, folder, other):
     part_of(folder).write_bytes(part_of(folders / other).read_bytes())

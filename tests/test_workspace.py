@@ -595,3 +595,26 @@ def test_how_a_network_computes_is_kept_with_the_workspace(tmp_path, monkeypatch
     with Workspace(tmp_path / "w", device="cpu") as workspace:
         assert workspace._embedder.name == "pixels"
     assert asked == {"device": "cpu", "pooling": "mean", "precision": "half"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("embedder", 5), ("pooling", None), ("recognizer", []), ("database", 1), ("precision", {})]
+)
+def test_settings_of_another_kind(workspace, setting, value):
+    file = workspace.path / "workspace.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {setting: value}))
+    with pytest.raises(WorkspaceError, match="is damaged"):
+        Workspace(workspace.path)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda r: r[:-1], lambda r: r[:-8], lambda r: r[:8] + b"\xff" * 8 + r[16:], lambda _: b"x"]
+)
+def test_a_damaged_drawing_of_the_map_is_drawn_again(workspace, damage):
+    workspace.draw_map()
+    good = workspace.map()
+    (file,) = (workspace.path / "maps").iterdir()
+    file.write_bytes(damage(file.read_bytes()))
+    assert not workspace.map().drawn
+    workspace.draw_map()
+    np.testing.assert_array_equal(workspace.map().places, good.places)

@@ -211,8 +211,17 @@ def _restore_novelty(
     score.known_scores_, score.known_right_ = stored["known_scores"], stored["known_right"].astype(bool)
     score.known_rejected_, score.unknown_ = float(stored["known_rejected"]), UnknownProfile(*stored["unknown"])
     rejection = NoveltyRejection(score, recognizer.max_known_rejected, preset.adapt)
-    rejection.seen, rejection.threshold = stored["seen"], Threshold(**threshold)
+    rejection.seen, rejection.threshold = stored["seen"], _restore_threshold(threshold)
     return rejection
+
+
+def _restore_threshold(stored: dict[str, Any]) -> Threshold:
+    threshold = Threshold(**stored)
+    shares = (threshold.known_share, threshold.hna)
+    numbers = (threshold.value, threshold.known_rejected, *(share for share in shares if share is not None))
+    if not all(type(number) in (int, float) and number == number for number in numbers):
+        raise ModelFileError("The model is damaged: the threshold for unknown holds something other than numbers.")
+    return threshold
 
 
 def restore_classes(stored: Any) -> np.ndarray:
@@ -273,7 +282,8 @@ def _restore_classifier(
         if state["shape"].tolist() != [n_classes, row.shape[1]]:
             raise ModelFileError("The model is damaged: trees, classes and features do not fit together.")
     model.restore(state)
-    if infer(model, row).probabilities.shape != (1, n_classes):
+    probabilities = infer(model, row).probabilities
+    if probabilities.shape != (1, n_classes) or not all(np.isfinite(a).all() for a in (*state.values(), probabilities)):
         raise ModelFileError("The model is damaged: classifier and classes do not fit together.")
     given = stored["given"]
     return CLASSIFIERS[name](**settings, random_state=seed, device=device) if given == OWN else given, model

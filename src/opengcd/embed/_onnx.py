@@ -88,7 +88,16 @@ class OnnxNetwork:
         if self._fixed and rows < self.batch_size:
             batch = np.concatenate([batch, np.zeros((self.batch_size - rows, *batch.shape[1:]), dtype=np.float32)])
         feed = {self.session.get_inputs()[0].name: np.ascontiguousarray(batch)}
-        return self._pooled(self.session.run(None, feed)[0][:rows]).astype(np.float32)
+        try:
+            output = np.asarray(self.session.run(None, feed)[0], dtype=np.float32)
+        except Exception as error:  # files from elsewhere can be wrong in any way
+            raise EmbedderError(f"{self.name} cannot be computed: {error}") from error
+        if output.ndim < 2 or len(output) != len(batch):
+            shape = " × ".join(map(str, output.shape)) or "one number"
+            raise EmbedderError(
+                f"The first output of {self.name} must have a row for each of {len(batch)} images: {shape}."
+            )
+        return self._pooled(output[:rows])
 
     def _pooled(self, output: np.ndarray) -> np.ndarray:
         if output.ndim == 2 or (self.pooling == "pooled" and output.ndim > 2 and output[0].size == output.shape[1]):
