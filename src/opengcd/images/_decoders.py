@@ -285,7 +285,10 @@ if hasattr(os, "register_at_fork"):  # the processes answer to one parent alone
 def _image(reply: _Reply) -> Image:
     from PIL import Image
 
-    return Image.frombuffer("RGB", reply.size, reply.payload, "raw", "RGB", 0, 1)
+    header = protocol.ppm_header(*reply.size)
+    if not reply.payload.startswith(header):
+        raise OSError("The image decoder does not send what it was asked for.")
+    return Image.frombuffer("RGB", reply.size, memoryview(reply.payload)[len(header) :], "raw", "RGB", 0, 1)
 
 
 def _why(late: bool, status: int) -> str:

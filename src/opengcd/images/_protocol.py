@@ -7,7 +7,7 @@ REQUEST = struct.Struct("!cIIQ")
 CHECK = b"c"
 """Wish: nothing but that all of the image is decoded."""
 PIXELS = b"p"
-"""Wish: red, green and blue, row by row."""
+"""Wish: a PPM file, which is a header and red, green and blue, row by row."""
 JPEG = b"j"
 """Wish: a JPEG file of a picture at most so wide and high; 0 leaves the size as it is."""
 
@@ -26,3 +26,8 @@ MEMORY = 2 * 2**30
 """Bytes of address space of a decoder process. The largest image takes about 1.5 GB in the worst mode."""
 SECONDS = 30.0
 """For one image; the process is then ended."""
+
+
+def ppm_header(width: int, height: int) -> bytes:
+    """Return what a PPM file begins with."""
+    return b"P6\n%d %d\n255\n" % (width, height)

@@ -6,19 +6,13 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from opengcd.child import confine
 from opengcd.images import _protocol as protocol
 from opengcd.images._reading import EmbedderError, open_image, read_image
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
 QUALITY = 85
-STRIP = 1 << 22
-"""Bytes that are sent at a time, so that an image is not held twice."""
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
@@ -47,8 +41,10 @@ def _answer(replies: BinaryIO, file: BinaryIO, wish: bytes, most: int, side: int
     if wish == protocol.CHECK:
         _reply(replies, protocol.DONE, size, format)
     elif wish == protocol.PIXELS:
-        replies.write(protocol.REPLY.pack(protocol.DONE, *image.size, 3 * image.width * image.height))
-        replies.writelines(_strips(image))
+        # Pillow writes a PPM file, which is a short header and the plain pixels, without making a copy of them.
+        length = len(protocol.ppm_header(*image.size)) + 3 * image.width * image.height
+        replies.write(protocol.REPLY.pack(protocol.DONE, *image.size, length))
+        image.save(replies, "PPM")
         replies.flush()
     else:
         if side:
@@ -61,12 +57,6 @@ def _answer(replies: BinaryIO, file: BinaryIO, wish: bytes, most: int, side: int
 def _reply(replies: BinaryIO, kind: bytes, size: tuple[int, int] = (0, 0), payload: bytes = b"") -> None:
     replies.write(protocol.REPLY.pack(kind, *size, len(payload)) + payload)
     replies.flush()
-
-
-def _strips(image: Image) -> Iterable[bytes]:
-    rows = max(1, STRIP // (3 * image.width))
-    for top in range(0, image.height, rows):
-        yield image.crop((0, top, image.width, min(top + rows, image.height))).tobytes()
 
 
 def _end_after(seconds: float) -> None:
