@@ -19,6 +19,7 @@ from opengcd.workspace import WorkspaceError, _intake, find_files
 from pictures import KNOWN, RECOGNIZER, paint, picture
 
 GOOD = 3
+NOT_AN_IMAGE = "not a readable image; if it is one in another format, such as HEIC, convert it to JPEG or PNG"
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def test_files_that_cannot_be_used(workspace, stream):
     assert found.keys() == {"cut.jpg", "empty.png", "text.txt", "noise.jpg", "bomb.png", "large.png"}
     assert "truncated" in found["cut.jpg"]
     assert found["empty.png"] == "the file is empty"
-    assert found["text.txt"] == found["noise.jpg"] == "the file is no image that can be read"
+    assert found["text.txt"] == found["noise.jpg"] == NOT_AN_IMAGE
     assert "decompression bomb" in found["bomb.png"]
     assert "9300 × 9300 has more than 80,000,000 pixels; make it smaller" in found["large.png"]
     # What is mended is taken, and no longer listed.

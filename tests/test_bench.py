@@ -107,9 +107,16 @@ def test_a_class_order_may_be_given(tmp_path, arrays):
     assert load_dataset(saved(tmp_path, arrays), "toy").class_order is None
     arrays["class_order"] = np.array([5, 3, 1, 0, 2, 4])
     assert load_dataset(saved(tmp_path, arrays), "toy").class_order.tolist() == [5, 3, 1, 0, 2, 4]
-    for wrong in ([5, 3, 1, 0, 2, 2], [0, 1], [0.0, 1, 2, 3, 4, 5]):
+    for wrong in ([5, 3, 1, 0, 2, 2], [0, 1], [0.0, 1, 2, 3, 4, 5], 0, [[0, 1, 2, 3, 4, 5]]):
         arrays["class_order"] = np.array(wrong)
         with pytest.raises(FeatureFileError, match="each of the numbers 0 to 5 once"):
+            load_dataset(saved(tmp_path, arrays), "toy")
+
+
+def test_class_names_that_are_no_list(tmp_path, arrays):
+    for wrong in ("a", [["a", "b"]]):
+        arrays["class_names"] = np.array(wrong)
+        with pytest.raises(FeatureFileError, match="one name for each class"):
             load_dataset(saved(tmp_path, arrays), "toy")
 
 

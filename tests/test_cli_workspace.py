@@ -80,7 +80,7 @@ def test_bad_images_are_listed_and_the_status_says_so(workspace, tmp_path):
     (tmp_path / "new" / "broken.png").write_bytes(b"no image")
     result = run("recognize", workspace.path, tmp_path / "new", tmp_path / "nothing.png", code=3)
     assert len(result.stdout.splitlines()) == 1 + 2
-    assert "broken.png: the file is no image that can be read" in result.stderr
+    assert "broken.png: not a readable image" in result.stderr
     assert "nothing.png: it cannot be read: No such file" in result.stderr
     assert "2 could not be used; the rest is done." in result.stderr
     assert "2 files could not be used" in run("status", workspace.path).stdout

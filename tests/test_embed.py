@@ -8,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from opengcd.embed import EmbedderError, Pixels, load_embedder
+from opengcd.embed import EmbedderError, Pixels, _batches, load_embedder
 from opengcd.embed import _backbone as backbone
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -139,6 +139,23 @@ def test_images_are_read_as_they_are_needed(vit):
     load_embedder(vit[1], device="cpu", batch_size=4)(images(), 40, progress)
     assert [(done, total) for done, total, _ in steps] == [(done, 40) for done in range(0, 41, 4)]
     assert all(ahead <= done + 4 * 4 for done, _, ahead in steps)
+
+
+def test_of_large_images_few_are_held_at_a_time(vit, monkeypatch):
+    """They are prepared in parts, and the batch is the same."""
+    images = noise(19)
+    embedder = load_embedder(vit[1], device="cpu", batch_size=8)
+    expected = embedder(images)
+    monkeypatch.setattr(_batches, "PIXELS", 3 * images[0].width * images[0].height)
+    parts, batches = [], []
+    prepare, vectors = embedder._prepare, embedder._vectors
+    monkeypatch.setattr(embedder, "_prepare", lambda part: parts.append(len(part)) or prepare(part))
+    monkeypatch.setattr(
+        embedder, "_vectors", lambda batch: batches.append(len(batch["pixel_values"])) or vectors(batch)
+    )
+    np.testing.assert_array_equal(embedder(images), expected)
+    assert batches == [8, 8, 3]
+    assert parts == [3, 3, 2, 3, 3, 2, 3]
 
 
 def test_errors_of_the_reader_come_through(vit, tmp_path):

@@ -1,5 +1,6 @@
 """Review in a file manager: what a person does to folders comes back as edits."""
 
+import json
 import os
 import shutil
 
@@ -207,3 +208,18 @@ def test_names_that_are_too_long_or_taken():
     assert len(os.fsencode(folder_name("é" * 300))) <= 200
     taken = set()
     assert [distinct(name, taken) for name in ("a", "A", "a", "b")] == ["a", "A (2)", "a (3)", "b"]
+
+
+@pytest.mark.parametrize("part", ["folders", "items"])
+@pytest.mark.parametrize("value", [[], {}, None, "1", True])
+def test_a_note_that_was_changed(workspace, tmp_path, part, value):
+    workspace.export_groups(tmp_path / "review")
+    file = tmp_path / "review" / ".opengcd-review.json"
+    note = json.loads(file.read_text())
+    note[part][next(iter(note[part]))] = value
+    file.write_text(json.dumps(note))
+    with pytest.raises(WorkspaceError, match="export them again"):
+        workspace.import_groups(tmp_path / "review")
+    file.write_text("[" * 100_000)
+    with pytest.raises(WorkspaceError, match="export them again"):
+        workspace.import_groups(tmp_path / "review")

@@ -111,3 +111,26 @@ def test_files_that_are_no_such_network(tmp_path):
         load_embedder(str(tmp_path / "none.onnx"), device="cpu")
     with pytest.raises(EmbedderError, match="batch × 3 × height × width"):
         load_embedder(mean_colour(tmp_path / "grey.onnx", channels=1), device="cpu")
+
+
+def test_a_network_that_does_not_give_a_row_for_each_image(tmp_path):
+    total = helper.make_node("ReduceMean", ["x"], ["y"], keepdims=0)
+    single = helper.make_node("ReduceMean", ["x"], ["y"], axes=[0, 2, 3], keepdims=0)
+    text = [helper.make_node("Cast", ["x"], ["t"], to=TensorProto.STRING), helper.make_node("Identity", ["t"], ["y"])]
+    for name, nodes, output in (("total", [total], []), ("single", [single], [3])):
+        embedder = load_embedder(network(tmp_path / f"{name}.onnx", nodes, output), device="cpu")
+        with pytest.raises(EmbedderError, match="must have a row for each of 2 images"):
+            embedder([plain("red")] * 2)
+    graph = helper.make_graph(
+        text,
+        "text",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.STRING, ["n", 3, 8, 8])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "text.onnx")
+    model.graph.ClearField("output")
+    onnx.save(model, tmp_path / "mute.onnx")
+    for name in ("text", "mute"):
+        with pytest.raises(EmbedderError):
+            load_embedder(str(tmp_path / f"{name}.onnx"), device="cpu")([plain("red")])

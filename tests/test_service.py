@@ -12,8 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from opengcd import Workspace
+from opengcd.embed import Pixels
 from opengcd.service import create_app
 from opengcd.service._shield import LARGEST_BODY
+from opengcd.service._turns import Turns
+from opengcd.workspace import _uploads
 from pictures import KNOWN, picture, truth
 from serving import API, connect, edit, finish, get, groups, png, send
 
@@ -371,7 +375,11 @@ def test_bad_vectors(client):
     assert "vectors.0.0" in refused(b'{"vectors": [[NaN]]}')
     assert "too large" in refused(json.dumps({"vectors": [[1e300] * 192]}))
     assert "Extra" in refused(b'{"vectors": [[1]], "more": 1}')
-    assert "no array" in refused(b"nonsense", "application/x-npy")
+    assert "not an array" in refused(b"nonsense", "application/x-npy")
+    for shape in ("(-1, -1)", "(True, True)", "(1,", "(1, 1", "(" * 3000, "9" * 5000):
+        header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".encode()
+        body = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(4)
+        assert "array" in refused(body, "application/x-npy")
     raw = io.BytesIO()
     np.save(raw, np.zeros((1, 192), np.float32))
     huge = raw.getvalue().replace(b"(1, 192)", b"(9, 192)")  # claims more than it has
@@ -402,6 +410,82 @@ def test_images_are_looked_at_or_kept(client, workspace):
     assert [one["id"] for one in again] == [one["id"] for one in kept]
     assert len(list((workspace.path / "uploads").rglob("*.*"))) == 2
     assert workspace.discover(k=6).items == 17
+
+
+def test_a_kept_image_is_embedded_once_and_the_answer_is_what_was_stored(client, workspace, monkeypatch):
+    rows = []
+    row = Pixels._row
+    monkeypatch.setattr(Pixels, "_row", lambda self, image: rows.append(image) or row(self, image))
+    files = [("files", (f"{colour}.png", png(colour, 901))) for colour in ("red", "blue", "red")]
+    kept = client.post(f"{API}/recognize", params={"keep": True, "top": 2}, files=files).json()
+    assert len(rows) == 2  # the third is a copy
+    assert kept[2]["id"] == kept[0]["id"]
+    for one in kept:
+        stored, _ = workspace.item(one["id"])
+        assert (one["label"], one["unknown"]) == (stored.label, round(stored.unknown, 6))
+        assert one["top"] == [list(pair) for pair in stored.top[:2]]
+    assert {truth(get(client, f"items/{id}")["name"]) for id in kept[0]["exemplars"]} == {"red"}
+    rows.clear()
+    client.post(f"{API}/recognize", files=files)
+    assert len(rows) == 3
+
+
+def test_an_image_without_a_finite_vector(client, monkeypatch):
+    monkeypatch.setattr(Pixels, "_row", lambda self, image: np.full(192, np.nan if image.width == 9 else 0.5, "f4"))
+    raw = io.BytesIO()
+    picture("red", 1, side=9).save(raw, "PNG")
+    files = [("files", ("x.png", content)) for content in (b"", raw.getvalue(), png("red", 1))]
+    said = client.post(f"{API}/recognize", files=files).json()
+    assert [one["reason"] for one in said] == ["the file is empty", "the embedder gives no finite vector for it", None]
+
+
+def test_few_requests_with_images_work_at_a_time(app, client, workspace, monkeypatch):
+    """One works, one waits, and the next is told to come back."""
+    app.state.service.recognition.turns = Turns(1, 1)
+    begun, go_on = threading.Semaphore(0), threading.Event()
+    embed = Workspace.embed
+
+    def slow(self, contents):
+        begun.release()
+        assert go_on.wait(30)
+        return embed(self, contents)
+
+    monkeypatch.setattr(Workspace, "embed", slow)
+    answers = []
+
+    def ask():
+        answers.append(client.post(f"{API}/recognize", files=[("files", ("x.png", png("red", 1)))]))
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    assert begun.acquire(timeout=30)
+    deadline = time.monotonic() + 30
+    while app.state.service.recognition.turns._here < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    ask()
+    assert (answers[0].status_code, answers[0].headers["retry-after"]) == (503, "5")
+    assert "again later" in answers[0].json()["detail"]
+    assert not begun.acquire(blocking=False)  # the second one waits
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert [answer.status_code for answer in answers] == [503, 200, 200]
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_images_with_too_many_pixels_together_are_refused(client, workspace, monkeypatch, keep):
+    monkeypatch.setattr(_uploads, "MOST_PIXELS", 12 * 12 * 2)
+    files = [("files", ("x.png", content)) for content in (png("red", 1), png("red", 2), b"no image")]
+    asked = {"keep": keep}
+    assert client.post(f"{API}/recognize", params=asked, files=files).status_code == 200
+    before = workspace.status()
+    files.append(("files", ("x.png", png("red", 3))))
+    answer = client.post(f"{API}/recognize", params=asked, files=files)
+    assert answer.status_code == 413
+    assert answer.json()["detail"] == "The images have 432 pixels together; send images of at most 288 at a time."
+    assert workspace.status() == before
 
 
 def test_many_ask_at_once(client, workspace):

@@ -1,6 +1,7 @@
 """The service as people run it: in processes of its own, which may be killed."""
 
 import gc
+import io
 import os
 import re
 import signal
@@ -10,9 +11,11 @@ import threading
 import time
 from functools import partial
 from itertools import count, islice
+from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from opengcd import Client, Workspace
 from opengcd.service.client import ServiceError
@@ -31,7 +34,8 @@ def test_the_loop_by_the_client(workspace):
             X = workspace._vectors(connection, [1, 9])
         assert [one["label"] for one in client.recognize(X)] == ["black", "green"]
         kept = client.recognize_images(png("blue", 1234), b"nothing", keep=True)
-        assert (kept[0]["label"], kept[1]["reason"]) == ("unknown", "the file is no image that can be read")
+        assert kept[0]["label"] == "unknown"
+        assert kept[1]["reason"].startswith("not a readable image")
         assert client.run("discover", k=6)["groups"] == 2
         one, two = client.get("groups")["groups"]
         client.edit("name", group=one["id"], label="first", confirm=True)
@@ -138,3 +142,40 @@ def test_the_token_is_shown_at_the_first_start_only(workspace):
     assert workspace.access.by_token(secret).scopes == ("read", "write")
     assert "token=" not in told[1][0]
     assert "opengcd token" in told[1][0]
+
+
+MEMORY = 3_000_000
+"""Kilobytes that the server and its decoders may take together, at their peaks."""
+
+
+def peak(process):
+    """Kilobytes that a process and its children have had at most."""
+    ids = [process, *Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    found = [re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{id}/status").read_text()) for id in ids]
+    return sum(int(one[1]) for one in found)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_images_that_swell_do_not_exhaust_the_server(workspace):
+    """Small files of 80 million pixels: many in one request, and as many as a request may have, at the same time."""
+    raw = io.BytesIO()
+    Image.new("1", (10_000, 8_000)).save(raw, "PNG")
+    bomb = raw.getvalue()
+    assert len(bomb) < 20_000
+    token = workspace.access.make("ann", "read")
+    with server(workspace.path) as (process, address):
+        client = Client(address, token)
+        client.recognize_images(png("red", 1))
+        before = peak(process.pid)
+        with pytest.raises(ServiceError, match=r"413: .* 8,000,000,000 pixels together") as refused:
+            client.recognize_images(*[bomb] * 100)
+        assert refused.value.status == 413
+        answers = []
+        threads = [threading.Thread(target=lambda: answers.append(client.recognize_images(*[bomb] * 3))) for _ in "ab"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [len([one for one in said if one["label"]]) for said in answers] == [3, 3]
+        assert process.poll() is None
+        assert peak(process.pid) < before + MEMORY

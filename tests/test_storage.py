@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -23,7 +22,8 @@ from threadpoolctl import threadpool_limits
 
 import opengcd
 from opengcd import ModelFileError, OpenWorldRecognizer
-from opengcd.classify import MLP, SVM
+from opengcd.classify import MLP, SVM, XGB, _xgb
+from opengcd.classify._trees import Trees, check_trees
 from opengcd.presets import Preset
 
 # Five well separated classes in six dimensions, 20 rows each; 0 to 2 are known at first.
@@ -244,7 +244,7 @@ def test_the_folder_holds_open_formats_only(classifier, tmp_path):
         pytest.importorskip("xgboost")
     fitted(classifier, alpha=1.0).save(tmp_path)
     suffixes = sorted(file.suffix for file in tmp_path.iterdir())
-    assert suffixes == [".json", ".json", ".safetensors"] + [".ubj"] * (classifier == "xgb")
+    assert suffixes == [".json", ".json", ".safetensors"]
     header = header_of(tmp_path)
     assert (header["format"], header["format_version"], header["kind"]) == ("opengcd", 2, "OpenWorldRecognizer")
     assert {part["file"] for part in header["parts"].values()} | {"model.json"} == set(os.listdir(tmp_path))
@@ -673,8 +673,8 @@ def test_a_missing_part(folders, classifier, tmp_path):
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "longer"])
 @pytest.mark.parametrize("name", ["arrays", "classifier"])
-def test_a_damaged_part(folders, name, damage, tmp_path):
-    copy = Path(shutil.copytree(folders / "xgb", tmp_path / "model"))
+def test_a_damaged_part(old_trees, name, damage, tmp_path):
+    copy = Path(shutil.copytree(old_trees, tmp_path / "model"))
     raw = bytearray(part_of(copy, name).read_bytes())
     if damage == "flipped":
         raw[len(raw) // 2] ^= 1
@@ -692,21 +692,141 @@ def test_arrays_cut_short_before_the_checksum_was_taken(folder, cut):
         load(folder)
 
 
-@pytest.mark.parametrize("raw", [b"{}", b"\0" * 100, b"not trees"])
-def test_trees_that_are_none(folders, raw, tmp_path):
-    copy = Path(shutil.copytree(folders / "xgb", tmp_path / "model"))
+@pytest.fixture(scope="module")
+def old_trees(folders, tmp_path_factory):
+    """A model whose trees are in XGBoost's binary format, as older versions saved them."""
+    folder = Path(shutil.copytree(folders / "xgb", tmp_path_factory.mktemp("old") / "model"))
+    raw = bytes(load(folder)._model.booster_.save_raw("ubj"))
+    arrays = safetensors.numpy.load(part_of(folder).read_bytes())
+    rest = {name: array for name, array in arrays.items() if not name.startswith("classifier.")}
+    replace_part(folder, safetensors.numpy.save(rest))
+    header = header_of(folder)
+    header["parts"]["classifier"] = {"file": "classifier-0123456789abcdef.ubj", "sha256": ""}
+    write_header(folder, header)
+    replace_part(folder, raw, "classifier")
+    return folder
+
+
+def test_trees_as_older_versions_saved_them(old_trees, folders, tmp_path):
+    loaded = load(old_trees)
+    assert_same(loaded, load(folders / "xgb"))
+    loaded.save(tmp_path / "new")
+    assert part_of(tmp_path / "new").read_bytes() == part_of(folders / "xgb").read_bytes()
+
+
+@pytest.mark.parametrize("raw", [b"", b"{}", b"\0" * 100, b"not trees"])
+def test_old_trees_that_are_none(old_trees, raw, tmp_path):
+    copy = Path(shutil.copytree(old_trees, tmp_path / "model"))
     replace_part(copy, raw, "classifier")
-    with pytest.raises(ModelFileError):
+    with pytest.raises(ModelFileError, match="XGBoost cannot read the trees"):
         load(copy)
 
 
-def test_no_trees_at_all(folders, tmp_path):
-    # In a process of its own: xgboost ends the whole process when it is handed no bytes.
-    copy = Path(shutil.copytree(folders / "xgb", tmp_path / "model"))
-    replace_part(copy, b"", "classifier")
-    code = "import sys; from opengcd import OpenWorldRecognizer; OpenWorldRecognizer.load(sys.argv[1], device='cpu')"
-    done = subprocess.run([sys.executable, "-c", code, copy], capture_output=True, text=True, check=False, timeout=60)
-    assert "ModelFileError" in done.stderr
+def test_old_trees_that_keep_their_reader_busy(old_trees, monkeypatch):
+    monkeypatch.setattr(_xgb, "SECONDS", 0)
+    with pytest.raises(ModelFileError, match="does not read the trees within 0 seconds"):
+        load(old_trees)
+
+
+def test_old_trees_are_not_read_in_this_process(old_trees, monkeypatch):
+    """Not even the damaged ones that would crash it."""
+    import xgboost
+
+    began = []
+    make = xgboost.Booster.__init__
+    monkeypatch.setattr(
+        xgboost.Booster,
+        "__init__",
+        lambda self, *args, **options: began.append(options.get("model_file")) or make(self, *args, **options),
+    )
+    load(old_trees)
+    documents = [document for document in began if document is not None]
+    assert len(documents) == 1
+    assert json.loads(documents[0])["learner"]["gradient_booster"]["model"]["trees"]
+
+
+def trees_and_rows(folders):
+    arrays = safetensors.numpy.load(part_of(folders / "xgb").read_bytes())
+    found = {k.removeprefix("classifier."): v for k, v in arrays.items() if k.startswith("classifier.")}
+    return Trees(**found), arrays["memory.X"]
+
+
+def test_trees_come_back_bit_for_bit(folders):
+    trees, _ = trees_and_rows(folders)
+    values = np.random.default_rng(0).integers(0, 2**32, len(trees.value), dtype=np.uint32).view(np.float32)
+    trees = trees._replace(value=np.where(np.isfinite(values), values, np.float32(-0.0)))
+    model = XGB(device="cpu")
+    model.restore(trees._asdict())
+    for name, array in model.arrays().items():
+        assert array.tobytes() == getattr(trees, name).tobytes(), name
+
+
+WRONG_TREES = {
+    "a type": lambda t: t._replace(left=t.left.astype(np.int64)),
+    "two rows": lambda t: t._replace(value=np.stack([t.value, t.value])),
+    "three sizes": lambda t: t._replace(shape=np.array([5, 6, 1])),
+    "no class": lambda t: t._replace(shape=np.array([0, 6])),
+    "other classes": lambda t: t._replace(shape=np.array([2, 6])),
+    "no tree": lambda t: t._replace(nodes=t.nodes[:0]),
+    "a tree too few": lambda t: t._replace(nodes=t.nodes[:-1]),
+    "an empty tree": lambda t: t._replace(nodes=np.r_[0, t.nodes[0] + t.nodes[1], t.nodes[2:]]),
+    "a node too few": lambda t: t._replace(right=t.right[:-1]),
+    "a start too few": lambda t: t._replace(start=t.start[:-1]),
+    "a start that is no number": lambda t: t._replace(start=t.start * np.float32(np.nan)),
+    "a threshold that is no number": lambda t: t._replace(value=np.r_[np.float32(np.inf), t.value[1:]]),
+    "a default": lambda t: t._replace(missing_left=t.missing_left + np.uint8(2)),
+    "one child": lambda t: t._replace(right=np.r_[np.int32(-1), t.right[1:]]),
+    "itself as a child": lambda t: t._replace(left=np.r_[np.int32(0), t.left[1:]]),
+    "a child twice": lambda t: t._replace(left=np.r_[t.right[0], t.left[1:]]),
+    "a child beyond": lambda t: t._replace(right=np.r_[np.int32(t.nodes[0]), t.right[1:]]),
+    "a child before": lambda t: t._replace(right=np.r_[np.int32(-2), t.right[1:]]),
+    "a feature too many": lambda t: t._replace(feature=np.r_[np.int32(6), t.feature[1:]]),
+    "a feature before": lambda t: t._replace(feature=np.r_[np.int32(-1), t.feature[1:]]),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_TREES)
+def test_trees_that_are_wrong(folders, wrong):
+    trees, _ = trees_and_rows(folders)
+    assert trees.left[0] != -1
+    check_trees(trees)
+    with pytest.raises(ValueError, match="tree"):
+        check_trees(WRONG_TREES[wrong](trees))
+
+
+def test_a_tree_that_is_too_deep():
+    nodes = 2 * 40 + 1
+    left, right = (np.full(nodes, -1, np.int32) for _ in "lr")
+    left[0:-1:2], right[0:-1:2] = np.arange(1, nodes, 2), np.arange(2, nodes, 2)
+    zeros = np.zeros(2 * nodes, np.float32)
+    both = [np.tile(side, 2) for side in (left, right)]
+    trees = Trees(
+        np.array([2, 1]), zeros[:2], np.array([nodes] * 2), *both, zeros.astype("i4"), zeros, zeros.astype("u1")
+    )
+    with pytest.raises(ValueError, match="more than 32 levels"):
+        check_trees(trees)
+
+
+def test_whatever_passes_the_check_can_be_used(folders):
+    """Random changes of the arrays; if XGBoost were handed something wrong, it would crash this process."""
+    trees, rows = trees_and_rows(folders)
+    rng = np.random.default_rng(0)
+    good = 0
+    for _ in range(400):
+        name = str(rng.choice([name for name in Trees._fields if name != "shape"]))
+        array = getattr(trees, name).copy()
+        place = rng.integers(len(array))
+        array[place] = rng.choice([array[rng.integers(len(array))], array[place] + 1, 0, 1, 5, 100, 2**7 - 1])
+        changed = trees._replace(**{name: array})
+        try:
+            check_trees(changed)
+        except ValueError:
+            continue
+        good += 1
+        model = XGB(device="cpu")
+        model.restore(changed._asdict())
+        assert np.isfinite(model.infer(rows).probabilities).all()
+    assert good > 50
 
 
 def without(name):
@@ -746,6 +866,27 @@ def test_arrays_that_do_not_fit_together(folder, damage):
         load(folder)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("value", "x"), ("value", float("nan")), ("hna", []), ("known_rejected", None)]
+)
+def test_a_threshold_that_is_no_number(tmp_path, name, value):
+    OpenWorldRecognizer(random_state=0, device="cpu").fit(X[Y < 3], Y[Y < 3]).save(tmp_path)
+    header = header_of(tmp_path)
+    header["threshold"][name] = value
+    write_header(tmp_path, header)
+    with pytest.raises(ModelFileError, match="threshold"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["mean_", "scale_", "support_vectors_"])
+def test_a_classifier_with_a_number_that_is_none(folder, name):
+    arrays = safetensors.numpy.load(part_of(folder).read_bytes())
+    arrays[f"classifier.{name}"].ravel()[0] = np.nan
+    replace_part(folder, safetensors.numpy.save(arrays))
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        load(folder)
+
+
 @pytest.mark.parametrize("other", ["mlp", "other svm", "two classes"])
 def test_parts_of_another_model_under_the_old_name(folders, folder, other):
     part_of(folder).write_bytes(part_of(folders / other).read_bytes())
@@ -760,10 +901,19 @@ def test_a_header_that_names_the_parts_of_another_model(folders, folder, other):
         load(folder)
 
 
-def test_trees_of_another_model(folders, tmp_path):
+def test_old_trees_of_another_model(old_trees, folders, tmp_path):
+    copy = Path(shutil.copytree(old_trees, tmp_path / "model"))
+    replace_part(copy, bytes(load(folders / "narrow xgb")._model.booster_.save_raw("ubj")), "classifier")
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        load(copy)
+
+
+@pytest.mark.parametrize("shape", [[5, 7], [5, 2**62], [2**62, 6], [1, 6]])
+def test_trees_for_other_features_or_classes(folders, shape, tmp_path):
     copy = Path(shutil.copytree(folders / "xgb", tmp_path / "model"))
-    replace_part(copy, part_of(folders / "narrow xgb", "classifier").read_bytes(), "classifier")
-    with pytest.raises(ModelFileError, match="damaged"):
+    arrays = safetensors.numpy.load(part_of(copy).read_bytes())
+    replace_part(copy, safetensors.numpy.save(arrays | {"classifier.shape": np.array(shape)}))
+    with pytest.raises(ModelFileError, match="do not fit together"):
         load(copy)
 
 

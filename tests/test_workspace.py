@@ -2,6 +2,7 @@ import contextlib
 import csv
 import io
 import json
+import os
 import shutil
 from collections import Counter
 
@@ -19,6 +20,8 @@ from opengcd.workspace._log import editing, undo_last
 from opengcd.workspace._migrations import create_tables
 from opengcd.workspace._schema import assignments, meta
 from pictures import COLOURS, KNOWN, RECOGNIZER, paint, paint_world, truth
+
+JPEG = b"\xff\xd8"
 
 
 def colours(workspace, group):
@@ -267,7 +270,7 @@ def test_images_that_come_as_bytes(workspace, tmp_path):
     assert copy == good
     assert workspace.history()[0].details == {"images": 2, "rejected": 2, "bad": 1}
     file.unlink()
-    assert workspace.thumbnail(good.item).exists()
+    assert workspace.thumbnail(good.item).startswith(JPEG)
     assert labels(workspace)[good.path] == ("unknown", "rejected")
 
 
@@ -414,13 +417,44 @@ def test_rejected_items_have_no_coco_label(workspace):
 def test_thumbnails(workspace, tmp_path):
     Image.new("RGB", (900, 300), "red").save(tmp_path / "wide.png")
     (result,) = workspace.recognize([tmp_path / "wide.png"])
-    with Image.open(workspace.thumbnail(result.item)) as small:
-        assert small.size == (256, 85)
+    small = workspace.thumbnail(result.item)
+    assert Image.open(io.BytesIO(small)).size == (256, 85)
     (tmp_path / "wide.png").unlink()
-    assert workspace.thumbnail(result.item).exists()
-    workspace.thumbnail(result.item).unlink()
+    assert workspace.thumbnail(result.item) == small
+    shutil.rmtree(workspace.path / "thumbnails")
     with pytest.raises(WorkspaceError, match="moved or deleted"):
         workspace.thumbnail(result.item)
+
+
+def test_a_thumbnail_is_of_the_item_and_not_of_what_took_its_place(workspace, tmp_path):
+    file = tmp_path / "a.png"
+    Image.new("RGB", (20, 10), "red").save(file)
+    (result,) = workspace.recognize([file])
+    raw = file.read_bytes()
+    Image.new("RGB", (10, 20), "blue").save(file)
+    with pytest.raises(WorkspaceError, match="moved or deleted"):
+        workspace.thumbnail(result.item)
+    os.remove(file)
+    os.mkfifo(file)  # nobody writes to it
+    with pytest.raises(WorkspaceError, match="moved or deleted"):
+        workspace.thumbnail(result.item)
+    os.remove(file)
+    file.write_bytes(raw)
+    assert Image.open(io.BytesIO(workspace.thumbnail(result.item))).size == (20, 10)
+
+
+def test_a_thumbnail_that_an_older_version_made_of_another_image_is_not_shown(workspace):
+    item = workspace.labels()[0].item
+    content = workspace.content(item)
+    old = workspace.path / "thumbnails" / content[:2] / f"{content}.jpg"
+    old.parent.mkdir(parents=True)
+    old.write_bytes(b"another image")
+    assert workspace.thumbnail(item).startswith(JPEG)
+
+
+def test_a_thumbnail_where_none_can_be_stored(workspace):
+    (workspace.path / "thumbnails").write_text("the administrator may write to any folder, but not into a file")
+    assert workspace.thumbnail(workspace.labels()[0].item).startswith(JPEG)
 
 
 # The parts.
@@ -484,3 +518,26 @@ def test_how_a_network_computes_is_kept_with_the_workspace(tmp_path, monkeypatch
     with Workspace(tmp_path / "w", device="cpu") as workspace:
         assert workspace._embedder.name == "pixels"
     assert asked == {"device": "cpu", "pooling": "mean", "precision": "half"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("embedder", 5), ("pooling", None), ("recognizer", []), ("database", 1), ("precision", {})]
+)
+def test_settings_of_another_kind(workspace, setting, value):
+    file = workspace.path / "workspace.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {setting: value}))
+    with pytest.raises(WorkspaceError, match="is damaged"):
+        Workspace(workspace.path)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda r: r[:-1], lambda r: r[:-8], lambda r: r[:8] + b"\xff" * 8 + r[16:], lambda _: b"x"]
+)
+def test_a_damaged_drawing_of_the_map_is_drawn_again(workspace, damage):
+    workspace.draw_map()
+    good = workspace.map()
+    (file,) = (workspace.path / "maps").iterdir()
+    file.write_bytes(damage(file.read_bytes()))
+    assert not workspace.map().drawn
+    workspace.draw_map()
+    np.testing.assert_array_equal(workspace.map().places, good.places)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from opengcd import __version__
-from opengcd.classify import CLASSIFIERS, XGB, ArrayClassifier, infer
+from opengcd.classify import CLASSIFIERS, XGB, ArrayClassifier, infer, trees_from_ubj
 from opengcd.kernels import resolve_device
 from opengcd.memory import ExemplarMemory, Selector, check_selector
 from opengcd.osr import (
@@ -46,7 +46,6 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
     model, memory, search = recognizer._model, recognizer.memory_, recognizer.alpha_search_
     stored_memory, arrays = describe_memory(memory, recognizer.classes_)
     classifier: dict[str, Any] = {"name": None, "type": type(model).__qualname__}
-    blobs = {}
     # A class derived from ours may compute anything; it counts as the user's own.
     if isinstance(model, ArrayClassifier) and type(model) in CLASSIFIERS.values():
         given = recognizer.classifier
@@ -57,8 +56,6 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
             "random_state": plain_seed(getattr(given, "random_state", None)),
         }
         arrays |= {f"classifier.{name}": value for name, value in model.arrays().items()}
-        if isinstance(model, XGB):
-            blobs["classifier"] = model.to_bytes()
     if search is not None:
         arrays |= {"alpha.grid": search.grid, "alpha.scores": search.scores}
     if isinstance(recognizer._rejection, NoveltyRejection):
@@ -85,7 +82,7 @@ def save(recognizer: OpenWorldRecognizer, path: str | os.PathLike[str]) -> None:
             "random_state": plain_seed(recognizer.random_state),
         },
     }
-    write_model(path, header, arrays, blobs)
+    write_model(path, header, arrays)
 
 
 def load(
@@ -214,8 +211,17 @@ def _restore_novelty(
     score.known_scores_, score.known_right_ = stored["known_scores"], stored["known_right"].astype(bool)
     score.known_rejected_, score.unknown_ = float(stored["known_rejected"]), UnknownProfile(*stored["unknown"])
     rejection = NoveltyRejection(score, recognizer.max_known_rejected, preset.adapt)
-    rejection.seen, rejection.threshold = stored["seen"], Threshold(**threshold)
+    rejection.seen, rejection.threshold = stored["seen"], _restore_threshold(threshold)
     return rejection
+
+
+def _restore_threshold(stored: dict[str, Any]) -> Threshold:
+    threshold = Threshold(**stored)
+    shares = (threshold.known_share, threshold.hna)
+    numbers = (threshold.value, threshold.known_rejected, *(share for share in shares if share is not None))
+    if not all(type(number) in (int, float) and number == number for number in numbers):
+        raise ModelFileError("The model is damaged: the threshold for unknown holds something other than numbers.")
+    return threshold
 
 
 def restore_classes(stored: Any) -> np.ndarray:
@@ -269,10 +275,15 @@ def _restore_classifier(
     """Return the ``classifier`` argument as it was given, and the fitted classifier; try it on one row."""
     name, settings, seed = stored["name"], stored["settings"], stored["random_state"]
     model = CLASSIFIERS[name](**settings, device=device)
-    model.restore({k.removeprefix("classifier."): v for k, v in arrays.items() if k.startswith("classifier.")})
+    state = {k.removeprefix("classifier."): v for k, v in arrays.items() if k.startswith("classifier.")}
     if isinstance(model, XGB):
-        model.from_bytes(blobs["classifier"])
-    if infer(model, row).probabilities.shape != (1, n_classes):
+        if "classifier" in blobs:  # as older versions of OpenGCD stored them
+            state = trees_from_ubj(blobs["classifier"])
+        if state["shape"].tolist() != [n_classes, row.shape[1]]:
+            raise ModelFileError("The model is damaged: trees, classes and features do not fit together.")
+    model.restore(state)
+    probabilities = infer(model, row).probabilities
+    if probabilities.shape != (1, n_classes) or not all(np.isfinite(a).all() for a in (*state.values(), probabilities)):
         raise ModelFileError("The model is damaged: classifier and classes do not fit together.")
     given = stored["given"]
     return CLASSIFIERS[name](**settings, random_state=seed, device=device) if given == OWN else given, model

@@ -31,13 +31,8 @@ class ModelFileError(ValueError):
     """A model folder is missing, damaged, or was not written by this program."""
 
 
-def write_model(
-    path: str | os.PathLike[str],
-    header: Mapping[str, Any],
-    arrays: Mapping[str, np.ndarray],
-    blobs: Mapping[str, bytes] | None = None,
-) -> None:
-    """Write a model folder; ``blobs`` maps a name to the bytes of a file in a format of its own (``.ubj``)."""
+def write_model(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write a model folder."""
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise ModelFileError(f"{folder} is a file; a model is a folder. Choose another path.")
@@ -47,7 +42,6 @@ def write_model(
     packed = safetensors.numpy.save({name: np.asarray(value, order="C") for name, value in arrays.items()})
     contents = {"header": (".json", json.dumps(header, indent=1, default=plain).encode())}
     contents |= {"arrays": (".safetensors", packed)}
-    contents |= {name: (".ubj", raw) for name, raw in (blobs or {}).items()}
     parts = {}
     for name, (suffix, raw) in contents.items():
         digest = hashlib.sha256(raw).hexdigest()
@@ -64,7 +58,7 @@ def write_model(
 def read_model(
     path: str | os.PathLike[str], kind: str
 ) -> tuple[dict[str, Any], dict[str, np.ndarray], dict[str, bytes]]:
-    """Read a model folder of that kind; return its header, arrays and blobs."""
+    """Read a model folder of that kind; return its header, its arrays, and other parts that older versions wrote."""
     folder = Path(path)
     header, contents = verify_model(folder)
     if header.get("kind") != kind:

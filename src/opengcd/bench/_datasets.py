@@ -56,15 +56,17 @@ def load_dataset(folder: str | Path, name: str) -> Dataset:
         raise
     except Exception as error:  # a damaged archive can fail in any way
         raise FeatureFileError(f"{file} cannot be read: {error}.") from error
-    names = [str(n) for n in arrays["class_names"]]
     try:
+        if arrays["class_names"].ndim != 1:
+            raise ValueError("class_names must hold one name for each class.")
+        names = [str(name) for name in arrays["class_names"]]
         x_train = check_features(arrays["x_train"], name="x_train")
         x_test = check_features(arrays["x_test"], name="x_test", width=x_train.shape[1])
         y_train, y_test = (
             _labels(arrays[f"y_{part}"], len(x), part, names) for part, x in (("train", x_train), ("test", x_test))
         )
         order = arrays.get("class_order")
-        if order is not None and (order.dtype.kind not in "iu" or sorted(order.tolist()) != list(range(len(names)))):
+        if order is not None and not _is_order(order, len(names)):
             raise ValueError(f"class_order must hold each of the numbers 0 to {len(names) - 1} once.")
     except ValueError as error:
         raise FeatureFileError(f"{file}: {error}") from None
@@ -89,6 +91,10 @@ def plan_for(data: Dataset) -> Plan:
         raise FeatureFileError(f"The dataset {data.name!r} has {n} classes; the protocol needs at least 5.")
     step = max(1, n // 5)
     return Plan((n - 3 * step, step, step, step), None)
+
+
+def _is_order(order: np.ndarray, n: int) -> bool:
+    return order.ndim == 1 and order.dtype.kind in "iu" and sorted(order.tolist()) == list(range(n))
 
 
 def _labels(y: np.ndarray, rows: int, part: str, names: list[str]) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from opengcd.bench._pickled import read_pickled
 from opengcd.embed import Embedder
+from opengcd.images import EmbedderError, open_image
 from opengcd.progress import Progress, silent
 from opengcd.storage import replace_file
 from opengcd.validation import check_features
@@ -198,13 +199,11 @@ def _read_cub(raw: Path) -> RawDataset:
 
 
 def _open_images(files: Iterable[Path]) -> Iterator[Image]:
-    from PIL import Image
-
     for file in files:
         try:
-            with Image.open(file) as image:
+            with open_image(file) as image:
                 image.load()
-        except Exception as error:  # Pillow raises all kinds on damaged files
+        except (OSError, EmbedderError) as error:
             raise RawDatasetError(f"The image {file} cannot be read: {error}; unpack the archive again.") from error
         yield image
 

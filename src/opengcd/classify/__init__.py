@@ -11,7 +11,7 @@ from opengcd.classify._base import ArrayClassifier, Inference, Standardised
 from opengcd.classify._logistic import Logistic
 from opengcd.classify._mlp import MLP
 from opengcd.classify._svm import SVM
-from opengcd.classify._xgb import XGB
+from opengcd.classify._xgb import XGB, trees_from_ubj
 from opengcd.randomness import Seed, as_int
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "fit_classifier",
     "infer",
     "name_rows",
+    "trees_from_ubj",
 ]
 
 CLASSIFIERS: dict[str, type[ArrayClassifier]] = {"mlp": MLP, "svm": SVM, "xgb": XGB, "logistic": Logistic}

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from typing import Any
 
 import numpy as np
 
 from opengcd import kernels
+from opengcd.child import start_child
 from opengcd.classify._base import ArrayClassifier, Inference
+from opengcd.classify._trees import Trees, check_trees, document_of, trees_of
 from opengcd.randomness import Seed, as_int
+
+SECONDS = 60
+"""In which the trees of an older model must have been read."""
 
 
 class XGB(ArrayClassifier):
@@ -41,15 +48,37 @@ class XGB(ArrayClassifier):
         p /= p.sum(1, keepdims=True)
         return Inference(p.argmax(1), p)
 
-    def to_bytes(self) -> bytes:
-        """Return the trees in XGBoost's own binary JSON."""
-        return bytes(self.booster_.save_raw("ubj"))
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the trees."""
+        return trees_of(json.loads(bytes(self.booster_.save_raw("json"))))._asdict()
 
-    def from_bytes(self, raw: bytes) -> None:
-        """Take over trees from :meth:`to_bytes`."""
-        if not raw.startswith(b"{"):  # xgboost ends the process when it is handed no bytes
-            raise ValueError("these are no trees of XGBoost")
-        self.booster_ = _xgboost().Booster(model_file=bytearray(raw))
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take over trees, once they have been checked."""
+        trees = Trees(**arrays)
+        check_trees(trees)
+        xgboost = _xgboost()
+        # A model of no use gives the document of the installed version, into which the trees are put.
+        settings = {"objective": "multi:softprob", "num_class": 2, "device": "cpu"}
+        useless = xgboost.train(settings, xgboost.DMatrix(np.zeros((2, 1), np.float32), label=[0, 1]), 1)
+        document = document_of(trees, json.loads(bytes(useless.save_raw("json"))))
+        self.booster_ = xgboost.Booster(model_file=bytearray(document))
+
+
+def trees_from_ubj(raw: bytes) -> dict[str, np.ndarray]:
+    """Return trees in XGBoost's own binary JSON, as older models have them, as :meth:`XGB.arrays` does.
+
+    XGBoost reads them in a process of its own, since some damaged ones crash it, and others keep it busy for ever.
+    """
+    _xgboost()
+    with start_child("opengcd.old_trees") as child:
+        try:
+            document, _ = child.communicate(raw, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise ValueError(f"XGBoost does not read the trees within {SECONDS} seconds") from None
+    if child.returncode:
+        raise ValueError(f"XGBoost cannot read the trees (exit status {child.returncode})")
+    return trees_of(json.loads(document))._asdict()
 
 
 def _xgboost() -> Any:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from opengcd.embed._batches import gather, prepared
-from opengcd.embed._images import EmbedderError
+from opengcd.images import EmbedderError
 from opengcd.kernels import resolve_device
 from opengcd.progress import Progress, silent
 from opengcd.validation import check_integer
@@ -64,7 +64,7 @@ class Backbone:
     def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
         """Yield rows batch by batch; coming batches are decoded and prepared while the network computes."""
         threads = PREPARERS[self.device.type]
-        with closing(prepared(images, self.batch_size, self._prepare, threads)) as batches:
+        with closing(prepared(images, self.batch_size, self._prepare, _joined, threads)) as batches:
             for batch in batches:
                 yield self._vectors(batch)
 
@@ -90,7 +90,7 @@ class Backbone:
         return self.processor(images=images, return_tensors="pt", **(RAW if self._colours else {}))
 
     def _vectors(self, batch: Any) -> np.ndarray:
-        inputs = dict(batch.to(self.device))
+        inputs = {name: value.to(self.device) for name, value in batch.items()}
         if self._colours:
             scale, offset = self._colours
             inputs["pixel_values"] = inputs["pixel_values"] * scale + offset
@@ -111,6 +111,10 @@ class Backbone:
         if self.pooling == "cls":
             raise _no_class_token(self.name)
         return tokens.flatten(2).mean(2)  # a map of channels × height × width
+
+
+def _joined(parts: list[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
 
 def load_backbone(name: str, device: str, pooling: str, precision: str, batch_size: int | None) -> Backbone:

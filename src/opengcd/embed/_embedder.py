@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from opengcd.embed._images import EmbedderError
 from opengcd.embed._pixels import Pixels
+from opengcd.images import EmbedderError
 from opengcd.progress import Progress, silent
 
 if TYPE_CHECKING:

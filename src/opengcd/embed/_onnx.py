@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opengcd.embed._batches import gather, prepared
-from opengcd.embed._images import EmbedderError
+from opengcd.images import EmbedderError
 from opengcd.progress import Progress, silent
 from opengcd.validation import check_integer
 
@@ -66,7 +66,7 @@ class OnnxNetwork:
 
     def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
         """Yield rows batch by batch; coming batches are decoded and prepared while the network computes."""
-        with closing(prepared(images, self.batch_size, self._prepare, 1)) as batches:
+        with closing(prepared(images, self.batch_size, self._prepare, np.concatenate, 1)) as batches:
             for batch in batches:
                 yield self._vectors(batch)
 
@@ -88,7 +88,16 @@ class OnnxNetwork:
         if self._fixed and rows < self.batch_size:
             batch = np.concatenate([batch, np.zeros((self.batch_size - rows, *batch.shape[1:]), dtype=np.float32)])
         feed = {self.session.get_inputs()[0].name: np.ascontiguousarray(batch)}
-        return self._pooled(self.session.run(None, feed)[0][:rows]).astype(np.float32)
+        try:
+            output = np.asarray(self.session.run(None, feed)[0], dtype=np.float32)
+        except Exception as error:  # files from elsewhere can be wrong in any way
+            raise EmbedderError(f"{self.name} cannot be computed: {error}") from error
+        if output.ndim < 2 or len(output) != len(batch):
+            shape = " × ".join(map(str, output.shape)) or "one number"
+            raise EmbedderError(
+                f"The first output of {self.name} must have a row for each of {len(batch)} images: {shape}."
+            )
+        return self._pooled(output[:rows])
 
     def _pooled(self, output: np.ndarray) -> np.ndarray:
         if output.ndim == 2 or (self.pooling == "pooled" and output.ndim > 2 and output[0].size == output.shape[1]):

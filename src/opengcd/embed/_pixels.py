@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from opengcd.embed._batches import gather
-from opengcd.embed._images import as_rgb
+from opengcd.images import as_rgb
 from opengcd.progress import Progress, silent
 
 if TYPE_CHECKING:

@@ -25,10 +25,20 @@ from opengcd.service._recognition import Recognition
 from opengcd.service._shield import Shield
 from opengcd.service._state import State
 from opengcd.service._supervision import Health
-from opengcd.workspace import ConflictError, MissingError, ReadOnlyError, UnavailableError, Workspace, WorkspaceError
+from opengcd.workspace import (
+    ConflictError,
+    MissingError,
+    ReadOnlyError,
+    TooLargeError,
+    UnavailableError,
+    Workspace,
+    WorkspaceError,
+)
 
 PAGE = Path(__file__).parent / "page"
 API = "/api/v1"
+CODES = {MissingError: 404, ReadOnlyError: 403, TooLargeError: 413}
+"""What HTTP calls an error of the workspace; others are 422."""
 RETRY_AFTER = "5"
 """Seconds."""
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE}
@@ -107,11 +117,9 @@ def _explain_errors(app: FastAPI) -> None:
             entry = error.entry
             content["conflict"] = {"edit": entry.id, "who": entry.who, "verb": entry.verb}
             return JSONResponse(content, 409)
-        if isinstance(error, ReadOnlyError):
-            return JSONResponse(content, 403)
         if isinstance(error, UnavailableError):
             return JSONResponse(content, 503, {"Retry-After": RETRY_AFTER})
-        return JSONResponse(content, 404 if isinstance(error, MissingError) else 422)
+        return JSONResponse(content, CODES.get(type(error), 422))
 
     @app.exception_handler(OSError)
     def disk(_: Request, error: OSError) -> Response:

@@ -21,6 +21,7 @@ from opengcd.service import _models as api
 from opengcd.service._access import Responses, guarded
 from opengcd.service._state import Service
 from opengcd.service._supervision import Task
+from opengcd.service._turns import Turns
 from opengcd.service._vectors import NPY, from_json, from_npy
 from opengcd.workspace import Workspace
 
@@ -34,6 +35,10 @@ MOST_ROWS = 1024
 GATHER = 0.004
 """Seconds for which requests gather before a pass, while one comes after the other."""
 MOST_FILES = 100
+AT_ONCE = 2
+"""Requests whose images are decoded and embedded at a time; more of them would only share the same processors."""
+MOST_WAITING = 16
+"""Requests with images that wait for that."""
 
 log = logging.getLogger(__name__)
 _Asked = tuple[np.ndarray, int, asyncio.Future[list[dict[str, Any]]]]
@@ -55,6 +60,8 @@ class Recognition:
         self._thread = ThreadPoolExecutor(1, "recognition", initializer=_on_one_core)
         self._waiting: deque[_Asked] = deque()
         self._passes: asyncio.Task[None] | None = None
+        self.turns = Turns(AT_ONCE, MOST_WAITING)
+        """For requests with images."""
         self.rows = 0
         """Vectors recognised so far."""
 
@@ -158,7 +165,6 @@ def _answer(
     top: list[tuple[str, float]],
     id: int | None = None,
     exemplars: Sequence[int] = (),
-    name: str | None = None,
     reason: str | None = None,
 ) -> dict[str, Any]:
     return {
@@ -167,7 +173,7 @@ def _answer(
         "top": top,
         "id": id,
         "exemplars": exemplars,
-        "name": name,
+        "name": None,
         "reason": reason,
     }
 
@@ -195,7 +201,8 @@ _BODY = {
         },
     }
 }
-_ANSWERS: Responses = {200: {"model": list[api.Recognized]}, 415: {"model": api.Problem}}
+_ANSWERS: Responses = {200: {"model": list[api.Recognized]}}
+_ANSWERS |= {code: {"model": api.Problem} for code in (413, 415, 503)}
 reading = guarded("read", "recognition")
 
 
@@ -208,7 +215,8 @@ async def recognize(
 ) -> Response:
     """Name what is known and reject what is not: feature vectors (JSON, or numpy's format), or images.
 
-    With `keep`, images become part of the stream and of the review; that needs the scope write.
+    With `keep`, images become part of the stream and of the review, and the answer is what was stored of them, with
+    at most three classes; that needs the scope write.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
@@ -233,18 +241,35 @@ async def _recognize_images(request: Request, service: Service, keep: bool, top:
         if len(files) != len(form.multi_items()) or not files:
             raise HTTPException(422, "Send images in fields named files, each with a file name.")
         names = [os.path.basename(file.filename or "") for file in files]
-        contents = [await file.read() for file in files]
+        async with service.recognition.turns.turn():
+            contents = [await file.read() for file in files]
+            if keep:
+                said = await run_in_threadpool(_kept, workspace, contents, top)
+            else:
+                said = await _looked_at(service, workspace, contents, top)
+    return [one | {"name": name} for name, one in zip(names, said, strict=True)]
+
+
+def _kept(workspace: Workspace, contents: Sequence[bytes], top: int) -> list[dict[str, Any]]:
+    """Take images into the stream, and return what was stored of them."""
+    results = workspace.keep(contents)
+    items = [result.item for result in results if result.item is not None]
+    near = dict(zip(items, workspace.exemplars_near(items), strict=True)) if items else {}
+    return [
+        _refused(r.reason) if r.item is None else _answer(r.label, r.unknown, r.top[:top], r.item, near[r.item])
+        for r in results
+    ]
+
+
+async def _looked_at(
+    service: Service, workspace: Workspace, contents: Sequence[bytes], top: int
+) -> list[dict[str, Any]]:
+    """Return what is said of images, of which no trace is left."""
     X, reasons = await run_in_threadpool(workspace.embed, contents)
-    answers = iter(await service.recognition.ask(X, top) if len(X) else [])
-    nearest = iter(await run_in_threadpool(workspace.nearest_exemplars, X) if len(X) else [])
-    kept = await run_in_threadpool(workspace.keep, contents) if keep else None
-    found = []
-    for row, (name, reason) in enumerate(zip(names, reasons, strict=True)):
-        if reason:
-            found.append(_answer("", 0.0, [], name=name, reason=reason))
-            continue
-        said = next(answers) | {"name": name, "exemplars": next(nearest)}
-        if kept is not None:  # what was stored is what counts
-            said |= {"id": kept[row].item, "label": kept[row].label, "unknown": kept[row].unknown}
-        found.append(said)
-    return found
+    said = iter(await service.recognition.ask(X, top) if len(X) else [])
+    near = iter(await run_in_threadpool(workspace.nearest_exemplars, X) if len(X) else [])
+    return [_refused(reason) if reason else next(said) | {"exemplars": next(near)} for reason in reasons]
+
+
+def _refused(reason: str) -> dict[str, Any]:
+    return _answer("", 0.0, [], reason=reason)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import HTTPException, Path, Query, Request, Response
-from fastapi.responses import FileResponse
 
 from opengcd.service import _models as api
 from opengcd.service._access import Responses, guarded
@@ -85,12 +84,12 @@ def item(workspace: Person, id: Number) -> api.ItemDetails:
     )
 
 
-@reading.get("/items/{id}/thumbnail", response_class=FileResponse, responses=PICTURE)
+@reading.get("/items/{id}/thumbnail", response_class=Response, responses=PICTURE)
 def thumbnail(request: Request, workspace: Person, id: Number) -> Response:
     """Return a small picture."""
     if known := _known(request, workspace, id):
         return known
-    return FileResponse(workspace.thumbnail(id), media_type="image/jpeg", headers=_headers(workspace, id))
+    return Response(workspace.thumbnail(id), media_type="image/jpeg", headers=_headers(workspace, id))
 
 
 @reading.get("/items/{id}/image", response_class=Response, responses=PICTURE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 
 import numpy as np
 from fastapi import HTTPException
@@ -35,13 +36,14 @@ def from_npy(body: bytes) -> np.ndarray:
         if version != (1, 0):
             raise ValueError("write it as version 1.0")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    except ValueError as error:
-        raise HTTPException(422, f"The body is no array in numpy's format: {error}.") from None
+    except Exception as error:  # numpy reads the header as Python text, which can be wrong in any way
+        raise HTTPException(422, f"The body is not an array in numpy's format: {error!r:.200}.") from None
     # The header is compared with what is there, not believed: it could claim any size.
     raw = body[stream.tell() :]
-    if fortran or len(shape) != 2 or dtype.kind != "f" or len(raw) != dtype.itemsize * shape[0] * shape[1]:
+    whole = all(type(side) is int and side >= 0 for side in shape) and len(raw) == dtype.itemsize * math.prod(shape)
+    if fortran or len(shape) != 2 or dtype.kind != "f" or not whole:
         raise HTTPException(422, "The array must be whole, n × d, of floats, in C order.")
-    if not shape[0] or not shape[1]:
+    if not raw:
         raise HTTPException(422, "The array is empty.")
     return _finite(np.frombuffer(raw, dtype).reshape(shape))
 

@@ -3,7 +3,14 @@
 from opengcd.workspace._access import SCOPES, Grant, Token
 from opengcd.workspace._check import Finding
 from opengcd.workspace._conflicts import ConflictError
-from opengcd.workspace._errors import DamagedError, MissingError, ReadOnlyError, UnavailableError, WorkspaceError
+from opengcd.workspace._errors import (
+    DamagedError,
+    MissingError,
+    ReadOnlyError,
+    TooLargeError,
+    UnavailableError,
+    WorkspaceError,
+)
 from opengcd.workspace._files import find_files, readable
 from opengcd.workspace._folders import Changes
 from opengcd.workspace._jobs import CancelledError, Job
@@ -46,6 +53,7 @@ __all__ = [
     "Result",
     "Status",
     "Token",
+    "TooLargeError",
     "UnavailableError",
     "Version",
     "Workspace",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, delete, select
 
-from opengcd.embed import EmbedderError, read_image
+from opengcd.images import EmbedderError, decoders
 from opengcd.progress import Progress
 from opengcd.workspace import _models as models
 from opengcd.workspace._database import Database, in_parts
@@ -60,8 +60,8 @@ class Check:
             "vectors": self._check_vectors,
             "models": self._check_models,
             "uploads": self._check_uploads,
-            "thumbnails": lambda: self._check_pictures("thumbnails", "*/*.jpg", read_image),
-            "maps": lambda: self._check_pictures("maps", "*.f64", read_drawing),
+            "thumbnails": lambda: self._check_pictures("thumbnails", "*/*.jpg", _is_picture),
+            "maps": lambda: self._check_pictures("maps", "*.f64", _is_map),
         }
         for done, (name, check) in enumerate(parts.items()):
             self.progress(f"checking {name}", done, len(parts))
@@ -182,14 +182,9 @@ class Check:
             if not file.name.startswith(".") and _hash(file) != file.stem:
                 yield Finding(str(file), "its content is not what was uploaded", "restore it from a backup")
 
-    def _check_pictures(self, folder: str, pattern: str, read: Callable[[Path], object]) -> Iterator[Finding]:
+    def _check_pictures(self, folder: str, pattern: str, is_good: Callable[[Path], bool]) -> Iterator[Finding]:
         """Files that are made again when they are asked for."""
-        bad = []
-        for file in (self.path / folder).glob(pattern):
-            try:
-                read(file)
-            except (OSError, EmbedderError, ValueError):
-                bad.append(file)
+        bad = [file for file in (self.path / folder).glob(pattern) if not is_good(file)]
         if bad:
             yield self._delete(folder, f"{len(bad)} damaged files, such as {bad[0].name}", bad)
 
@@ -220,6 +215,18 @@ def _vectors_finding(what: str, problem: str, gone: Sequence[int], left: set[int
         remedy = f"{len(gone) - missing} computed again; the images of {missing} are gone or unreadable"
         return Finding(what, f"{problem}: {len(gone)} images", f"{remedy}: bring them back and repair again")
     return Finding(what, f"{problem}: {len(gone)} images", "computed again from the images", True)
+
+
+def _is_picture(file: Path) -> bool:
+    try:
+        decoders().check(file.read_bytes())
+    except (OSError, EmbedderError):
+        return False
+    return True
+
+
+def _is_map(file: Path) -> bool:
+    return bool(read_drawing(file)) or not file.stat().st_size
 
 
 def _hash(path: str | Path) -> str:

@@ -25,3 +25,7 @@ class DamagedError(WorkspaceError):
 
 class ReadOnlyError(WorkspaceError):
     """The workspace cannot be changed: its folder is read-only."""
+
+
+class TooLargeError(WorkspaceError):
+    """More was given at a time than is worked on at a time."""

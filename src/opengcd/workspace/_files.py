@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from opengcd.images import MAX_BYTES, TOO_LARGE, EmbedderError
 from opengcd.workspace._settings import FILE
 
 NO_IMAGES = {"thumbs.db", "desktop.ini"}
@@ -51,6 +52,21 @@ def content_hash(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of a file's content."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_file(path: str) -> bytes:
+    """Return the content of an image file; an EmbedderError says why it cannot be had."""
+    found = look_at(path)  # to open a pipe, say, could wait for ever
+    if found.reason:
+        raise EmbedderError(found.reason)
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise EmbedderError(_reason(error)) from None
+    if len(raw) > MAX_BYTES:
+        raise EmbedderError(TOO_LARGE)
+    return raw
 
 
 def readable(path: str | os.PathLike[str]) -> str:

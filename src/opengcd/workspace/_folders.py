@@ -123,7 +123,9 @@ def _read_note(root: Path, edit: Edit) -> dict[str, Any]:
     try:
         note = json.loads((root / NOTE).read_bytes())
         note = {"workspace": str(note["workspace"]), "folders": dict(note["folders"]), "items": dict(note["items"])}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        if not all(type(group) is int for part in ("folders", "items") for group in note[part].values()):
+            raise TypeError("a group has no number")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise WorkspaceError(f"{root} is no finished export of groups ({error}); export them again.") from None
     connection = edit.connection
     if note["workspace"] != connection.scalar(select(meta.c.value).where(meta.c.key == "id")):

@@ -6,37 +6,31 @@ A batch is on disk before it is handed on: whatever was reported survives a cras
 from __future__ import annotations
 
 import hashlib
-import io
-import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, delete, insert, select
 
-from opengcd.embed import Embedder, EmbedderError, read_image
+from opengcd.embed import Embedder
+from opengcd.images import EmbedderError, decoders
 from opengcd.progress import Progress
 from opengcd.workspace._database import Database, in_parts
 from opengcd.workspace._features import FeatureStore
-from opengcd.workspace._files import Found, content_hash
+from opengcd.workspace._files import Found, content_hash, read_file
 from opengcd.workspace._log import now
 from opengcd.workspace._schema import failures, features, items, paths
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-In = TypeVar("In")
-Out = TypeVar("Out")
 SURVEY = 1000
 """Files looked up at a time, while those before are embedded."""
-DECODERS = min(16, os.cpu_count() or 1)
-AHEAD = 4 * DECODERS
-"""Images decoded before the embedder asks for them."""
+NOT_FINITE = "the embedder gives no finite vector for it"
 
 
 class Taken(NamedTuple):
@@ -74,13 +68,13 @@ class Intake:
         """Yield the files in batches as they are safely stored."""
         done = 0
         progress("reading images", done, len(files))
-        with ThreadPoolExecutor(1) as surveyor, ThreadPoolExecutor(DECODERS) as pool:
+        with ThreadPoolExecutor(1) as surveyor, ThreadPoolExecutor(decoders().most) as pool:
             parts = deque(files[start : start + SURVEY] for start in range(0, len(files), SURVEY))
             coming = surveyor.submit(self._survey, parts.popleft(), pool) if parts else None
             while coming is not None:
                 survey = coming.result()
                 coming = surveyor.submit(self._survey, parts.popleft(), pool) if parts else None
-                for batch in self._take_surveyed(survey, pool):
+                for batch in self._take_surveyed(survey):
                     done += len(batch)
                     progress("reading images", done, len(files))
                     yield batch
@@ -104,7 +98,7 @@ class Intake:
                 survey.new.setdefault(content, []).append(found)
         return survey
 
-    def _take_surveyed(self, survey: _Survey, pool: ThreadPoolExecutor) -> Iterator[list[Taken]]:
+    def _take_surveyed(self, survey: _Survey) -> Iterator[list[Taken]]:
         # Another part of the same call may have stored an image that this survey saw as new.
         with self.database.reading() as connection:
             stored = self._known_hashes(connection, list(survey.new))
@@ -122,19 +116,20 @@ class Intake:
         decoded: deque[tuple[str, list[Found], tuple[int, int]]] = deque()
 
         def images() -> Iterator[Image]:
-            for (content, copies), image in _in_order(pool, _decode, new.items()):
-                if isinstance(image, str):
-                    bad.extend((found, image) for found in copies)
-                else:
-                    decoded.append((content, copies, image.size))
-                    yield image
+            with closing(decoders().stream(new.items(), _read)) as found:
+                for (content, copies), image in found:
+                    if isinstance(image, str):
+                        bad.extend((copy, image) for copy in copies)
+                    else:
+                        decoded.append((content, copies, image.size))
+                        yield image
 
         with closing(embedder.stream(images())) as stream:
             for vectors in stream:
                 batch = [decoded.popleft() for _ in range(len(vectors))]
                 finite = np.isfinite(vectors).all(axis=1)
                 for row in np.flatnonzero(~finite).tolist():
-                    bad.extend((found, "the embedder gives no finite vector for it") for found in batch[row][1])
+                    bad.extend((found, NOT_FINITE) for found in batch[row][1])
                 kept = [one for one, good in zip(batch, finite.tolist(), strict=True) if good]
                 yield self._store(kept, vectors[finite], [], _drain(bad))
         if bad:
@@ -201,31 +196,12 @@ def _hash(found: Found) -> str | OSError:
         return error
 
 
-def _decode(entry: tuple[str, list[Found]]) -> Image | str:
-    """Return the image, or the reason why there is none."""
+def _read(entry: tuple[str, list[Found]]) -> bytes:
     content, copies = entry
-    try:
-        with open(copies[0].path, "rb") as file:
-            raw = file.read()
-        if hashlib.sha256(raw).hexdigest() != content:
-            return "it changed while it was read; take it again when it is whole"
-        return read_image(io.BytesIO(raw))
-    except EmbedderError as error:
-        return str(error)
-    except OSError as error:
-        return f"it cannot be read: {error.strerror or error}"
-
-
-def _in_order(
-    pool: ThreadPoolExecutor, function: Callable[[In], Out], inputs: Iterable[In]
-) -> Iterator[tuple[In, Out]]:
-    """Like ``pool.map``, but no more than a few results wait to be used."""
-    source = iter(inputs)
-    coming: deque[tuple[In, Future[Out]]] = deque((x, pool.submit(function, x)) for x in islice(source, AHEAD))
-    while coming:
-        x, result = coming.popleft()
-        yield x, result.result()
-        coming.extend((x, pool.submit(function, x)) for x in islice(source, 1))
+    raw = read_file(copies[0].path)
+    if hashlib.sha256(raw).hexdigest() != content:
+        raise EmbedderError("it changed while it was read; take it again when it is whole")
+    return raw
 
 
 def _make_items(connection: Connection, new: list[tuple[str, tuple[int, int]]]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,6 +72,10 @@ class Looks(Views):
         items, M = items[items > 0], M[items > 0]
         order = np.argsort(-(_unit(X) @ M.T), axis=1, kind="stable")[:, :limit]
         return items[order].tolist()
+
+    def exemplars_near(self, items: Sequence[int], limit: int = 5) -> list[list[int]]:
+        """Return the items in the memory that look most like each of some items."""
+        return self.nearest_exemplars(self._all_vectors(items), limit)
 
     def _exemplar_items(self) -> list[int]:
         """The item of each row of the memory, found by its features; 0 for one that is none."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import os
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection
 
-from opengcd.embed import EmbedderError, read_image
+from opengcd.images import decoders
 from opengcd.progress import Progress, silent
 from opengcd.validation import UNKNOWN_STR
 from opengcd.workspace import _log as log
@@ -24,7 +24,7 @@ from opengcd.workspace._database import in_parts
 from opengcd.workspace._errors import WorkspaceError
 from opengcd.workspace._files import Found, find_files, look_at, readable
 from opengcd.workspace._grouping import Proposal, regroup, to_group
-from opengcd.workspace._intake import Intake, Taken
+from opengcd.workspace._intake import NOT_FINITE, Intake, Taken
 from opengcd.workspace._project import Project
 from opengcd.workspace._recognition import (
     Prediction,
@@ -36,9 +36,11 @@ from opengcd.workspace._recognition import (
     unseen,
     write_predictions,
 )
-from opengcd.workspace._uploads import store_upload
+from opengcd.workspace._uploads import check_pixels, store_uploads
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
+
     from opengcd.discover import Discovery
     from opengcd.recognizer import OpenWorldRecognizer
 
@@ -134,8 +136,9 @@ class Loop(Project):
 
         They are stored in the folder ``uploads``. Unlike :meth:`recognize` the threshold follows only now and then.
         """
+        check_pixels(contents)
         self.follow()
-        homes = [store_upload(self.path / "uploads", content) for content in contents]
+        homes = store_uploads(self.path / "uploads", contents)
         files = {home: look_at(home) for home, reason in homes if not reason}
         batches = self._take(list(files.values()), silent)
         said = {result.path: result for batch in batches for result in self._recognize(batch, observe=False)}
@@ -147,14 +150,23 @@ class Loop(Project):
 
     def embed(self, contents: Sequence[bytes]) -> tuple[np.ndarray, list[str]]:
         """Return features of images that come as bytes, and for each the reason why it has no row, or nothing."""
-        images, reasons = [], []
-        for content in contents:
-            try:
-                images.append(read_image(io.BytesIO(content)))
-                reasons.append("")
-            except EmbedderError as error:
-                reasons.append(str(error))
-        return self.scaled(self._embedder(images)) if images else np.empty((0, 0), np.float32), reasons
+        check_pixels(contents)
+        reasons: list[str] = []
+
+        def images() -> Iterator[Image]:
+            with closing(decoders().stream(contents, bytes)) as found:
+                for _, image in found:
+                    reasons.append(image if isinstance(image, str) else "")
+                    if not isinstance(image, str):
+                        yield image
+
+        parts = list(self._embedder.stream(images()))
+        X = np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
+        finite = np.isfinite(X).all(axis=1)
+        rows = [place for place, reason in enumerate(reasons) if not reason]
+        for row in np.flatnonzero(~finite).tolist():
+            reasons[rows[row]] = NOT_FINITE
+        return self.scaled(X[finite]), reasons
 
     def follow(self) -> tuple[int, OpenWorldRecognizer]:
         """Return the version in use and its number; its threshold is not far behind the stream."""

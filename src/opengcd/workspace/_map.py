@@ -39,10 +39,11 @@ def write_drawing(file: Path, items: np.ndarray, places: np.ndarray) -> None:
 
 
 def read_drawing(file: Path) -> dict[int, tuple[float, float]]:
-    """Return the place of each item; nothing if there is no drawing."""
-    if not file.exists():
+    """Return the place of each item; nothing if there is no drawing, or a damaged one, which is then drawn again."""
+    raw = file.read_bytes() if file.exists() else b""
+    rows = np.frombuffer(raw[: len(raw) // 24 * 24], "<f8").reshape(-1, 3)
+    if len(raw) % 24 or not ((rows[:, 1:] >= 0) & (rows[:, 1:] <= 1)).all() or not np.isfinite(rows).all():
         return {}
-    rows = np.frombuffer(file.read_bytes(), "<f8").reshape(-1, 3)
     return {int(item): (x, y) for item, x, y in rows.tolist()}
 
 

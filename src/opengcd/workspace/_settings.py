@@ -49,9 +49,13 @@ def read_settings(folder: Path) -> Settings:
     if document.pop("format_version", None) != FORMAT_VERSION:
         raise WorkspaceError(f"{folder} was made by another version of OpenGCD; use that one.")
     try:
-        return Settings(**document)
+        settings = Settings(**document)
     except TypeError as error:
         raise WorkspaceError(f"{folder / FILE} is damaged: {error}.") from None
+    texts = (settings.embedder, settings.pooling, settings.precision, settings.database or "")
+    if not all(isinstance(text, str) for text in texts) or not isinstance(settings.recognizer, dict):
+        raise WorkspaceError(f"{folder / FILE} is damaged: a setting has a value of another kind.")
+    return settings
 
 
 def write_settings(folder: Path, settings: Settings) -> Settings:

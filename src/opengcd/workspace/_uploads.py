@@ -3,29 +3,49 @@
 from __future__ import annotations
 
 import hashlib
-import io
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from opengcd.embed import EmbedderError, read_image
-from opengcd.storage import replace_file
+from opengcd.images import EmbedderError, decoders
+from opengcd.storage import make_folder, store_file
+from opengcd.workspace._errors import TooLargeError
+
+MOST_PIXELS = 400_000_000
+"""Of all images that come together."""
 
 
-def store_upload(folder: Path, content: bytes) -> tuple[str, str]:
-    """Return the file that an image lies in from now on, and the reason why it cannot be used, or nothing.
+def check_pixels(contents: Sequence[bytes]) -> None:
+    """Refuse images that have too many pixels together, by what their headers say."""
+    pixels = 0
+    for content in contents:
+        try:
+            header = decoders().header(content)
+        except EmbedderError:
+            continue  # whoever decodes it says so
+        pixels += header.width * header.height
+    if pixels > MOST_PIXELS:
+        raise TooLargeError(
+            f"The images have {pixels:,} pixels together; send images of at most {MOST_PIXELS:,} at a time."
+        )
+
+
+def store_uploads(folder: Path, contents: Sequence[bytes]) -> list[tuple[str, str]]:
+    """Return the file that each image lies in from now on, and the reason why it cannot be used, or nothing.
 
     No name that anybody gave it reaches the file system.
     """
-    from PIL import Image
+    with ThreadPoolExecutor(decoders().most) as threads:
+        return list(threads.map(lambda content: _store(folder, content), contents))
 
+
+def _store(folder: Path, content: bytes) -> tuple[str, str]:
     try:
-        read_image(io.BytesIO(content))  # all of it: a file that only begins well is not worth keeping
-        with Image.open(io.BytesIO(content)) as image:
-            suffix = (image.format or "image").lower()
+        suffix = decoders().check(content).lower()  # all of it: a file that only begins well is not worth keeping
     except EmbedderError as error:
         return "", str(error)
     name = hashlib.sha256(content).hexdigest()
     file = (folder / name[:2] / f"{name}.{suffix}").absolute()
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, content)
+    make_folder(file.parent)
+    store_file(file, content)
     return str(file), ""

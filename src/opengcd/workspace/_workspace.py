@@ -184,6 +184,6 @@ class Workspace(Looks):
         with self._database.reading() as connection:
             return connection.scalar(select(items.c.id).where(items.c.hash == content_hash(path)))
 
-    def thumbnail(self, item: int) -> Path:
-        """Return the file of a small picture of an item."""
+    def thumbnail(self, item: int) -> bytes:
+        """Return a small picture of an item, a JPEG file."""
         return thumbnail(self.path / "thumbnails", self.content(item), self.paths(item))

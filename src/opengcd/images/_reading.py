@@ -1,0 +1,105 @@
+"""Image files to pixels, in this process. This is the only module that lets Pillow open a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from PIL.ImageFile import ImageFile
+
+
+MAX_PIXELS = 80_000_000
+"""Largest image that is read: a small file can claim to be huge. Below Pillow's own limit, where it warns."""
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "PPM")
+"""What is opened, by Pillow's names; JPEG includes MPO, which many cameras write.
+
+Pillow picks a decoder by a file's content, whatever its name, and some of its decoders run other programs (EPS starts
+Ghostscript, which executes what is in the file) or hand the file to a library of the system (WMF). Formats that
+photographs hardly ever come in are left out too: each one is more code that a hostile file can reach.
+"""
+
+NOT_AN_IMAGE = "not a readable image; if it is one in another format, such as HEIC, convert it to JPEG or PNG"
+
+
+class EmbedderError(ValueError):
+    """An embedder cannot be loaded, or cannot use an image."""
+
+
+@contextmanager
+def open_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_PIXELS) -> Iterator[ImageFile]:
+    """Open an image of a format on the list, its pixels not yet decoded; whatever goes wrong is an EmbedderError."""
+    # Imported by name: for a format that it does not know yet, Pillow would load all of its decoders.
+    from PIL import (  # noqa: F401
+        BmpImagePlugin,
+        GifImagePlugin,
+        Image,
+        JpegImagePlugin,
+        MpoImagePlugin,
+        PngImagePlugin,
+        PpmImagePlugin,
+        TiffImagePlugin,
+        UnidentifiedImageError,
+        WebPImagePlugin,
+    )
+
+    if isinstance(source, str | os.PathLike):
+        with open(source, "rb") as stream, open_image(stream, max_pixels) as image:
+            yield image
+        return
+    if not source.read(1):
+        raise EmbedderError("the file is empty")
+    source.seek(0)
+    try:
+        with Image.open(source, formats=FORMATS) as image:
+            if image.width * image.height > max_pixels:
+                raise EmbedderError(
+                    f"the image of {image.width} × {image.height} has more than {max_pixels:,} pixels; make it smaller"
+                )
+            yield image
+    except EmbedderError:
+        raise
+    except UnidentifiedImageError:
+        raise EmbedderError(NOT_AN_IMAGE) from None
+    except MemoryError:
+        raise EmbedderError("decoding the image takes more memory than there is; make it smaller") from None
+    except Exception as error:  # Pillow raises all kinds on damaged data
+        raise EmbedderError(f"the image is damaged: {str(error) or type(error).__name__}") from error
+
+
+def read_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_PIXELS) -> Image:
+    """Read a file as a person would see it: the first picture of an animation, turned as its EXIF data say, in RGB."""
+    from PIL import ImageOps
+
+    with open_image(source, max_pixels) as image:
+        ImageOps.exif_transpose(image, in_place=True)
+        return as_rgb(image)
+
+
+def as_rgb(image: Image) -> Image:
+    """Decode an image, whatever its mode, to red, green and blue."""
+    try:
+        if image.mode == "P":
+            image = image.convert("RGBA")  # Pillow warns where transparent palettes are converted in one step
+        elif image.mode.startswith("I"):
+            image = _eight_bits(image)
+        return image.convert("RGB")
+    except MemoryError:
+        raise
+    except Exception as error:  # Pillow raises all kinds on damaged data
+        where = getattr(image, "filename", "") or f"{image.mode} of {image.width} × {image.height}"
+        raise EmbedderError(f"The image {where} cannot be read: {str(error) or type(error).__name__}.") from error
+
+
+def _eight_bits(image: Image) -> Image:
+    """Scale shades of 16 bits; Pillow would turn all but the darkest into white."""
+    import numpy as np
+    from PIL import Image
+
+    shades = np.asarray(image)
+    if shades.size and (image.mode != "I" or shades.max() > 255):
+        shades = shades >> 8
+    return Image.fromarray(shades.clip(0, 255).astype(np.uint8))
