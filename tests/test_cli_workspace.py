@@ -116,7 +116,7 @@ def test_watching_takes_files_when_they_are_whole_and_ends_in_peace(workspace, t
         (tmp_path / "second.png").rename(second)
         assert json.loads(process.stdout.readline())["path"] == str(second)
         (inbox / "bad.png").write_bytes(b"no image")
-        assert "bad.png: the file is no image" in process.stderr.readline()
+        assert "bad.png: not a readable image" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (3, "")

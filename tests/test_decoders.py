@@ -306,14 +306,25 @@ def test_decoders_import_little():
     assert not {"numpy", "torch", "sqlalchemy", "opengcd.embed"} & set(loaded)
 
 
+@pytest.mark.parametrize(
+    ("size", "length", "payload"), [((3, 3), 2**60, b""), ((3, 3), 5, b"P6\n3 "), ((2**31, 2**31), 5, b"P6\n3 ")]
+)
+def test_a_decoder_that_was_taken_over_can_do_no_more_than_refuse(own, monkeypatch, size, length, payload):
+    answer = protocol.REPLY.pack(protocol.READY, 0, 0, 0) + protocol.REPLY.pack(protocol.DONE, *size, length) + payload
+    code = f"import sys; sys.stdout.buffer.write({answer!r}); sys.stdout.flush(); sys.stdin.read()"
+    monkeypatch.setattr(module, "start_child", lambda _: module_that_runs(code))
+    with pytest.raises((EmbedderError, OSError), match=r"crashes the decoder|not send what it was asked for"):
+        own.image(b"anything")
+
+
 def test_a_decoder_that_cannot_start_is_no_fault_of_the_image(own, monkeypatch):
-    monkeypatch.setattr(module, "start_child", lambda _: module_that_ends())
+    monkeypatch.setattr(module, "start_child", lambda _: module_that_runs(""))
     with pytest.raises(OSError, match="decoder does not start"):
         own.image(b"anything")
 
 
-def module_that_ends():
-    return subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def module_that_runs(code):
+    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

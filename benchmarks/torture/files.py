@@ -23,8 +23,8 @@ from benchmarks.torture.report import Outcome, Setting
 
 SECONDS = 100
 """In which an input is loaded or refused."""
-MEMORY = 1_500
-"""Megabytes that a process may grow by, over all inputs."""
+MEMORY = 2_200
+"""Megabytes that a process may grow by, over all inputs, with the largest of its children, which may have 2 GiB."""
 ROOT = Path(__file__).resolve().parents[2]
 
 

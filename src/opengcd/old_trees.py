@@ -10,7 +10,7 @@ import sys
 
 from opengcd.child import confine
 
-MEMORY = 4 * 2**30
+MEMORY = 2 * 2**30
 """Bytes of address space, most of which the libraries take."""
 
 

@@ -36,6 +36,8 @@ PIXELS_AT_ONCE = 2 * MAX_PIXELS
 MAX_BYTES = 256 * 2**20
 """Largest file that is decoded: the largest image, uncompressed, fits."""
 TOO_LARGE = f"the file has more than {MAX_BYTES // 2**20} MiB; make it smaller"
+MOST_REPLY = 3 * MAX_PIXELS + 100
+"""Bytes that a process may send: not even one that a file has taken over can fill the memory of this one."""
 TICK = 0.25
 """Seconds between looks whether a process takes too long."""
 
@@ -115,6 +117,8 @@ class _Worker:
         if len(head) < protocol.REPLY.size:
             raise EOFError
         kind, width, height, length = protocol.REPLY.unpack(head)
+        if length > MOST_REPLY:
+            raise EOFError
         payload = bytearray(length)
         if self._replies.readinto(payload) < length:  # type: ignore[attr-defined]
             raise EOFError
@@ -285,10 +289,10 @@ if hasattr(os, "register_at_fork"):  # the processes answer to one parent alone
 def _image(reply: _Reply) -> Image:
     from PIL import Image
 
-    header = protocol.ppm_header(*reply.size)
-    if not reply.payload.startswith(header):
+    header, pixels = protocol.ppm_header(*reply.size), reply.payload
+    if not pixels.startswith(header) or len(pixels) != len(header) + 3 * math.prod(reply.size):
         raise OSError("The image decoder does not send what it was asked for.")
-    pixels: Any = memoryview(reply.payload)[len(header) :]  # not a copy; Pillow's types do not know that it takes one
+    del pixels[: len(header)]
     return Image.frombuffer("RGB", reply.size, pixels, "raw", "RGB", 0, 1)
 
 
