@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 
+from opengcd.workspace import UnavailableError
+
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
 """Seconds before a task that failed tries again; the pause doubles from one failure to the next."""
 
@@ -39,7 +41,8 @@ class Task:
         """Note that the task failed; return the seconds to wait before it tries again."""
         told = f"{type(error).__name__}: {error}"
         if self._health.down.get(self.name) != told:
-            log.error("%s: failed, and will try again.", self.name, exc_info=error)
+            trace = None if isinstance(error, UnavailableError) else error  # an outage is no mistake in the program
+            log.error("%s: failed, and will try again. %s", self.name, told, exc_info=trace)
         self._health.down[self.name] = told
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
         return pause
