@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from opengcd import Workspace
-from opengcd.service import create_app
+from opengcd.service import _vectors, create_app
+from opengcd.service._app import LARGEST
+from opengcd.service._models import MOST_ITEMS
 from opengcd.service._shield import LARGEST_BODY
 from pictures import KNOWN, picture, truth
 from serving import API, connect, edit, finish, get, groups, png, send
@@ -464,15 +466,68 @@ def test_uploads_of_any_bytes(client, workspace, data):
 def test_too_much_is_refused(client, monkeypatch):
     many = [("files", ("x.png", b"x"))] * 101
     assert client.post(f"{API}/recognize", files=many).status_code == 400
-    assert client.post(f"{API}/recognize", content=b" " * (LARGEST_BODY + 1)).status_code == 413
+    as_json = {"Content-Type": "application/json"}
+    too_much = b" " * (_vectors.LARGEST_JSON + 1)
+    assert "application/x-npy" in client.post(f"{API}/recognize", content=too_much, headers=as_json).json()["detail"]
 
-    def endless():
-        for _ in range(2000):
-            yield b" " * 2**16
+    def pieces(size):
+        for _ in range(size // 2**14 + 1):
+            yield b" " * 2**14
 
-    answer = client.post(f"{API}/recognize", content=endless(), headers={"Content-Type": "application/json"})
-    assert answer.status_code == 413
+    for path in ("recognize", "edits", "undo", "jobs", "session"):  # as it says, and as it comes
+        largest = LARGEST.get(f"{API}/{path}", LARGEST_BODY)
+        for body in (b" " * (largest + 1), pieces(largest)):
+            answer = client.post(f"{API}/{path}", content=body, headers=as_json)
+            assert answer.status_code == 413, path
+            assert "send less at a time" in answer.json()["detail"]
     raw = io.BytesIO()
     Image.new("1", (10_000, 8_500)).save(raw, "PNG")  # 85 million pixels in a few kilobytes
     (one,) = client.post(f"{API}/recognize", files=[("files", ("bomb.png", raw.getvalue()))]).json()
     assert "make it smaller" in one["reason"]
+
+
+def test_an_edit_of_the_most_items_fits(client):
+    most = {"on": 3, "act": "remove", "items": [2**31 - 1] * MOST_ITEMS}
+    assert "no group" in send(client, "POST", "edits", most, 422)["detail"]
+    more = {"on": 3, "act": "remove", "items": [1] * (MOST_ITEMS + 1)}
+    assert "at most 200000" in send(client, "POST", "edits", more, 422)["detail"]
+
+
+@pytest.mark.parametrize("path", ["edits", "recognize"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b"[" + b"[]," * 500_000 + b"[]]",
+        b"{" + b'"a":1,' * 200_000 + b'"b":1}',
+        b'{"vectors":[[' + b"1," * 1_000_000 + b"1]]}",
+        b'{"on":3,"act":"remove","items":[' + b"1," * 1_000_000 + b"1]}",
+    ],
+    ids=["deep lists", "deep objects", "many lists", "many fields", "many numbers", "many items"],
+)
+def test_what_takes_long_to_parse_is_refused_before_it_is_parsed(client, path, body):
+    answer = client.post(f"{API}/{path}", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    assert "too many values or is nested too deeply" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("body", [b'"\\ud800"', b"\xff", b'{"on": NaN}', "{}".encode("utf-16"), b"[" * 900, b""])
+def test_what_is_no_json_is_refused(client, body):
+    for path in ("edits", "jobs"):
+        answer = client.post(f"{API}/{path}", content=body, headers={"Content-Type": "application/json"})
+        assert answer.status_code == 422
+
+
+def test_long_answers_are_whole(client, workspace):
+    X = np.random.default_rng(0).random((2500, 192), np.float32)
+    raw = io.BytesIO()
+    np.save(raw, X)
+    npy = {"Content-Type": "application/x-npy"}
+    answers = client.post(f"{API}/recognize", content=raw.getvalue(), headers=npy).json()
+    assert len(answers) == 2500
+    assert answers[1024:1026] == send(client, "POST", "recognize", {"vectors": X[1024:1026].astype(float).tolist()})
+    raw = io.BytesIO()
+    np.save(raw, np.zeros((100_001, 1), np.float32))
+    refused = client.post(f"{API}/recognize", content=raw.getvalue(), headers=npy)
+    assert "100000 rows" in refused.json()["detail"]

@@ -27,6 +27,8 @@ from opengcd.workspace import ConflictError, MissingError, Workspace, WorkspaceE
 
 PAGE = Path(__file__).parent / "page"
 API = "/api/v1"
+LARGEST = {f"{API}/recognize": 64 * 2**20, f"{API}/edits": 4 * 2**20}
+"""Bytes of a request, by path, where more than a few are of use: images and vectors, and the numbers of many items."""
 
 
 def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
@@ -59,13 +61,14 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         lifespan=running,
     )
     app.state.service = state
-    app.add_middleware(Shield, hosts=tuple(hosts), note=state.metrics.note)
+    app.add_middleware(Shield, hosts=tuple(hosts), note=state.metrics.note, largest=LARGEST)
     app.include_router(_metrics.reading)
     for module in (_recognition, _records, _review, _map, _jobs, _events):  # the busiest is found first
         for router in (module.reading, getattr(module, "writing", None)):
             if router is not None:
                 app.include_router(router, prefix=API)
-    app.include_router(_access.router, prefix=API)
+    for router in (_access.router, _access.reading):
+        app.include_router(router, prefix=API)
     _explain_errors(app)
 
     @app.get("/healthz", tags=["health"], responses={400: {"model": Problem}})
@@ -96,5 +99,6 @@ def _explain_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def malformed(_: Request, error: RequestValidationError) -> Response:
-        told = [f"{'.'.join(map(str, problem['loc'][1:])) or 'body'}: {problem['msg']}" for problem in error.errors()]
-        return JSONResponse({"detail": "; ".join(told[:10])}, 422)
+        problems = error.errors()[:10]
+        told = [f"{'.'.join(map(str, problem['loc'][1:])) or 'body'}: {problem['msg']}" for problem in problems]
+        return JSONResponse({"detail": "; ".join(told)}, 422)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 MOST_ITEMS = 200_000
 """Items in one edit."""
+MOST_VECTORS = 10_000
+"""Vectors in JSON; more are sent in numpy's format."""
 Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
 """The number of an item, a group, a version or a job."""
 EditId = Annotated[int, Field(ge=0, le=2**31 - 1, description="The last edit that the client has seen.")]
 Label = Annotated[str, Field(min_length=1, max_length=200, description="The name of a class.")]
-Items = Annotated[list[Id], Field(min_length=1, max_length=MOST_ITEMS)]
+Items = Annotated[list[Id], Field(min_length=1, max_length=MOST_ITEMS), FailFast()]
 _TWO = Field(min_length=2, max_length=2)
 Top = list[Annotated[list[str | float], _TWO]]
 """Pairs of a class and its probability."""
@@ -369,8 +371,9 @@ class Vectors(Model):
     """Feature vectors of the workspace's embedder."""
 
     vectors: Annotated[
-        list[Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1)]],
-        Field(min_length=1, max_length=100_000),
+        list[Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1), FailFast()]],
+        Field(min_length=1, max_length=MOST_VECTORS),
+        FailFast(),  # a message for each of a million wrong values would take longer than the values
     ]
 
 

@@ -33,6 +33,10 @@ MOST_ROWS = 1024
 GATHER = 0.004
 """Seconds for which requests gather before a pass, while one comes after the other."""
 MOST_FILES = 100
+MOST_TOLD = 1_000_000
+"""Classes in an answer, over all rows."""
+SMALL = 64 * 2**10
+"""Bytes that are dealt with at once; a thread for more costs little beside them."""
 
 log = logging.getLogger(__name__)
 _Asked = tuple[np.ndarray, int, asyncio.Future[list[dict[str, Any]]]]
@@ -79,6 +83,8 @@ class Recognition:
         if X.shape[1] != self._recognizer.n_features_in_:
             wanted = self._recognizer.n_features_in_
             raise HTTPException(422, f"A vector has {wanted} numbers here, not {X.shape[1]}.")
+        if len(X) * min(top, len(self._recognizer.classes_)) > MOST_TOLD:
+            raise HTTPException(422, "The answer would be too long; ask for fewer classes by top, or send fewer rows.")
         said = []
         for start in range(0, len(X), MOST_ROWS):  # one part after the other: others come in between
             answer = asyncio.get_running_loop().create_future()
@@ -161,7 +167,7 @@ _BODY = {
     "requestBody": {
         "required": True,
         "content": {
-            "application/json": {"schema": {"$ref": "#/components/schemas/Vectors"}},
+            "application/json": {"schema": api.Vectors.model_json_schema()},
             NPY: {"schema": {"type": "string", "format": "binary", "description": "numpy's format: n × d, float32"}},
             "multipart/form-data": {
                 "schema": {
@@ -204,11 +210,22 @@ async def recognize(
         if keep:
             raise HTTPException(422, "Only images can be kept; send them as multipart/form-data.")
         body = await request.body()
-        X = from_npy(body) if kind == NPY else from_json(body)
+        read = from_npy if kind == NPY else from_json
+        X = read(body) if len(body) < SMALL else await run_in_threadpool(read, body)
         answers = await service.recognition.ask(service.workspace.scaled(X), top)
     else:
         raise HTTPException(415, f"Send application/json, {NPY} or multipart/form-data.")
-    return Response(to_json(answers), media_type="application/json")
+    return Response(await _as_json(answers), media_type="application/json")
+
+
+async def _as_json(answers: Sequence[dict[str, Any]]) -> bytes:
+    """Return a list in JSON, made part by part: others come in between."""
+    parts = []
+    for start in range(0, len(answers), MOST_ROWS):
+        parts.append(to_json(answers[start : start + MOST_ROWS])[1:-1])
+        if start:
+            await asyncio.sleep(0)
+    return b"[" + b",".join(parts) + b"]"
 
 
 async def _recognize_images(request: Request, service: Service, keep: bool, top: int) -> list[dict[str, Any]]:

@@ -9,13 +9,23 @@ from fastapi import HTTPException
 from pydantic import TypeAdapter, ValidationError
 
 from opengcd.service import _models as api
+from opengcd.service._bodies import check_cost
 
 NPY = "application/x-npy"
+LARGEST_JSON = 8 * 2**20
+MOST_NUMBERS = 500_000
+"""In JSON: others wait while it is parsed, for a tenth of a second or two."""
+MOST_ROWS = 100_000
+"""In numpy's format: a row's answer is larger than a short row."""
 _vectors = TypeAdapter(api.Vectors)
 
 
 def from_json(body: bytes) -> np.ndarray:
     """Return the vectors of :class:`~opengcd.service._models.Vectors`."""
+    if len(body) > LARGEST_JSON:
+        told = f"JSON may have {LARGEST_JSON // 2**20} MiB; send less at a time, or {NPY}, which may have more."
+        raise HTTPException(413, told)
+    check_cost(body, MOST_NUMBERS, api.MOST_VECTORS)
     try:
         rows = _vectors.validate_json(body, strict=True).vectors
     except ValidationError as error:
@@ -38,12 +48,14 @@ def from_npy(body: bytes) -> np.ndarray:
     except ValueError as error:
         raise HTTPException(422, f"The body is no array in numpy's format: {error}.") from None
     # The header is compared with what is there, not believed: it could claim any size.
-    raw = body[stream.tell() :]
-    if fortran or len(shape) != 2 or dtype.kind != "f" or len(raw) != dtype.itemsize * shape[0] * shape[1]:
+    start = stream.tell()
+    if fortran or len(shape) != 2 or dtype.kind != "f" or len(body) - start != dtype.itemsize * shape[0] * shape[1]:
         raise HTTPException(422, "The array must be whole, n × d, of floats, in C order.")
     if not shape[0] or not shape[1]:
         raise HTTPException(422, "The array is empty.")
-    return _finite(np.frombuffer(raw, dtype).reshape(shape))
+    if shape[0] > MOST_ROWS:
+        raise HTTPException(422, f"The array may have {MOST_ROWS} rows; send less at a time.")
+    return _finite(np.frombuffer(body, dtype, offset=start).reshape(shape))
 
 
 def _finite(X: np.ndarray) -> np.ndarray:
