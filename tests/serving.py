@@ -8,10 +8,10 @@ import threading
 import time
 from contextlib import contextmanager
 
-import uvicorn
 from fastapi.testclient import TestClient
 
 from opengcd.service import create_app
+from opengcd.service._connections import BoundedServer, bounded_config
 from opengcd.service.client import ServiceError
 from pictures import picture, truth
 
@@ -82,8 +82,8 @@ def server(folder, *options):
 @contextmanager
 def serving(workspace):
     """Serve a workspace in a thread; give the page's address."""
-    config = uvicorn.Config(create_app(workspace), port=0, log_level="warning", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
+    config = bounded_config(create_app(workspace), "127.0.0.1", 0, proxy_headers=False, timeout_graceful_shutdown=1)
+    server = BoundedServer(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:

@@ -249,6 +249,10 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option(help="A name that this machine is reached by, beside localhost.")
     ] = None,
+    behind_proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Address of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed."),
+    ] = None,
     certificate: Annotated[Path | None, typer.Option(help="For https: the certificate (PEM).")] = None,
     key: Annotated[Path | None, typer.Option(help="For https: its private key (PEM).")] = None,
 ) -> None:
@@ -256,11 +260,11 @@ def serve(
     for package in ("fastapi", "uvicorn", "multipart"):
         require(package, "service")
     from opengcd import Workspace
-    from opengcd.service import run
+    from opengcd.service import Site, run
 
+    site = Site(host, port, allow_host or (), behind_proxy or (), certificate, key)
     with errors_in_a_line(), Workspace(workspace) as opened:
-        secure = {"certificate": certificate, "key": key}
-        run(opened, host, port, open_page=open_page, hosts=allow_host or (), tell=typer.echo, **secure)
+        run(opened, site, open_page=open_page, tell=typer.echo)
 
 
 def token(

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import time
 from collections.abc import Callable, Mapping, MutableMapping
+from contextlib import nullcontext
 from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 16 * 2**10
 """Bytes of a request, but for some paths."""
+MOST_LARGE = 8
+"""Larger requests that are read and answered at a time; the others wait, and are not read meanwhile."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'",
@@ -46,6 +51,7 @@ class Shield:
         self.hosts = {"localhost", *(host.lower() for host in hosts)}
         self.largest = largest or {}
         """Bytes of a request to some paths."""
+        self._few = asyncio.Semaphore(MOST_LARGE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -86,7 +92,12 @@ class Shield:
                 return {"type": "http.disconnect"}
             raise too_large
 
-        await self.app(scope, bounded, careful)
+        large = largest > LARGEST_BODY and not (length.isdigit() and int(length) <= LARGEST_BODY)
+        try:
+            async with self._few if large else nullcontext():
+                await self.app(scope, bounded, careful)
+        except ClientDisconnect:  # it has gone while its body was read, or was too slow
+            pass
 
     def _is_ours(self, host: str) -> bool:
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
