@@ -138,9 +138,16 @@ class BoundedServer(uvicorn.Server):
 
 def bounded_config(app: Any, host: str, port: int, **more: Any) -> uvicorn.Config:
     """Return how uvicorn serves an application on connections that are bounded; ``more`` is uvicorn's."""
-    # Other protocols than HTTP would not be bounded; warnings tell of garbage that any stranger may send.
     return uvicorn.Config(
-        app, host, port, http=BoundedProtocol, ws="none", log_level="error", server_header=False, **more
+        app,
+        host,
+        port,
+        http=BoundedProtocol,
+        ws="none",  # other protocols than HTTP would not be bounded
+        log_config=None,
+        log_level="error",  # warnings tell of garbage that any stranger may send
+        server_header=False,
+        **more,
     )
 
 

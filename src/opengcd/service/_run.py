@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import webbrowser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from opengcd.service._app import create_app
 from opengcd.service._connections import BoundedServer, bounded_config
+from opengcd.text import printable
 from opengcd.workspace import Workspace
 
 LINK_LASTS = timedelta(minutes=10)
@@ -52,6 +55,7 @@ def run(
         forwarded_allow_ips=list(site.proxies),
     )
     server = _Server(config)
+    _log_to_stderr()
 
     def started(port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
@@ -69,6 +73,23 @@ def run(
 
     server.started_at, server.ending = started, app.state.service.events.stop
     server.run()
+
+
+class _SafeFormatter(logging.Formatter):
+    """Writes lines in which no name steers a terminal or passes for another line."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return printable(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:
+        return "\n".join(map(printable, super().formatException(ei).split("\n")))
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_SafeFormatter("%(levelname)s: %(message)s"))
+    for name in ("opengcd", "uvicorn"):
+        logging.getLogger(name).addHandler(handler)
 
 
 class _Server(BoundedServer):

@@ -12,7 +12,7 @@ from opengcd.service import _models as api
 from opengcd.service._bodies import check_cost
 
 NPY = "application/x-npy"
-LARGEST_JSON = 8 * 2**20
+LARGEST_JSON = 12 * 2**20
 MOST_NUMBERS = 500_000
 """In JSON: others wait while it is parsed, for a tenth of a second or two."""
 MOST_ROWS = 100_000

@@ -3,6 +3,7 @@
 from opengcd.workspace._access import SCOPES, Grant, Token
 from opengcd.workspace._conflicts import ConflictError
 from opengcd.workspace._errors import MissingError, WorkspaceError
+from opengcd.workspace._export import csv_line
 from opengcd.workspace._files import find_files, readable
 from opengcd.workspace._folders import Changes
 from opengcd.workspace._jobs import Job
@@ -44,6 +45,7 @@ __all__ = [
     "Version",
     "Workspace",
     "WorkspaceError",
+    "csv_line",
     "find_files",
     "readable",
 ]
