@@ -139,10 +139,20 @@ def test_answers_that_are_not_read(address, workspace, monkeypatch):
 
 
 @pytest.mark.parametrize("number", [_connections.MOST_AHEAD, 10_000])
-def test_requests_ahead_of_their_answers(address, number):
+def test_requests_ahead_of_their_answers(address, number, capfd):
     with opened(address, GET * number) as connection:
         assert answer(connection).count(b"HTTP/1.1 200") == (number if number == _connections.MOST_AHEAD else 0)
     assert alive(address)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_client_that_leaves_with_requests_open(address, workspace, capfd):
+    token = workspace.access.make("ann")
+    ask = f"GET {API}/map HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+    for _ in range(10):
+        opened(address, ask * 10).close()
+    assert alive(address)
+    assert capfd.readouterr().err == ""
 
 
 def test_the_oldest_idle_connection_makes_room(address, workspace, monkeypatch):

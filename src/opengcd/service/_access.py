@@ -137,7 +137,8 @@ class _Writing(_Route):
 Responses = dict[int | str, dict[str, Any]]
 MALFORMED: Responses = {code: {"model": api.Problem} for code in (400, 413, 422)}
 """What anybody may be told: a body that cannot be read or a strange host, too large a body, wrong content."""
-REFUSED: Responses = MALFORMED | {code: {"model": api.Problem} for code in (401, 403)}
+REFUSED: Responses = MALFORMED | {code: {"model": api.Problem} for code in (401, 403)} | {409: {"model": api.Conflict}}
+"""And what those who may come in may be told: also that it cannot be done as things stand."""
 
 
 def guarded(scope: str, tag: str) -> APIRouter:

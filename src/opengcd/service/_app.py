@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.routing import compile_path
 
 from opengcd import __version__
 from opengcd.service import _access, _events, _jobs, _map, _metrics, _recognition, _records, _review
@@ -23,6 +26,7 @@ from opengcd.service._models import Problem
 from opengcd.service._recognition import Recognition
 from opengcd.service._shield import Shield
 from opengcd.service._state import State
+from opengcd.service._vectors import MOST_NUMBERS
 from opengcd.workspace import ConflictError, MissingError, Workspace, WorkspaceError
 
 PAGE = Path(__file__).parent / "page"
@@ -70,6 +74,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
     for router in (_access.router, _access.reading):
         app.include_router(router, prefix=API)
     _explain_errors(app)
+    _describe_vectors(app, recognition)
 
     @app.get("/healthz", tags=["health"], responses={400: {"model": Problem}})
     def healthz() -> dict[str, str]:
@@ -94,11 +99,37 @@ def _explain_errors(app: FastAPI) -> None:
         if isinstance(error, ConflictError):
             entry = error.entry
             content["conflict"] = {"edit": entry.id, "who": entry.who, "verb": entry.verb}
-            return JSONResponse(content, 409)
-        return JSONResponse(content, 404 if isinstance(error, MissingError) else 422)
+        return JSONResponse(content, 404 if isinstance(error, MissingError) else 409)
 
     @app.exception_handler(RequestValidationError)
     def malformed(_: Request, error: RequestValidationError) -> Response:
         problems = error.errors()[:10]
-        told = [f"{'.'.join(map(str, problem['loc'][1:])) or 'body'}: {problem['msg']}" for problem in problems]
+        told = [
+            f"{'.'.join(map(str, problem['loc'][1:])) or 'body'}: {problem['msg'].removeprefix('Value error, ')}"
+            for problem in problems
+        ]
         return JSONResponse({"detail": "; ".join(told)}, 422)
+
+    @app.exception_handler(405)
+    def other_method(request: Request, error: HTTPException) -> Response:
+        """Name all methods of the address: each of its routes knows its own alone."""
+        documented = app.openapi()["paths"].items()
+        here = [names for path, names in documented if compile_path(path)[0].match(request.url.path)]
+        methods = sorted({name.upper() for names in here for name in names}) or ["GET"]
+        return JSONResponse({"detail": f"Use {' or '.join(methods)} here."}, 405, {"Allow": ", ".join(methods)})
+
+
+def _describe_vectors(app: FastAPI, recognition: Recognition) -> None:
+    """Let the document say how long a vector is, and how many may come, once that is known."""
+    make = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = deepcopy(make())
+        if recognition.width is not None:
+            body = document["paths"][f"{API}/recognize"]["post"]["requestBody"]["content"]["application/json"]
+            rows = body["schema"]["properties"]["vectors"]
+            rows["items"]["minItems"] = rows["items"]["maxItems"] = recognition.width
+            rows["maxItems"] = min(rows["maxItems"], MOST_NUMBERS // recognition.width)
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]

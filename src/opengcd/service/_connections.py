@@ -12,7 +12,7 @@ from typing import Any
 import uvicorn
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 MOST = 500
 """Connections at a time; common systems let a process open 1,024 files."""
@@ -33,6 +33,8 @@ _HEAD, _BODY, _DONE = "head", "body", "done"
 
 class BoundedProtocol(HttpToolsProtocol):
     """A connection that notes what it waits for; :class:`BoundedServer` asks it every second for how long it has."""
+
+    _answering: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection; if there are too many, close the one that has gone longest without a request."""
@@ -59,6 +61,8 @@ class BoundedProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._phase is _HEAD and self._size > LARGEST_HEADERS and not self.transport.is_closing():
             self.send_400_response("The headers are too long.")
+        if self.transport.is_closing():
+            self._disconnect()
 
     def on_message_begin(self) -> None:
         """Note that a request begins, which may have come together with the one before."""
@@ -99,9 +103,27 @@ class BoundedProtocol(HttpToolsProtocol):
             self._read_at = now
         self._unread = unread
         if now - self._read_at > READ_WITHIN:
+            self._disconnect()
             self.transport.abort()  # to close would wait for the client to read
         elif self._late(now):
+            self._disconnect()
             self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let all requests know that nobody waits for their answers."""
+        self._disconnect()
+        super().connection_lost(exc)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _disconnect(self) -> None:
+        """Tell also the request that is being answered, if others have come after it; uvicorn tells the last alone."""
+        self.pipeline.clear()
+        if self._answering is not None:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
 
     def _late(self, now: float) -> bool:
         took = now - self._since

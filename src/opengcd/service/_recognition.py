@@ -58,6 +58,11 @@ class Recognition:
         self.rows = 0
         """Vectors recognised so far."""
 
+    @property
+    def width(self) -> int | None:
+        """How many numbers a vector has; None as long as the recogniser is not loaded."""
+        return None if self._recognizer is None else self._recognizer.n_features_in_
+
     async def watch(self) -> None:
         """Load the recogniser, then follow which version other processes put to use, and the stream."""
         told = ""
@@ -172,6 +177,7 @@ _BODY = {
             "multipart/form-data": {
                 "schema": {
                     "type": "object",
+                    "additionalProperties": False,
                     "required": ["files"],
                     "properties": {
                         "files": {
@@ -208,7 +214,7 @@ async def recognize(
         answers = await _recognize_images(request, service, keep, top)
     elif kind in ("application/json", NPY):
         if keep:
-            raise HTTPException(422, "Only images can be kept; send them as multipart/form-data.")
+            raise HTTPException(409, "Only images can be kept; send them as multipart/form-data.")
         body = await request.body()
         read = from_npy if kind == NPY else from_json
         X = read(body) if len(body) < SMALL else await run_in_threadpool(read, body)

@@ -10,7 +10,7 @@ from fastapi import HTTPException, Query, Response
 from opengcd.service import _models as api
 from opengcd.service._access import guarded
 from opengcd.service._jobs import as_job
-from opengcd.service._review import CONFLICT, MISSING
+from opengcd.service._review import MISSING
 from opengcd.service._state import Person, Service
 from opengcd.workspace import Entry, readable
 
@@ -83,7 +83,7 @@ def classes(workspace: Person) -> list[api.Class]:
     ]
 
 
-@writing.post("/rollback", responses=CONFLICT)
+@writing.post("/rollback", responses=MISSING)
 def rollback(workspace: Person, service: Service, wanted: api.Rollback) -> api.EditMade:
     """Put a version of the recogniser to use; what it has not learnt is under review again."""
     done = workspace.rollback(wanted.version)

@@ -24,7 +24,7 @@ def from_json(body: bytes) -> np.ndarray:
     """Return the vectors of :class:`~opengcd.service._models.Vectors`."""
     if len(body) > LARGEST_JSON:
         told = f"JSON may have {LARGEST_JSON // 2**20} MiB; send less at a time, or {NPY}, which may have more."
-        raise HTTPException(413, told)
+        raise HTTPException(422, told)
     check_cost(body, MOST_NUMBERS, api.MOST_VECTORS)
     try:
         rows = _vectors.validate_json(body, strict=True).vectors
@@ -34,6 +34,8 @@ def from_json(body: bytes) -> np.ndarray:
         raise HTTPException(422, f"{place}: {problem['msg']}") from None
     if len({len(row) for row in rows}) != 1:
         raise HTTPException(422, "All vectors must have the same length.")
+    if len(rows) * len(rows[0]) > MOST_NUMBERS:
+        raise HTTPException(422, f"JSON may have {MOST_NUMBERS} numbers; send less at a time, or {NPY}.")
     return _finite(np.array(rows, dtype=np.float64))
 
 
@@ -61,6 +63,6 @@ def from_npy(body: bytes) -> np.ndarray:
 def _finite(X: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         X = X.astype(np.float32)
-    if not np.isfinite(X).all():
-        raise HTTPException(422, "A vector holds NaN, or a number too large for 32 bits.")
+    if not (np.abs(X) <= api.LARGEST_NUMBER).all():  # NaN is not, either
+        raise HTTPException(422, f"A vector holds NaN, or a number that is too large (above {api.LARGEST_NUMBER:.0e}).")
     return X

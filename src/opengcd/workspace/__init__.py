@@ -1,6 +1,6 @@
 """A user's project on disk: images in, labels out, with a review in between that nothing is lost of."""
 
-from opengcd.workspace._access import SCOPES, Grant, Token
+from opengcd.workspace._access import SCOPES, Grant, Token, check_name
 from opengcd.workspace._conflicts import ConflictError
 from opengcd.workspace._errors import MissingError, WorkspaceError
 from opengcd.workspace._export import csv_line
@@ -13,7 +13,7 @@ from opengcd.workspace._looks import Map, Neighbour
 from opengcd.workspace._loop import Discovered
 from opengcd.workspace._models import Version
 from opengcd.workspace._recognition import Result
-from opengcd.workspace._review import Group, GroupSize
+from opengcd.workspace._review import Group, GroupSize, check_label
 from opengcd.workspace._views import Choice, Item, Member, Page, Phase, Rejection
 from opengcd.workspace._workspace import Status, Workspace
 
@@ -45,6 +45,8 @@ __all__ = [
     "Version",
     "Workspace",
     "WorkspaceError",
+    "check_label",
+    "check_name",
     "csv_line",
     "find_files",
     "readable",
