@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,6 +82,10 @@ class Recognition:
 
     async def ask(self, X: np.ndarray, top: int) -> list[dict[str, Any]]:
         """Return what is said of each row."""
+        return [said async for part in self.ask_in_parts(X, top) for said in part]
+
+    async def ask_in_parts(self, X: np.ndarray, top: int) -> AsyncIterator[list[dict[str, Any]]]:
+        """Yield what is said of each row, of so many at a time as one pass takes: others come in between."""
         if self._recognizer is None:
             await run_in_threadpool(self.refresh)
         assert self._recognizer is not None
@@ -90,14 +94,12 @@ class Recognition:
             raise HTTPException(422, f"A vector has {wanted} numbers here, not {X.shape[1]}.")
         if len(X) * min(top, len(self._recognizer.classes_)) > MOST_TOLD:
             raise HTTPException(422, "The answer would be too long; ask for fewer classes by top, or send fewer rows.")
-        said = []
-        for start in range(0, len(X), MOST_ROWS):  # one part after the other: others come in between
+        for start in range(0, len(X), MOST_ROWS):
             answer = asyncio.get_running_loop().create_future()
             self._waiting.append((X[start : start + MOST_ROWS], top, answer))
             if self._passes is None or self._passes.done():
                 self._passes = asyncio.create_task(self._pass())
-            said += await answer
-        return said
+            yield await answer
 
     async def _pass(self) -> None:
         loop = asyncio.get_running_loop()
@@ -211,27 +213,19 @@ async def recognize(
     if kind == "multipart/form-data":
         if keep and "write" not in request.state.grant.scopes:
             raise HTTPException(403, "This token may read only; keep needs the scope write.")
-        answers = await _recognize_images(request, service, keep, top)
+        raw = to_json(await _recognize_images(request, service, keep, top))
     elif kind in ("application/json", NPY):
         if keep:
             raise HTTPException(409, "Only images can be kept; send them as multipart/form-data.")
         body = await request.body()
         read = from_npy if kind == NPY else from_json
         X = read(body) if len(body) < SMALL else await run_in_threadpool(read, body)
-        answers = await service.recognition.ask(service.workspace.scaled(X), top)
+        # What was written as JSON is let go at once: to look through millions of answers for garbage takes long.
+        parts = service.recognition.ask_in_parts(service.workspace.scaled(X), top)
+        raw = b"[" + b",".join([to_json(part)[1:-1] async for part in parts]) + b"]"
     else:
         raise HTTPException(415, f"Send application/json, {NPY} or multipart/form-data.")
-    return Response(await _as_json(answers), media_type="application/json")
-
-
-async def _as_json(answers: Sequence[dict[str, Any]]) -> bytes:
-    """Return a list in JSON, made part by part: others come in between."""
-    parts = []
-    for start in range(0, len(answers), MOST_ROWS):
-        parts.append(to_json(answers[start : start + MOST_ROWS])[1:-1])
-        if start:
-            await asyncio.sleep(0)
-    return b"[" + b",".join(parts) + b"]"
+    return Response(raw, media_type="application/json")
 
 
 async def _recognize_images(request: Request, service: Service, keep: bool, top: int) -> list[dict[str, Any]]:
