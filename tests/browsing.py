@@ -1,15 +1,10 @@
 """A workspace served to a real browser, which must never complain."""
 
 import shutil
-import threading
-import time
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
-import uvicorn
-
-from opengcd.service import create_app
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
 FLAGS = [
@@ -35,22 +30,6 @@ def launched():
             yield browser
         finally:
             browser.close()
-
-
-@contextmanager
-def serving(workspace):
-    """Serve a workspace in a thread; give the page's address."""
-    config = uvicorn.Config(create_app(workspace), port=0, log_level="warning", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 class Visit:

@@ -4,11 +4,14 @@ import io
 import os
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 
 from fastapi.testclient import TestClient
 
+from opengcd.service import create_app
+from opengcd.service._connections import BoundedServer, bounded_config
 from opengcd.service.client import ServiceError
 from pictures import picture, truth
 
@@ -74,6 +77,22 @@ def server(folder, *options):
     finally:
         process.kill()
         process.communicate()
+
+
+@contextmanager
+def serving(workspace):
+    """Serve a workspace in a thread; give the page's address."""
+    config = bounded_config(create_app(workspace), "127.0.0.1", 0, proxy_headers=False, timeout_graceful_shutdown=1)
+    server = BoundedServer(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def keep_on(ask):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from opengcd import Workspace
-from opengcd.workspace import Changes, WorkspaceError, _folders
+from opengcd.workspace import Changes, WorkspaceError, _exported
 from opengcd.workspace._outgoing import class_name, distinct, folder_name
 from pictures import paint, truth
 
@@ -81,7 +82,7 @@ def test_the_same_import_again_after_a_crash_is_no_news(workspace, exported, mon
     folder_of(exported, "blue").rename(exported / "red")
     folder_of(exported, "yellow").rename(exported / "sun")
     with monkeypatch.context() as crash:
-        crash.setattr(_folders, "write_note", lambda *_: 1 / 0)
+        crash.setattr(_exported, "write_note", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             workspace.import_groups(exported)
     done, history = workspace.groups(), workspace.history()
@@ -210,16 +211,140 @@ def test_names_that_are_too_long_or_taken():
     assert [distinct(name, taken) for name in ("a", "A", "a", "b")] == ["a", "A (2)", "a (3)", "b"]
 
 
-@pytest.mark.parametrize("part", ["folders", "items"])
-@pytest.mark.parametrize("value", [[], {}, None, "1", True])
-def test_a_note_that_was_changed(workspace, tmp_path, part, value):
-    workspace.export_groups(tmp_path / "review")
-    file = tmp_path / "review" / ".opengcd-review.json"
-    note = json.loads(file.read_text())
-    note[part][next(iter(note[part]))] = value
-    file.write_text(json.dumps(note))
-    with pytest.raises(WorkspaceError, match="export them again"):
-        workspace.import_groups(tmp_path / "review")
-    file.write_text("[" * 100_000)
-    with pytest.raises(WorkspaceError, match="export them again"):
-        workspace.import_groups(tmp_path / "review")
+# Folders that somebody else has had a hand in.
+
+
+def outside(tmp_path):
+    """A file and a folder that no import may touch, and what they hold."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "precious.txt").write_text("precious")
+    return tmp_path / "outside"
+
+
+def test_nothing_is_written_through_links(workspace, exported, tmp_path):
+    precious = outside(tmp_path) / "precious.txt"
+    blue = folder_of(exported, "blue")
+    for link in (blue / _exported.MARK, blue / f"{_exported.MARK}.old"):
+        link.unlink(missing_ok=True)
+        link.symlink_to(precious)
+    blue.rename(exported / "sky")
+    assert workspace.import_groups(exported).named == 1
+    assert precious.read_text() == "precious"
+    assert not (exported / "sky" / _exported.MARK).is_symlink()
+    assert int((exported / "sky" / _exported.MARK).read_text())
+    note = exported / _exported.NOTE
+    note.rename(tmp_path / "note.json")
+    note.symlink_to(tmp_path / "note.json")
+    before = (tmp_path / "note.json").read_bytes()
+    with pytest.raises(WorkspaceError, match="not a regular file"):
+        workspace.import_groups(exported)
+    assert (tmp_path / "note.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("place", ["", "group 1"])
+def test_linked_folders_are_refused_and_nothing_is_written_there(workspace, exported, tmp_path, place):
+    folder = outside(tmp_path)
+    (exported / place / "linked").symlink_to(folder)
+    before = workspace.history()
+    with pytest.raises(WorkspaceError, match="is a link to a folder"):
+        workspace.import_groups(exported)
+    assert sorted(file.name for file in folder.iterdir()) == ["precious.txt"]
+    assert workspace.history() == before
+
+
+def test_links_are_followed_to_images_of_the_workspace_only(workspace, exported, tmp_path, monkeypatch):
+    blue, yellow = folder_of(exported, "blue"), folder_of(exported, "yellow")
+    file = min(blue.glob("*.png"))
+    copied = tmp_path / "copied.png"
+    shutil.copy(file, copied)  # the same content, but the workspace has never seen it there
+    monkeypatch.setattr(_exported, "content_hash", lambda path: pytest.fail(f"{path} was read"))
+    (yellow / "stranger.png").symlink_to(copied)
+    (yellow / "endless").symlink_to("/dev/zero")
+    changes = workspace.import_groups(exported)
+    assert changes[:3] == (0, 0, 0)
+    assert [reason for _, reason in changes.ignored] == [_exported.STRANGE] * 2
+    file.rename(yellow / "renamed.png")
+    assert workspace.import_groups(exported).moved == 1
+
+
+def test_pipes_are_not_waited_for(workspace, exported):
+    blue = folder_of(exported, "blue")
+    (blue / _exported.MARK).unlink()
+    os.mkfifo(blue / _exported.MARK)
+    os.mkfifo(blue / "pipe.png")
+    assert workspace.import_groups(exported).ignored == [(str(blue / "pipe.png"), _exported.STRANGE)]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one(workspace, exported):
+    blue = folder_of(exported, "blue")
+    blue.chmod(0)
+    try:
+        with pytest.raises(WorkspaceError, match="make it readable"):
+            workspace.import_groups(exported)
+    finally:
+        blue.chmod(0o700)
+
+
+def test_what_cannot_be_noted_is_told(workspace, exported):
+    blue = folder_of(exported, "blue")
+    (blue / _exported.MARK).unlink()
+    (blue / _exported.MARK).mkdir()
+    blue.rename(exported / "sky")
+    with pytest.raises(WorkspaceError, match="export the groups to a new folder"):
+        workspace.import_groups(exported)
+
+
+@pytest.mark.parametrize("name", ["a%1Bb", "a\u202eb", b"\xff\xfe".decode("utf-8", "surrogateescape"), "unknown"])
+def test_folders_whose_names_cannot_be_classes(workspace, exported, name):
+    folder_of(exported, "blue").rename(exported / name)
+    with pytest.raises(WorkspaceError, match="choose another name"):
+        workspace.import_groups(exported)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@pytest.fixture(scope="module")
+def damageable(reviewable, tmp_path_factory):
+    """A workspace and its export, whose note is damaged again and again."""
+    folder = tmp_path_factory.mktemp("damaged")
+    shutil.copytree(reviewable, folder / "workspace")
+    with Workspace(folder / "workspace") as opened:
+        opened.export_groups(folder / "review")
+        yield opened, folder / "review", (folder / "review" / _exported.NOTE).read_bytes()
+
+
+@given(data=st.data())
+@settings(max_examples=150)
+def test_damaged_notes_are_refused_in_words(damageable, data):
+    workspace, folder, note = damageable
+    document = json.loads(note)
+    way = data.draw(st.sampled_from(["bytes", "value", "key", "inner", "missing", "mark"]))
+    if way == "bytes":
+        start = data.draw(st.integers(0, len(note)))
+        raw = note[:start] + data.draw(st.binary(max_size=8)) + note[data.draw(st.integers(start, len(note))) :]
+    else:
+        key = data.draw(st.sampled_from(sorted(document)))
+        if way == "missing":
+            del document[key]
+        elif way == "value":
+            document = data.draw(VALUES)
+        elif way == "key":
+            document[key] = data.draw(VALUES)
+        elif way == "inner" and isinstance(document[key], dict):
+            document[key][data.draw(st.sampled_from(sorted(document[key])) | st.text(max_size=8))] = data.draw(VALUES)
+        raw = json.dumps(document).encode()
+    mark = folder / "group 1" / _exported.MARK
+    mark.write_bytes(data.draw(st.binary(max_size=30)) if way == "mark" else b"1")
+    (folder / _exported.NOTE).write_bytes(raw)
+    told = "export them again"
+    try:
+        workspace.import_groups(folder)
+    except WorkspaceError as error:
+        told = str(error)
+    assert re.search("xport|undo|another name|delete one", told)

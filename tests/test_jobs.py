@@ -77,7 +77,7 @@ def test_cancelled_at_every_step(workspace, monkeypatch, verb, step):
         assert pause.reached.wait(30)
         before = step <= BEFORE_COMMIT[verb]
         assert changed(workspace, verb) != before
-        assert send(client, "DELETE", f"jobs/{job['id']}")["state"] == ("running" if before else "done")
+        assert send(client, "POST", f"jobs/{job['id']}/cancel")["state"] == ("running" if before else "done")
         pause.go_on.set()
         assert finish(client, job)["state"] == ("cancelled" if before else "done")
         says_the_truth(workspace, verb, workspace.jobs.get(job["id"]))
@@ -115,12 +115,12 @@ def test_a_job_that_waits_is_cancelled_at_once(workspace, monkeypatch):
         running = send(client, "POST", "jobs", {"verb": "discover"}, 202)
         waiting = send(client, "POST", "jobs", {"verb": "discover"}, 202)
         assert pause.reached.wait(30)
-        assert send(client, "DELETE", f"jobs/{waiting['id']}")["state"] == "cancelled"
+        assert send(client, "POST", f"jobs/{waiting['id']}/cancel")["state"] == "cancelled"
         assert [(job["id"], job["state"]) for job in get(client, "status")["jobs"]] == [(running["id"], "running")]
         pause.go_on.set()
         assert finish(client, running)["state"] == "done"
         assert get(client, f"jobs/{waiting['id']}")["state"] == "cancelled"
-        send(client, "DELETE", "jobs/99", code=404)
+        send(client, "POST", "jobs/99/cancel", code=404)
 
 
 def test_a_server_that_stops_says_what_its_job_did(workspace, monkeypatch):

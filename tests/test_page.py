@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 from fastapi.concurrency import run_in_threadpool
 
-from browsing import Visit, launched, serving
+from browsing import Visit, launched
 from opengcd import Workspace
 from opengcd.review import simulate_review
 from opengcd.service._events import Events
 from pictures import KNOWN, RECOGNIZER, paint, picture, truth
+from serving import serving
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 BIRDS, NETWORK = SHARED / "images" / "birds", SHARED / "models" / "vit-s14"
@@ -679,11 +680,11 @@ def test_a_wrong_token_is_refused_and_a_right_one_let_in(browser, workspace):
         page.get_by_role("button", name="Sign in").click()
         page.locator(".warning").filter(has_text=re.compile(r"\w")).wait_for()
         page.get_by_label("Token").fill(workspace.access.make("ann"))
-        page.get_by_label("Your name").fill("Ann")
+        page.get_by_label("Your name").fill("Ann at the desk")
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("navigation", name="Views").wait_for()
         page.reload()
-        page.get_by_role("button", name="Sign out, Ann").click()
+        page.get_by_role("button", name="Sign out, Ann at the desk (ann)").click()
         page.get_by_label("Token").wait_for()
         page.reload()
         page.get_by_label("Token").wait_for()

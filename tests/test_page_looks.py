@@ -8,10 +8,11 @@ import pytest
 from sqlalchemy import insert
 
 import opengcd.service
-from browsing import Visit, launched, serving
+from browsing import Visit, launched
 from opengcd.embed import Pixels
 from opengcd.workspace import _schema as schema
 from opengcd.workspace._features import FeatureStore
+from serving import serving
 
 VIEWS = ["overview", "groups", "groups/{group}", "number", "learn", "try", "rejection", "history"]
 PAGE = Path(opengcd.service.__file__).parent / "page"

@@ -14,7 +14,9 @@ from PIL import Image
 
 from opengcd import Workspace
 from opengcd.embed import Pixels
-from opengcd.service import create_app
+from opengcd.service import _vectors, create_app
+from opengcd.service._app import LARGEST
+from opengcd.service._models import MOST_ITEMS
 from opengcd.service._shield import LARGEST_BODY
 from opengcd.service._turns import Turns
 from opengcd.workspace import _uploads
@@ -158,7 +160,7 @@ def test_every_act_and_its_undoing_and_redoing(client, workspace):
         on = done["edit"]
         assert done["redone"]["verb"] == act
         assert workspace.groups() == expected
-    assert "nothing to redo" in send(client, "POST", "redo", {"on": on}, 422)["detail"]
+    assert "nothing to redo" in send(client, "POST", "redo", {"on": on}, 409)["detail"]
     entries = get(client, "history", limit=5)
     assert [entry["verb"] for entry in entries] == ["redo"] * 5
     assert get(client, "history", limit=1, before=entries[-1]["id"])[0]["id"] == entries[-1]["id"] - 1
@@ -170,7 +172,7 @@ def test_a_new_edit_ends_what_could_be_redone(client):
     on = send(client, "POST", "undo", {"on": on})["edit"]
     on = edit(client, on, "name", group=found["yellow"]["id"], label="sun")["edit"]
     assert get(client, "status")["can_redo"] is None
-    assert "nothing to redo" in send(client, "POST", "redo", {"on": on}, 422)["detail"]
+    assert "nothing to redo" in send(client, "POST", "redo", {"on": on}, 409)["detail"]
     # Undo and redo take turns for as long as one likes.
     for _ in range(3):
         on = send(client, "POST", "undo", {"on": on})["edit"]
@@ -186,12 +188,12 @@ def test_wrong_edits_are_refused_in_words(client, workspace):
         ({"act": "name", "group": 999, "label": "sky"}, 404, "no group 999"),
         ({"act": "name", "group": blue["id"], "label": "unknown"}, 422, "cannot be named"),
         ({"act": "name", "group": blue["id"]}, 422, "label"),
-        ({"act": "confirm", "group": blue["id"]}, 422, "has no name"),
+        ({"act": "confirm", "group": blue["id"]}, 409, "has no name"),
         ({"act": "move", "items": blue["typical"]}, 422, "either group or label"),
         ({"act": "move", "items": [], "label": "sky"}, 422, "items"),
-        ({"act": "move", "items": [1], "group": blue["id"]}, 422, "in no group"),
-        ({"act": "split", "group": blue["id"], "n": 9}, 422, "cannot be split in 9"),
-        ({"act": "merge", "group": blue["id"], "into": blue["id"]}, 422, "into itself"),
+        ({"act": "move", "items": [1], "group": blue["id"]}, 409, "in no group"),
+        ({"act": "split", "group": blue["id"], "n": 9}, 409, "cannot be split in 9"),
+        ({"act": "merge", "group": blue["id"], "into": blue["id"]}, 409, "into itself"),
         ({"act": "dance"}, 422, "dance"),
         ({"act": "confirm", "group": blue["id"], "sure": True}, 422, "sure"),
     ):
@@ -373,7 +375,7 @@ def test_bad_vectors(client):
     assert "same length" in refused(b'{"vectors": [[1, 2], [1]]}')
     assert "valid number" in refused(b'{"vectors": [["1"]]}')
     assert "vectors.0.0" in refused(b'{"vectors": [[NaN]]}')
-    assert "too large" in refused(json.dumps({"vectors": [[1e300] * 192]}))
+    assert "less than or equal" in refused(json.dumps({"vectors": [[1e300] * 192]}))
     assert "Extra" in refused(b'{"vectors": [[1]], "more": 1}')
     assert "not an array" in refused(b"nonsense", "application/x-npy")
     for shape in ("(-1, -1)", "(True, True)", "(1,", "(1, 1", "(" * 3000, "9" * 5000):
@@ -382,6 +384,10 @@ def test_bad_vectors(client):
         assert "array" in refused(body, "application/x-npy")
     raw = io.BytesIO()
     np.save(raw, np.zeros((1, 192), np.float32))
+    for number in (1e300, 3e38, -1e18, np.nan, np.inf):
+        doubles = io.BytesIO()
+        np.save(doubles, np.full((1, 192), number))
+        assert "too large" in refused(doubles.getvalue(), "application/x-npy")
     huge = raw.getvalue().replace(b"(1, 192)", b"(9, 192)")  # claims more than it has
     assert "must be whole" in refused(huge, "application/x-npy")
     raw = io.BytesIO()
@@ -527,15 +533,68 @@ def test_uploads_of_any_bytes(client, workspace, data):
 def test_too_much_is_refused(client, monkeypatch):
     many = [("files", ("x.png", b"x"))] * 101
     assert client.post(f"{API}/recognize", files=many).status_code == 400
-    assert client.post(f"{API}/recognize", content=b" " * (LARGEST_BODY + 1)).status_code == 413
+    as_json = {"Content-Type": "application/json"}
+    too_much = b" " * (_vectors.LARGEST_JSON + 1)
+    assert "application/x-npy" in client.post(f"{API}/recognize", content=too_much, headers=as_json).json()["detail"]
 
-    def endless():
-        for _ in range(2000):
-            yield b" " * 2**16
+    def pieces(size):
+        for _ in range(size // 2**14 + 1):
+            yield b" " * 2**14
 
-    answer = client.post(f"{API}/recognize", content=endless(), headers={"Content-Type": "application/json"})
-    assert answer.status_code == 413
+    for path in ("recognize", "edits", "undo", "jobs", "session"):  # as it says, and as it comes
+        largest = LARGEST.get(f"{API}/{path}", LARGEST_BODY)
+        for body in (b" " * (largest + 1), pieces(largest)):
+            answer = client.post(f"{API}/{path}", content=body, headers=as_json)
+            assert answer.status_code == 413, path
+            assert "send less at a time" in answer.json()["detail"]
     raw = io.BytesIO()
     Image.new("1", (10_000, 8_500)).save(raw, "PNG")  # 85 million pixels in a few kilobytes
     (one,) = client.post(f"{API}/recognize", files=[("files", ("bomb.png", raw.getvalue()))]).json()
     assert "make it smaller" in one["reason"]
+
+
+def test_an_edit_of_the_most_items_fits(client):
+    most = {"on": 3, "act": "remove", "items": [2**31 - 1] * MOST_ITEMS}
+    assert "no group" in send(client, "POST", "edits", most, 409)["detail"]
+    more = {"on": 3, "act": "remove", "items": [1] * (MOST_ITEMS + 1)}
+    assert "at most 200000" in send(client, "POST", "edits", more, 422)["detail"]
+
+
+@pytest.mark.parametrize("path", ["edits", "recognize"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b"[" + b"[]," * 500_000 + b"[]]",
+        b"{" + b'"a":1,' * 200_000 + b'"b":1}',
+        b'{"vectors":[[' + b"1," * 1_000_000 + b"1]]}",
+        b'{"on":3,"act":"remove","items":[' + b"1," * 1_000_000 + b"1]}",
+    ],
+    ids=["deep lists", "deep objects", "many lists", "many fields", "many numbers", "many items"],
+)
+def test_what_takes_long_to_parse_is_refused_before_it_is_parsed(client, path, body):
+    answer = client.post(f"{API}/{path}", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    assert "too many values or is nested too deeply" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("body", [b'"\\ud800"', b"\xff", b'{"on": NaN}', "{}".encode("utf-16"), b"[" * 900, b""])
+def test_what_is_no_json_is_refused(client, body):
+    for path in ("edits", "jobs"):
+        answer = client.post(f"{API}/{path}", content=body, headers={"Content-Type": "application/json"})
+        assert answer.status_code == 422
+
+
+def test_long_answers_are_whole(client, workspace):
+    X = np.random.default_rng(0).random((2500, 192), np.float32)
+    raw = io.BytesIO()
+    np.save(raw, X)
+    npy = {"Content-Type": "application/x-npy"}
+    answers = client.post(f"{API}/recognize", content=raw.getvalue(), headers=npy).json()
+    assert len(answers) == 2500
+    assert answers[1024:1026] == send(client, "POST", "recognize", {"vectors": X[1024:1026].astype(float).tolist()})
+    raw = io.BytesIO()
+    np.save(raw, np.zeros((100_001, 1), np.float32))
+    refused = client.post(f"{API}/recognize", content=raw.getvalue(), headers=npy)
+    assert "100000 rows" in refused.json()["detail"]

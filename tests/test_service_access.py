@@ -1,15 +1,18 @@
 """Who may do what through the service."""
 
+import asyncio
 import json
 import re
 import time
 from pathlib import Path
 
+import httpx
 import pytest
 
 from opengcd.service import _access, create_app
 from opengcd.service._access import COOKIE, CSRF, TRIES
-from serving import API, connect, get, send
+from opengcd.workspace import WorkspaceError
+from serving import API, connect, get, send, serving
 
 
 def routes(app):
@@ -58,7 +61,7 @@ def test_a_session_of_the_page(app, client, workspace):
     secret = workspace.access.make("ann")
     answer = browser.post(f"{API}/session", json={"token": secret, "who": "Ann at the desk"})
     session = answer.json()
-    assert session == {"who": "Ann at the desk", "scopes": ["read", "write"], "csrf": session["csrf"]}
+    assert session == {"who": "Ann at the desk (ann)", "scopes": ["read", "write"], "csrf": session["csrf"]}
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
@@ -70,7 +73,7 @@ def test_a_session_of_the_page(app, client, workspace):
         assert "X-CSRF-Token" in send(browser, "POST", "edits", name, 403, headers=headers)["detail"]
     assert workspace.last_edit() == on
     send(browser, "POST", "edits", name, headers={CSRF: session["csrf"]})
-    assert workspace.history()[0].who == "Ann at the desk"
+    assert workspace.history()[0].who == "Ann at the desk (ann)"
     send(browser, "DELETE", "session", code=204, headers={CSRF: session["csrf"]})
     browser.cookies.set(COOKIE, cookie.split(";")[0].partition("=")[2])
     get(browser, "session", 401)
@@ -84,15 +87,98 @@ def test_the_cookie_is_secure_over_https(app, client, workspace):
     assert "Secure" in answer.headers["set-cookie"]
 
 
-def test_failed_log_ins_are_slowed_down(app, client, workspace, monkeypatch):
+@pytest.mark.parametrize("own", ["team", " Team ", "TEAM", "te\u200bam", "", None])
+def test_the_token_s_own_name_is_not_added_to_it(workspace, own):
+    _, grant = workspace.access.log_in(workspace.access.make("team"), own)
+    assert grant.who == "team"
+
+
+def test_nobody_signs_without_the_name_of_the_token(app, client, workspace):
+    workspace.access.make("boss")
+    secret = workspace.access.make("team")
+    for who in ("boss", "Boss", "  boss", "boss\t", "b\u200boss"):
+        session, grant = workspace.access.log_in(secret, who)
+        assert grant.who.endswith("oss (team)")
+        assert workspace.access.by_session(session) == grant
+    for who in ("boss (boss)", "boss\x1b[8m", "boss\u202e", "x" * 101, "a\x00"):
+        answer = connect(app).post(f"{API}/session", json={"token": secret, "who": who})
+        assert answer.status_code == 422
+        assert "\x1b" not in answer.json()["detail"]
+
+
+def test_two_tokens_have_one_name_or_names_that_look_different(workspace):
+    workspace.access.make("Ann Lee")
+    workspace.access.make(" Ann  Lee ")
+    assert [token.name for token in workspace.access.tokens()] == ["Ann Lee", "Ann Lee"]
+    for name in ("ann lee", "Ann\u00a0LEE", "Ann\u200b Lee", "Ａnn Lee"):
+        with pytest.raises(WorkspaceError, match="give that name or another one"):
+            workspace.access.make(name)
+    for name in ("Ann (team)", "Ann\x07", "\u2067Ann", "", "   "):
+        with pytest.raises(WorkspaceError, match="name"):
+            workspace.access.make(name)
+
+
+def test_failed_log_ins_are_slowed_down_and_a_right_token_always_logs_in(app, client, workspace, monkeypatch):
     browser = connect(app)
+    good = {"token": workspace.access.make("ann")}
     for _ in range(TRIES):
         send(browser, "POST", "session", {"token": "wrong"}, 401)
-    good = {"token": workspace.access.make("ann")}
-    assert "wait a minute" in send(browser, "POST", "session", good, 429)["detail"]
+    assert "wait a minute" in send(browser, "POST", "session", {"token": "wrong"}, 429)["detail"]
+    send(browser, "POST", "session", good)
+    assert "wait a minute" in send(browser, "POST", "session", {"token": "wrong"}, 429)["detail"]
     later = time.monotonic() + 61
     monkeypatch.setattr(_access.time, "monotonic", lambda: later)
-    send(browser, "POST", "session", good)
+    send(browser, "POST", "session", {"token": "wrong"}, 401)
+
+
+def test_nothing_of_a_body_is_read_before_the_token_is_known(app, client, workspace):
+    reader = workspace.access.make("reader", "read")
+    for method, path in sorted(set(routes(app)) - OPEN):
+        if method in ("POST", "PUT"):
+            url = re.sub(r"\{\w+\}", "1", path)
+            json_kind = {"Content-Type": "application/json"}
+            assert status_before_body(app, method, url, {}) == 401
+            assert status_before_body(app, method, url, {"Authorization": "Bearer wrong"} | json_kind) == 401
+            if (method, path) not in READ:
+                assert status_before_body(app, method, url, {"Authorization": f"Bearer {reader}"}) == 403
+
+
+def status_before_body(app, method, path, headers):
+    """The status of the answer to a request whose body must not be asked for."""
+    told = []
+
+    async def receive():
+        raise AssertionError("The body was read.")
+
+    async def send(message):
+        if message["type"] == "http.response.start":
+            told.append(message["status"])
+
+    raw = [(name.lower().encode(), value.encode()) for name, value in ({"Host": "localhost"} | headers).items()]
+    scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b"",
+             "headers": raw, "client": ("127.0.0.1", 1), "scheme": "http", "root_path": "", "http_version": "1.1",
+             "server": ("localhost", 80), "state": {}}  # fmt: skip
+    asyncio.run(app(scope, receive, send))
+    return told[0]
+
+
+@pytest.mark.parametrize("by_cookie", [False, True])
+def test_events_end_soon_after_the_token_is_revoked(workspace, by_cookie, monkeypatch):
+    secret = workspace.access.make("bob", "read")
+    number = workspace.access.tokens()[-1].id
+    assert _access.REMEMBERED + _access.LOOK < 5  # as the documentation promises
+    for name in ("REMEMBERED", "LOOK"):
+        monkeypatch.setattr(_access, name, 0.05)
+    with serving(workspace) as address, httpx.Client(base_url=address) as bob:
+        if by_cookie:
+            bob.post(f"{API}/session", json={"token": secret})
+        else:
+            bob.headers["Authorization"] = f"Bearer {secret}"
+        with bob.stream("GET", f"{API}/events") as stream:
+            lines = stream.iter_lines()
+            assert next(lines) == "retry: 1000"
+            workspace.access.revoke(number)
+            assert list(lines) == ["event: ping", "data: {}", ""]  # and it ends
 
 
 def test_tokens_are_stored_as_hashes_and_can_be_revoked(app, client, workspace, monkeypatch):

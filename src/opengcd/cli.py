@@ -11,6 +11,7 @@ import typer
 
 from opengcd import __version__
 from opengcd.cli_errors import errors_in_a_line, require
+from opengcd.cli_output import echo, echo_lines, write_out
 from opengcd.cli_workspace import COMMANDS
 from opengcd.progress import Progress
 
@@ -24,7 +25,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"opengcd {__version__}")
+        echo(f"opengcd {__version__}")
         raise typer.Exit
 
 
@@ -65,7 +66,7 @@ def demo(
     terminal.print_table("OpenGCD on handwritten digits", *table_rows(phases))
     command = f"opengcd demo --seed {seed} --preset {preset}" + (f" --classifier {classifier}" if classifier else "")
     write_page(out, data, phases, command)
-    typer.echo(f"Pictures of the discovered groups: {out}")
+    echo(f"Pictures of the discovered groups: {out}")
 
 
 bench = typer.Typer(help="Run the paper's protocol on feature files and tabulate the results.", no_args_is_help=True)
@@ -83,9 +84,9 @@ def bench_list(
         datasets = available(features) if features is not None else []
     names = method_names()
     for name, text in names.items():
-        typer.echo(f"{name:{max(map(len, names))}}  {text}")
+        echo(f"{name:{max(map(len, names))}}  {text}")
     for name in datasets:
-        typer.echo(f"dataset {name}")
+        echo(f"dataset {name}")
 
 
 @bench.command("run")
@@ -129,11 +130,12 @@ def bench_run(
             for name in names:
                 load_dataset(features, name)
             for outcome in run_cells(cells, features, out, jobs=jobs, threads=threads, progress=progress):
-                typer.echo(f"{outcome.cell}: {outcome.error or 'done'}", err=bool(outcome.error))
-                typer.echo(outcome.trace, err=True, nl=False)
+                echo(f"{outcome.cell}: {outcome.error or 'done'}", err=bool(outcome.error))
+                if outcome.trace:
+                    echo_lines(outcome.trace.removesuffix("\n"), err=True)
                 failed += bool(outcome.error)
     if failed:
-        typer.echo(f"{failed} of {len(cells)} cells failed; the same command tries them again.", err=True)
+        echo(f"{failed} of {len(cells)} cells failed; the same command tries them again.", err=True)
         raise typer.Exit(1)
 
 
@@ -152,7 +154,7 @@ def _make_features(raw: Path, names: list[str], embedder: str, folder: Path, pro
         read_raw(raw, name)
     embed = load_embedder(embedder)
     for name in missing:
-        typer.echo(f"{make_features(raw, name, embed, folder, progress)}: made with {embedder}")
+        echo(f"{make_features(raw, name, embed, folder, progress)}: made with {embedder}")
 
 
 @bench.command("table")
@@ -175,20 +177,20 @@ def bench_table(
             replace_file(into, bench.fill(into.read_text(encoding="utf-8"), bench.blocks(found)).encode())
             return
     if style == "csv":
-        typer.echo(bench.tidy_csv(found), nl=False)
+        write_out(bench.tidy_csv(found).encode())
         return
     for setting in bench.settings_of(found):
         if style == "latex":
-            typer.echo(bench.latex(found, setting) + "\n")
+            echo_lines(bench.latex(found, setting) + "\n")
             continue
-        typer.echo(f"\n{setting}\n\n{bench.commands(found, setting)}\n\n{bench.environments(found, setting)}\n")
+        echo_lines(f"\n{setting}\n\n{bench.commands(found, setting)}\n\n{bench.environments(found, setting)}\n")
         for table in (table for makers in bench.KINDS.values() for make in makers for table in make(found, setting)):
             if style == "markdown":
-                typer.echo(bench.markdown(table) + "\n")
+                echo_lines(bench.markdown(table) + "\n")
             else:
                 terminal.print_table(table.title, table.header, table.texts(terminal.BOLD))
     if style != "latex":
-        typer.echo(f"\n{bench.NOTE}")
+        echo_lines(f"\n{bench.NOTE}")
 
 
 @bench.command("figures")
@@ -213,7 +215,7 @@ def bench_figures(
     for name, _, figure in drawn:
         figure.savefig(out / f"{name}.{style}", dpi=120)
     write_report(out / "report.html", found, drawn)
-    typer.echo(f"{len(drawn)} pictures and report.html: {out}")
+    echo(f"{len(drawn)} pictures and report.html: {out}")
 
 
 def _finished(results: Path) -> list[dict[str, Any]]:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 import typer
 
+from opengcd.cli_output import echo
+
 SOME_IMAGES_BAD = 3
 """Exit status of a command that did its work except for some images."""
 
@@ -18,10 +20,10 @@ def errors_in_a_line() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, ImportError) as error:
-        typer.echo(f"Error: {error}", err=True)
+        echo(f"Error: {error}", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        typer.echo("Interrupted. What was finished is kept; the same command goes on from there.", err=True)
+        echo("Interrupted. What was finished is kept; the same command goes on from there.", err=True)
         raise typer.Exit(130) from None
 
 
@@ -29,13 +31,13 @@ def tell_bad(path: str, reason: str) -> None:
     """Say that a file could not be used."""
     from opengcd.workspace import readable
 
-    typer.echo(f"{readable(path)}: {reason}", err=True)
+    echo(f"{readable(path)}: {reason}", err=True)
 
 
 def end_for_bad(number: int) -> None:
     """End with an exit status that says that so many files could not be used, if there were any."""
     if number:
-        typer.echo(f"{number} could not be used; the rest is done.", err=True)
+        echo(f"{number} could not be used; the rest is done.", err=True)
         raise typer.Exit(SOME_IMAGES_BAD)
 
 
@@ -49,5 +51,5 @@ def list_bad(bad: Sequence[tuple[str, str]]) -> None:
 def require(package: str, extra: str) -> None:
     """End with the command that installs a package that is missing."""
     if importlib.util.find_spec(package) is None:
-        typer.echo(f'This command needs {package}: pip install "opengcd[{extra}]"', err=True)
+        echo(f'This command needs {package}: pip install "opengcd[{extra}]"', err=True)
         raise typer.Exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from opengcd.cli_errors import end_for_bad, errors_in_a_line, list_bad, require, tell_bad
+from opengcd.cli_output import echo, write_out
 
 if TYPE_CHECKING:
     from opengcd.workspace import Entry, GroupSize, Result
@@ -65,7 +65,7 @@ def init(
             bad = made.fit(known, progress=progress)
             status = made.status()
         assert status.version is not None
-        typer.echo(f"{workspace}: {status.counts['learnt']} images of {len(status.version.classes)} classes.")
+        echo(f"{workspace}: {status.counts['learnt']} images of {len(status.version.classes)} classes.")
         list_bad(bad)
 
 
@@ -104,14 +104,12 @@ def discover(
         with terminal.progress_bar() as progress:
             found = opened.discover(k, progress=progress)
         _show_number(found.k, found.k_interval)
-        typer.echo(
-            f"{found.groups} groups among {found.items} images; {found.put_back} were put back into known classes."
-        )
+        echo(f"{found.groups} groups among {found.items} images; {found.put_back} were put back into known classes.")
         if found.left_alone:
-            typer.echo(f"{found.left_alone} were changed by someone meanwhile, and left as they are.")
+            echo(f"{found.left_alone} were changed by someone meanwhile, and left as they are.")
         _show_groups(opened.status().groups)
         if not found.trusted:
-            typer.echo(f"The number of classes is doubtful: {found.reason}", err=True)
+            echo(f"The number of classes is doubtful: {found.reason}", err=True)
 
 
 def review(
@@ -135,16 +133,16 @@ def review(
         if export is not None:
             with terminal.progress_bar() as progress:
                 missing = opened.export_groups(export, copy=copy, progress=progress)
-            typer.echo(
+            echo(
                 f"{export}: give each folder the name of its class, move what is wrong, delete what should not be "
                 f"learnt; then opengcd review {workspace} --import {export}"
             )
             list_bad(missing)
         elif import_ is not None:
             changes = opened.import_groups(import_)
-            typer.echo(f"{changes.named} named, {changes.moved} moved, {changes.removed} removed.")
+            echo(f"{changes.named} named, {changes.moved} moved, {changes.removed} removed.")
             for path, reason in changes.ignored:
-                typer.echo(f"passed over {readable(path)}: {reason}", err=True)
+                echo(f"passed over {readable(path)}: {reason}", err=True)
 
 
 def learn(workspace: Folder) -> None:
@@ -154,7 +152,7 @@ def learn(workspace: Folder) -> None:
     with errors_in_a_line(), Workspace(workspace) as opened:
         with terminal.progress_bar() as progress:
             version = opened.learn(progress=progress)
-        typer.echo(f"Version {version.id}, phase {version.phase}: {len(version.classes)} classes.")
+        echo(f"Version {version.id}, phase {version.phase}: {len(version.classes)} classes.")
 
 
 def status(workspace: Folder) -> None:
@@ -164,21 +162,21 @@ def status(workspace: Folder) -> None:
 
     with errors_in_a_line(), Workspace(workspace) as opened:
         found = opened.status()
-        typer.echo(f"embedder  {found.embedder}")
+        echo(f"embedder  {found.embedder}")
         if found.version is None:
-            typer.echo("no class learnt yet; run opengcd init again to finish")
+            echo("no class learnt yet; run opengcd init again to finish")
             return
-        typer.echo(f"version   {found.version.id} of {found.versions}, phase {found.version.phase}")
-        typer.echo(f"classes   {len(found.version.classes)}: {', '.join(found.version.classes)}")
+        echo(f"version   {found.version.id} of {found.versions}, phase {found.version.phase}")
+        echo(f"classes   {len(found.version.classes)}: {', '.join(found.version.classes)}")
         if threshold := found.version.threshold:
             _show_threshold(**threshold)
         if found.discovered:
             _show_number(found.discovered["k"], found.discovered.get("k interval"))
         for source, number in found.counts.items():
             if number:
-                typer.echo(f"{number:9,} {source}: {SOURCES[source]}")
+                echo(f"{number:9,} {source}: {SOURCES[source]}")
         if found.failures:
-            typer.echo(f"{found.failures:9,} files could not be used")
+            echo(f"{found.failures:9,} files could not be used")
         _show_groups(found.groups)
 
 
@@ -199,7 +197,8 @@ def export(
         elif style == "folders":
             raise typer.BadParameter("give a folder for the folders", param_hint="--out")
         else:
-            typer.echo(opened.export_bytes(style), nl=style != "csv")
+            content = opened.export_bytes(style)
+            write_out(content if content.endswith(b"\n") else content + b"\n")
 
 
 def undo(workspace: Folder) -> None:
@@ -225,7 +224,7 @@ def history(workspace: Folder) -> None:
     with errors_in_a_line(), Workspace(workspace) as opened:
         for entry in opened.history():
             undone = " [undone]" if entry.undone else ""
-            typer.echo(f"{entry.id:5} {entry.at[:19]} {entry.who} {entry.verb}: {_facts(entry.details)}{undone}")
+            echo(f"{entry.id:5} {entry.at[:19]} {entry.who} {entry.verb}: {_facts(entry.details)}{undone}")
 
 
 def rollback(
@@ -240,7 +239,7 @@ def rollback(
             opened.rollback(version)
         for found in opened.versions():
             mark = "*" if found.in_use else " "
-            typer.echo(f"{mark} {found.id:4} {found.at[:19]} phase {found.phase}, {len(found.classes)} classes")
+            echo(f"{mark} {found.id:4} {found.at[:19]} phase {found.phase}, {len(found.classes)} classes")
 
 
 def serve(
@@ -251,6 +250,10 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option(help="A name that this machine is reached by, beside localhost.")
     ] = None,
+    behind_proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Address of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed."),
+    ] = None,
     certificate: Annotated[Path | None, typer.Option(help="For https: the certificate (PEM).")] = None,
     key: Annotated[Path | None, typer.Option(help="For https: its private key (PEM).")] = None,
 ) -> None:
@@ -258,11 +261,11 @@ def serve(
     for package in ("fastapi", "uvicorn", "multipart"):
         require(package, "service")
     from opengcd import Workspace
-    from opengcd.service import run
+    from opengcd.service import Site, run
 
+    site = Site(host, port, allow_host or (), behind_proxy or (), certificate, key)
     with errors_in_a_line(), Workspace(workspace) as opened:
-        secure = {"certificate": certificate, "key": key}
-        run(opened, host, port, open_page=open_page, hosts=allow_host or (), tell=typer.echo, **secure)
+        run(opened, site, open_page=open_page, tell=echo)
 
 
 def token(
@@ -279,10 +282,10 @@ def token(
         if revoke is not None:
             opened.access.revoke(revoke)
         elif not show:
-            typer.echo(opened.access.make(name or opened.who, scope))
+            echo(opened.access.make(name or opened.who, scope))
             return
         for found in opened.access.tokens():
-            typer.echo(f"{found.id:4} {found.at[:19]} {found.scope:5} {found.name}")
+            echo(f"{found.id:4} {found.at[:19]} {found.scope:5} {found.name}")
 
 
 def rejection(
@@ -302,11 +305,11 @@ def rejection(
             opened.limit_rejection(max_known_rejected)
         found = opened.rejection()
         if not found.choices:
-            typer.echo("The preset of this workspace has no threshold to choose.")
+            echo("The preset of this workspace has no threshold to choose.")
         for choice in found.choices:
             mark = "*" if choice.max_known_rejected == found.max_known_rejected else " "
             limit = "follow" if choice.max_known_rejected is None else f"{choice.max_known_rejected:.0%}"
-            typer.echo(
+            echo(
                 f"{mark} {limit:>6}: rejects {choice.rejected_known:.1%} of known images, "
                 f"{choice.rejected_stream:,} of {found.seen:,} in the stream"
             )
@@ -339,12 +342,12 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
 def _show_threshold(source: str, known_rejected: float, known_share: float | None, **_: Any) -> None:
     grounds = {"bound": "by the bound that was set", "labelled": "by labelled images", "stream": "by the stream"}
     share = "" if known_share is None else f"; {known_share:.0%} of the stream seem known"
-    typer.echo(f"threshold {grounds[source]}: rejects about {known_rejected:.0%} of known images{share}")
+    echo(f"threshold {grounds[source]}: rejects about {known_rejected:.0%} of known images{share}")
 
 
 def _show_number(k: int, interval: Sequence[int] | None) -> None:
     likely = f", very likely {interval[0]} to {interval[1]}" if interval and interval[0] < interval[1] else ""
-    typer.echo(f"k         {k} classes with the known ones{likely}")
+    echo(f"k         {k} classes with the known ones{likely}")
 
 
 def _show_groups(groups: Iterable[GroupSize]) -> None:
@@ -357,7 +360,7 @@ def _show_groups(groups: Iterable[GroupSize]) -> None:
             facts.append(f"a class with probability {group.probability:.2f}")
         if group.doubtful:
             facts.append("doubtful")
-        typer.echo(f"{group.size:9,} in group {group.id}, {group.label} ({', '.join(facts)})")
+        echo(f"{group.size:9,} in group {group.id}, {group.label} ({', '.join(facts)})")
 
 
 def _follow(results: Iterable[Result], show: Callable[[Result], None]) -> None:
@@ -371,18 +374,18 @@ def _follow(results: Iterable[Result], show: Callable[[Result], None]) -> None:
             else:
                 show(result)
     except KeyboardInterrupt:
-        typer.echo("Stopped.", err=True)
+        echo("Stopped.", err=True)
     end_for_bad(bad)
 
 
 def _as_lines() -> Callable[[Result], None]:
     from opengcd.workspace import readable
 
-    typer.echo(f"{'label':24} unknown  {'most likely classes':48} image")
+    echo(f"{'label':24} unknown  {'most likely classes':48} image")
 
     def show(result: Result) -> None:
         top = ", ".join(f"{label} {p:.2f}" for label, p in result.top)
-        typer.echo(f"{result.label:24} {result.unknown:7.2f}  {top:48} {readable(result.path)}")
+        echo(f"{result.label:24} {result.unknown:7.2f}  {top:48} {readable(result.path)}")
 
     return show
 
@@ -391,20 +394,19 @@ def _as_json() -> Callable[[Result], None]:
     def show(result: Result) -> None:
         top = [{"label": label, "p": p} for label, p in result.top]
         line = {"path": result.path, "label": result.label, "unknown": round(result.unknown, 6), "top": top}
-        typer.echo(json.dumps(line))
+        echo(json.dumps(line))
 
     return show
 
 
 def _as_csv() -> Callable[[Result], None]:
-    from opengcd.workspace import readable
+    from opengcd.workspace import csv_line
 
-    lines = csv.writer(sys.stdout, lineterminator="\n")
-    lines.writerow(["path", "label", "unknown", "top"])
+    write_out(csv_line(["path", "label", "unknown", "top"]))
 
     def show(result: Result) -> None:
         top = "; ".join(f"{label} {p:.3f}" for label, p in result.top)
-        lines.writerow([readable(result.path), result.label, f"{result.unknown:.6f}", top])
+        write_out(csv_line([result.path, result.label, result.unknown, top]))
         sys.stdout.flush()
 
     return show
@@ -415,7 +417,7 @@ _SHOWN: dict[str, Callable[[], Callable[[Result], None]]] = {"table": _as_lines,
 
 def _show_entry(title: str, entry: Entry | None) -> None:
     assert entry is not None
-    typer.echo(f"{title}: {entry.verb} of {entry.at[:19]} by {entry.who} ({_facts(entry.details)})")
+    echo(f"{title}: {entry.verb} of {entry.at[:19]} by {entry.who} ({_facts(entry.details)})")
 
 
 def _facts(details: dict[str, Any]) -> str:

@@ -23,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opengcd.progress import Progress as Report
+from opengcd.text import printable
 
 BOLD = "\x02"
 """Marks the begin and the end of bold text in a cell of a table."""
@@ -52,14 +53,14 @@ class Speed(ProgressColumn):
 @contextmanager
 def progress_bar() -> Iterator[Report]:
     """Show a bar for each stage that reports, on standard error; a finished stage makes room for the next."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
                TimeElapsedColumn(), TimeLeft(), Speed())  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, TaskID] = {}
 
         def report(stage: str, done: int, total: int, /) -> None:
             if stage not in tasks:
-                tasks[stage] = bars.add_task(stage)
+                tasks[stage] = bars.add_task(printable(stage))
             finished = total > 0 and done >= total
             bars.update(tasks[stage], completed=done, total=total or None, visible=not finished)
 
@@ -69,6 +70,7 @@ def progress_bar() -> Iterator[Report]:
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table on standard output; what stands between two ``BOLD`` marks is shown in bold."""
     table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    rows = [[BOLD.join(map(printable, cell.split(BOLD))) for cell in row] for row in rows]
     for i, name in enumerate(header):
         width = max(len(word) for word in [*name.split(), *(row[i].replace(BOLD, "") for row in rows)])
         table.add_column(name, justify="right", min_width=width, max_width=width)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opengcd.service._app import create_app
-    from opengcd.service._run import run
+    from opengcd.service._run import Site, run
 
-__all__ = ["create_app", "run"]
+__all__ = ["Site", "create_app", "run"]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,8 +19,8 @@ def __getattr__(name: str) -> Any:
         from opengcd.service._app import create_app
 
         return create_app
-    if name == "run":
-        from opengcd.service._run import run
+    if name in ("Site", "run"):
+        from opengcd.service import _run
 
-        return run
+        return getattr(_run, name)
     raise AttributeError(f"module 'opengcd.service' has no attribute {name!r}")

@@ -6,13 +6,16 @@ import asyncio
 import errno
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.routing import compile_path
 
 from opengcd import __version__
 from opengcd.service import _access, _events, _jobs, _map, _metrics, _recognition, _records, _review
@@ -25,6 +28,7 @@ from opengcd.service._recognition import Recognition
 from opengcd.service._shield import Shield
 from opengcd.service._state import State
 from opengcd.service._supervision import Health
+from opengcd.service._vectors import MOST_NUMBERS
 from opengcd.workspace import (
     ConflictError,
     MissingError,
@@ -38,11 +42,13 @@ from opengcd.workspace import (
 PAGE = Path(__file__).parent / "page"
 API = "/api/v1"
 CODES = {MissingError: 404, ReadOnlyError: 403, TooLargeError: 413}
-"""What HTTP calls an error of the workspace; others are 422."""
+"""What HTTP calls an error of the workspace; others are 409, since it cannot be done as things stand."""
 RETRY_AFTER = "5"
 """Seconds."""
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE}
 """Errors of the operating system that an administrator can mend while the service runs."""
+LARGEST = {f"{API}/recognize": 64 * 2**20, f"{API}/edits": 4 * 2**20}
+"""Bytes of a request, by path, where more than a few are of use: images and vectors, and the numbers of many items."""
 
 
 def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
@@ -78,14 +84,16 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         lifespan=running,
     )
     app.state.service = state
-    app.add_middleware(Shield, hosts=tuple(hosts), note=state.metrics.note)
+    app.add_middleware(Shield, hosts=tuple(hosts), note=state.metrics.note, largest=LARGEST)
     app.include_router(_metrics.reading)
     for module in (_recognition, _records, _review, _map, _jobs, _events):  # the busiest is found first
         for router in (module.reading, getattr(module, "writing", None)):
             if router is not None:
                 app.include_router(router, prefix=API)
-    app.include_router(_access.router, prefix=API)
+    for router in (_access.router, _access.reading):
+        app.include_router(router, prefix=API)
     _explain_errors(app)
+    _describe_vectors(app, recognition)
 
     @app.get("/healthz", tags=["health"], responses={400: {"model": Problem}, 503: {"model": Problem}})
     def healthz() -> dict[str, str]:
@@ -119,7 +127,7 @@ def _explain_errors(app: FastAPI) -> None:
             return JSONResponse(content, 409)
         if isinstance(error, UnavailableError):
             return JSONResponse(content, 503, {"Retry-After": RETRY_AFTER})
-        return JSONResponse(content, CODES.get(type(error), 422))
+        return JSONResponse(content, CODES.get(type(error), 409))
 
     @app.exception_handler(OSError)
     def disk(_: Request, error: OSError) -> Response:
@@ -130,5 +138,33 @@ def _explain_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def malformed(_: Request, error: RequestValidationError) -> Response:
-        told = [f"{'.'.join(map(str, problem['loc'][1:])) or 'body'}: {problem['msg']}" for problem in error.errors()]
-        return JSONResponse({"detail": "; ".join(told[:10])}, 422)
+        problems = error.errors()[:10]
+        told = [
+            f"{'.'.join(map(str, problem['loc'][1:])) or 'body'}: {problem['msg'].removeprefix('Value error, ')}"
+            for problem in problems
+        ]
+        return JSONResponse({"detail": "; ".join(told)}, 422)
+
+    @app.exception_handler(405)
+    def other_method(request: Request, error: HTTPException) -> Response:
+        """Name all methods of the address: each of its routes knows its own alone."""
+        documented = app.openapi()["paths"].items()
+        here = [names for path, names in documented if compile_path(path)[0].match(request.url.path)]
+        methods = sorted({name.upper() for names in here for name in names}) or ["GET"]
+        return JSONResponse({"detail": f"Use {' or '.join(methods)} here."}, 405, {"Allow": ", ".join(methods)})
+
+
+def _describe_vectors(app: FastAPI, recognition: Recognition) -> None:
+    """Let the document say how long a vector is, and how many may come, once that is known."""
+    make = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = deepcopy(make())
+        if recognition.width is not None:
+            body = document["paths"][f"{API}/recognize"]["post"]["requestBody"]["content"]["application/json"]
+            rows = body["schema"]["properties"]["vectors"]
+            rows["items"]["minItems"] = rows["items"]["maxItems"] = recognition.width
+            rows["maxItems"] = min(rows["maxItems"], MOST_NUMBERS // recognition.width)
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]

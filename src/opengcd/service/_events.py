@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
+from opengcd.service import _access
 from opengcd.service._access import guarded
 from opengcd.service._jobs import as_job
 from opengcd.service._map import Draughtsman
 from opengcd.service._state import Service
 from opengcd.service._supervision import Task
-from opengcd.workspace import Job, Workspace
+from opengcd.workspace import Job, Workspace, WorkspaceError
 
 LOOK = 0.25
 """Seconds between looks at the database, while someone listens."""
@@ -40,8 +43,8 @@ class Events:
         """The last edit, job and map that were told of."""
         self._unfinished: dict[int, Job] = {}
 
-    async def listen(self) -> AsyncIterator[tuple[str, Any]]:
-        """Yield events from now on: the name and the content; first a ping."""
+    async def listen(self, allowed: Callable[[], Awaitable[bool]]) -> AsyncIterator[tuple[str, Any]]:
+        """Yield events from now on, as long as that is allowed: the name and the content; first a ping."""
         queue: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue(BACKLOG)
         async with self._beginning:
             if not self._listeners:
@@ -52,14 +55,16 @@ class Events:
             yield "ping", {}
             for job in list(self._unfinished.values()):
                 yield "job", as_job(job).model_dump()
+            told = time.monotonic()
             while True:
-                try:
-                    event = await asyncio.wait_for(queue.get(), PING)
-                except TimeoutError:
-                    event = "ping", {}
-                if event is None:
+                event: tuple[str, Any] | None = "ping", {}
+                with suppress(TimeoutError):
+                    event = await asyncio.wait_for(queue.get(), _access.LOOK)
+                if event is None or not await allowed():
                     return
-                yield event
+                if event[0] != "ping" or time.monotonic() - told >= PING:
+                    yield event
+                    told = time.monotonic()
         finally:
             self._listeners.discard(queue)
             if not self._listeners and self._watching is not None:
@@ -130,8 +135,15 @@ async def events(request: Request, service: Service) -> StreamingResponse:
     The first is a `ping`, and all that happens after it is told: what was read before may be out of date.
     """
 
+    async def allowed() -> bool:
+        secret = _access.shown(request)
+        try:
+            return secret is not None and await service.doorkeeper.grant(*secret) is not None
+        except WorkspaceError:  # who listens comes again, and is looked up then
+            return False
+
     async def lines() -> AsyncIterator[str]:
-        async for name, content in service.events.listen():
+        async for name, content in service.events.listen(allowed):
             yield f"retry: 1000\nevent: {name}\ndata: {json.dumps(content)}\n\n"
 
     return StreamingResponse(lines(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

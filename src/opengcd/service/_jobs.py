@@ -193,7 +193,7 @@ def job(workspace: Person, id: int = Path(ge=1, le=2**31 - 1)) -> api.Job:
     return as_job(workspace.jobs.get(id))
 
 
-@writing.delete("/jobs/{id}", responses=MISSING)
+@writing.post("/jobs/{id}/cancel", responses=MISSING)
 def cancel(workspace: Person, id: int = Path(ge=1, le=2**31 - 1)) -> api.Job:
     """Cancel a job: one that runs ends at its next step, and changes nothing; one that has made its change is done."""
     return as_job(workspace.jobs.cancel(id))

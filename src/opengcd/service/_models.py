@@ -4,15 +4,42 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, model_validator
+
+from opengcd.workspace import check_label, check_name
 
 MOST_ITEMS = 200_000
 """Items in one edit."""
+MOST_VECTORS = 10_000
+"""Vectors in JSON; more are sent in numpy's format."""
 Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
 """The number of an item, a group, a version or a job."""
 EditId = Annotated[int, Field(ge=0, le=2**31 - 1, description="The last edit that the client has seen.")]
-Label = Annotated[str, Field(min_length=1, max_length=200, description="The name of a class.")]
-Items = Annotated[list[Id], Field(min_length=1, max_length=MOST_ITEMS)]
+_HIDDEN = r"\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+"""Characters that no name may hold, as the document says it; see :data:`opengcd.text.MISLEADING`."""
+Label = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=200,
+        description="The name of a class.",
+        json_schema_extra={"pattern": rf"^[^{_HIDDEN}]*[^{_HIDDEN}\s][^{_HIDDEN}]*$"},
+    ),
+    AfterValidator(check_label),
+]
+Who = Annotated[
+    str,
+    Field(
+        max_length=100,
+        description="A name that is shown before that of the token.",
+        json_schema_extra={"pattern": rf"^[^{_HIDDEN}()]*$"},
+    ),
+    AfterValidator(check_name),
+]
+LARGEST_NUMBER = 1e15
+"""In a vector: the squares of a million of these have a sum that 32 bits can hold."""
+Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER, allow_inf_nan=False)]
+Items = Annotated[list[Id], Field(min_length=1, max_length=MOST_ITEMS), FailFast()]
 _TWO = Field(min_length=2, max_length=2)
 Top = list[Annotated[list[str | float], _TWO]]
 """Pairs of a class and its probability."""
@@ -39,16 +66,16 @@ class ConflictingEdit(Model):
 
 
 class Conflict(Problem):
-    """An edit that was refused because someone else was faster."""
+    """Why something cannot be done as things stand; ``conflict`` says who was faster, if that is the reason."""
 
-    conflict: ConflictingEdit
+    conflict: ConflictingEdit | None = None
 
 
 class LogIn(Model):
-    """A token, and the name that the history will show."""
+    """A token, and a name that the history will show before that of the token."""
 
     token: str = Field(min_length=1, max_length=200)
-    who: str | None = Field(None, max_length=100)
+    who: Who | None = None
 
 
 class Session(Model):
@@ -222,10 +249,24 @@ class Unconfirm(_On):
 class Move(_On):
     """Move images to a group, or to the class or group of a name, which is made if need be."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["group"], "properties": {"group": {"type": "integer"}, "label": {"type": "null"}}},
+                {"required": ["label"], "properties": {"label": {"type": "string"}, "group": {"type": "null"}}},
+            ]
+        }
+    )
     act: Literal["move"]
     items: Items
     group: Id | None = None
     label: Label | None = None
+
+    @model_validator(mode="after")
+    def _has_one_home(self) -> Move:
+        if (self.group is None) == (self.label is None):
+            raise ValueError("Give either group or label.")
+        return self
 
 
 class Separate(_On):
@@ -369,8 +410,9 @@ class Vectors(Model):
     """Feature vectors of the workspace's embedder."""
 
     vectors: Annotated[
-        list[Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1)]],
-        Field(min_length=1, max_length=100_000),
+        list[Annotated[list[Number], Field(min_length=1), FailFast()]],
+        Field(min_length=1, max_length=MOST_VECTORS),
+        FailFast(),  # a message for each of a million wrong values would take longer than the values
     ]
 
 

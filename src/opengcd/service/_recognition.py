@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,6 +39,10 @@ AT_ONCE = 2
 """Requests whose images are decoded and embedded at a time; more of them would only share the same processors."""
 MOST_WAITING = 16
 """Requests with images that wait for that."""
+MOST_TOLD = 1_000_000
+"""Classes in an answer, over all rows."""
+SMALL = 64 * 2**10
+"""Bytes that are dealt with at once; a thread for more costs little beside them."""
 
 log = logging.getLogger(__name__)
 _Asked = tuple[np.ndarray, int, asyncio.Future[list[dict[str, Any]]]]
@@ -64,6 +68,11 @@ class Recognition:
         """For requests with images."""
         self.rows = 0
         """Vectors recognised so far."""
+
+    @property
+    def width(self) -> int | None:
+        """How many numbers a vector has; None as long as the recogniser is not loaded."""
+        return None if self._recognizer is None else self._recognizer.n_features_in_
 
     async def watch(self) -> None:
         """Load the recogniser, then follow which version other processes put to use, and the stream."""
@@ -95,20 +104,24 @@ class Recognition:
 
     async def ask(self, X: np.ndarray, top: int) -> list[dict[str, Any]]:
         """Return what is said of each row."""
+        return [said async for part in self.ask_in_parts(X, top) for said in part]
+
+    async def ask_in_parts(self, X: np.ndarray, top: int) -> AsyncIterator[list[dict[str, Any]]]:
+        """Yield what is said of each row, of so many at a time as one pass takes: others come in between."""
         if self._recognizer is None or self.outdated:
             await run_in_threadpool(self.refresh)
         assert self._recognizer is not None
         if X.shape[1] != self._recognizer.n_features_in_:
             wanted = self._recognizer.n_features_in_
             raise HTTPException(422, f"A vector has {wanted} numbers here, not {X.shape[1]}.")
-        said = []
-        for start in range(0, len(X), MOST_ROWS):  # one part after the other: others come in between
+        if len(X) * min(top, len(self._recognizer.classes_)) > MOST_TOLD:
+            raise HTTPException(422, "The answer would be too long; ask for fewer classes by top, or send fewer rows.")
+        for start in range(0, len(X), MOST_ROWS):
             answer = asyncio.get_running_loop().create_future()
             self._waiting.append((X[start : start + MOST_ROWS], top, answer))
             if self._passes is None or self._passes.done():
                 self._passes = asyncio.create_task(self._pass())
-            said += await answer
-        return said
+            yield await answer
 
     async def _pass(self) -> None:
         loop = asyncio.get_running_loop()
@@ -182,11 +195,12 @@ _BODY = {
     "requestBody": {
         "required": True,
         "content": {
-            "application/json": {"schema": {"$ref": "#/components/schemas/Vectors"}},
+            "application/json": {"schema": api.Vectors.model_json_schema()},
             NPY: {"schema": {"type": "string", "format": "binary", "description": "numpy's format: n × d, float32"}},
             "multipart/form-data": {
                 "schema": {
                     "type": "object",
+                    "additionalProperties": False,
                     "required": ["files"],
                     "properties": {
                         "files": {
@@ -222,16 +236,19 @@ async def recognize(
     if kind == "multipart/form-data":
         if keep and "write" not in request.state.grant.scopes:
             raise HTTPException(403, "This token may read only; keep needs the scope write.")
-        answers = await _recognize_images(request, service, keep, top)
+        raw = to_json(await _recognize_images(request, service, keep, top))
     elif kind in ("application/json", NPY):
         if keep:
-            raise HTTPException(422, "Only images can be kept; send them as multipart/form-data.")
+            raise HTTPException(409, "Only images can be kept; send them as multipart/form-data.")
         body = await request.body()
-        X = from_npy(body) if kind == NPY else from_json(body)
-        answers = await service.recognition.ask(service.workspace.scaled(X), top)
+        read = from_npy if kind == NPY else from_json
+        X = read(body) if len(body) < SMALL else await run_in_threadpool(read, body)
+        # What was written as JSON is let go at once: to look through millions of answers for garbage takes long.
+        parts = service.recognition.ask_in_parts(service.workspace.scaled(X), top)
+        raw = b"[" + b",".join([to_json(part)[1:-1] async for part in parts]) + b"]"
     else:
         raise HTTPException(415, f"Send application/json, {NPY} or multipart/form-data.")
-    return Response(to_json(answers), media_type="application/json")
+    return Response(raw, media_type="application/json")
 
 
 async def _recognize_images(request: Request, service: Service, keep: bool, top: int) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from fastapi import HTTPException, Query, Response
 from opengcd.service import _models as api
 from opengcd.service._access import guarded
 from opengcd.service._jobs import as_job
-from opengcd.service._review import CONFLICT, MISSING
+from opengcd.service._review import MISSING
 from opengcd.service._state import Person, Service
 from opengcd.workspace import Entry, readable
 
@@ -83,7 +83,7 @@ def classes(workspace: Person) -> list[api.Class]:
     ]
 
 
-@writing.post("/rollback", responses=CONFLICT)
+@writing.post("/rollback", responses=MISSING)
 def rollback(workspace: Person, service: Service, wanted: api.Rollback) -> api.EditMade:
     """Put a version of the recogniser to use; what it has not learnt is under review again."""
     done = workspace.rollback(wanted.version, on=wanted.on)
@@ -102,7 +102,7 @@ def rejection(workspace: Person) -> api.Rejection:
     return api.Rejection(**found._asdict() | {"choices": choices})
 
 
-@writing.put("/rejection", responses=CONFLICT)
+@writing.put("/rejection")
 def limit_rejection(workspace: Person, service: Service, wanted: api.RejectionLimit) -> api.EditMade:
     """Reject at most this share of known images from now on; null lets the threshold follow the stream."""
     done = workspace.limit_rejection(wanted.max_known_rejected, on=wanted.on)

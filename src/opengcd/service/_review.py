@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from fastapi import HTTPException, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 
 from opengcd.service import _models as api
 from opengcd.service._access import Responses, guarded
@@ -18,7 +18,6 @@ FOR_EVER = "private, max-age=31536000, immutable"
 TYPICAL = 8
 """Images that stand for a group."""
 MISSING: Responses = {404: {"model": api.Problem}}
-CONFLICT: Responses = {404: {"model": api.Problem}, 409: {"model": api.Conflict}}
 PICTURE: Responses = MISSING | {200: {"content": {"image/jpeg": {}, "image/png": {}}}, 304: {"description": "As known"}}
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 Offset = Annotated[int, Query(ge=0, le=2**31 - 1)]
@@ -107,14 +106,14 @@ def neighbours(workspace: Person, id: Number, limit: Annotated[int, Query(ge=1, 
     return [api.Neighbour(**one._asdict()) for one in workspace.neighbours(id, limit)]
 
 
-@writing.post("/edits", responses=CONFLICT)
+@writing.post("/edits", responses=MISSING)
 def edit(workspace: Person, request: api.EditRequest) -> api.Edited:
     """Change groups; refused if someone has changed the same since the edit that the client saw."""
     done = _apply(workspace, request)
     return api.Edited(edit=done.id, groups=done.groups, made=done.group)
 
 
-@writing.post("/undo", responses=CONFLICT)
+@writing.post("/undo", responses=MISSING)
 def undo(workspace: Person, service: Service, seen: api.On) -> api.Undone:
     """Take back the last edit, if it is the one that the client saw."""
     done = workspace.undo(on=seen.on)
@@ -122,7 +121,7 @@ def undo(workspace: Person, service: Service, seen: api.On) -> api.Undone:
     return api.Undone(edit=done.id, groups=done.groups, undone=_entry(done.entry))
 
 
-@writing.post("/redo", responses=CONFLICT)
+@writing.post("/redo", responses=MISSING)
 def redo(workspace: Person, service: Service, seen: api.On) -> api.Redone:
     """Do again what was undone last, if the last edit is the one that the client saw."""
     done = workspace.redo(on=seen.on)
@@ -141,8 +140,7 @@ def _apply(workspace: Workspace, request: api.EditRequest) -> Edited:
             return workspace.unconfirm(request.group, on=on)
         case api.Move():
             home = request.label if request.group is None else request.group
-            if home is None or (request.group is not None and request.label is not None):
-                raise HTTPException(422, "Give either group or label.")
+            assert home is not None
             return workspace.move(request.items, home, on=on)
         case api.Separate():
             return workspace.separate(request.items, request.label, on=on)

@@ -3,36 +3,59 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import webbrowser
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-
-import uvicorn
+from typing import Any
 
 from opengcd.service._app import create_app
+from opengcd.service._connections import BoundedServer, bounded_config
+from opengcd.text import printable
 from opengcd.workspace import Workspace
 
 LINK_LASTS = timedelta(minutes=10)
 
 
+@dataclass(frozen=True)
+class Site:
+    """Where a server listens, and how it is reached."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    names: Sequence[str] = ()
+    """Host names that requests may be sent to, besides ``host`` and localhost."""
+    proxies: Sequence[str] = ()
+    """Addresses of proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are believed."""
+    certificate: Path | None = None
+    """For https, with its key."""
+    key: Path | None = None
+
+
 def run(
     workspace: Workspace,
-    host: str = "127.0.0.1",
-    port: int = 8765,
+    site: Site | None = None,
     *,
     open_page: bool = False,
-    hosts: Sequence[str] = (),
-    certificate: Path | None = None,
-    key: Path | None = None,
     tell: Callable[[str], object] = print,
 ) -> None:
-    """Serve a workspace until interrupted; with a certificate and its key, by https."""
-    app = create_app(workspace, hosts=[host, *hosts])
-    config = uvicorn.Config(
-        app, host, port, log_level="warning", server_header=False, ssl_certfile=certificate, ssl_keyfile=key
+    """Serve a workspace until interrupted."""
+    site = site or Site()
+    host, certificate = site.host, site.certificate
+    app = create_app(workspace, hosts=[host, *site.names])
+    config = bounded_config(
+        app,
+        host,
+        site.port,
+        ssl_certfile=certificate,
+        ssl_keyfile=site.key,
+        proxy_headers=bool(site.proxies),
+        forwarded_allow_ips=list(site.proxies),
     )
     server = _Server(config)
+    _log_to_stderr()
 
     def started(port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
@@ -52,7 +75,24 @@ def run(
     server.run()
 
 
-class _Server(uvicorn.Server):
+class _SafeFormatter(logging.Formatter):
+    """Writes lines in which no name steers a terminal or passes for another line."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return printable(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:
+        return "\n".join(map(printable, super().formatException(ei).split("\n")))
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_SafeFormatter("%(levelname)s: %(message)s"))
+    for name in ("opengcd", "uvicorn"):
+        logging.getLogger(name).addHandler(handler)
+
+
+class _Server(BoundedServer):
     """Tells when it listens, and where; and when it is about to end."""
 
     started_at: Callable[[int], None]

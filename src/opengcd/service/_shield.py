@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
+from contextlib import nullcontext
 from typing import Any
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-LARGEST_BODY = 64 * 2**20
-"""Bytes of a request."""
+LARGEST_BODY = 16 * 2**10
+"""Bytes of a request, but for some paths."""
+MOST_LARGE = 8
+"""Larger requests that are read and answered at a time; the others wait, and are not read meanwhile."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'",
@@ -27,20 +33,25 @@ HEADERS = {
 _RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-class TooLargeError(Exception):
-    """A body without an end."""
-
-
 class Shield:
     """Refuse requests by other names than our own, so that no other site's name can be made to point here.
 
     An address needs no check: a site has a name.
     """
 
-    def __init__(self, app: ASGIApp, note: Callable[[str, str, int, float], None], hosts: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        note: Callable[[str, str, int, float], None],
+        hosts: tuple[str, ...] = (),
+        largest: Mapping[str, int] | None = None,
+    ) -> None:
         self.app = app
         self.note = note
         self.hosts = {"localhost", *(host.lower() for host in hosts)}
+        self.largest = largest or {}
+        """Bytes of a request to some paths."""
+        self._few = asyncio.Semaphore(MOST_LARGE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -63,24 +74,30 @@ class Shield:
             answer = JSONResponse({"detail": "Unknown host; start the server with --allow-host NAME."}, 400)
             await answer(scope, receive, careful)
             return
+        largest = self.largest.get(scope["path"], LARGEST_BODY)
+        too_large = HTTPException(413, f"A request here may have {_in_words(largest)}; send less at a time.")
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length) > largest:
+            await JSONResponse({"detail": too_large.detail}, 413)(scope, receive, careful)
+            return
         size = 0
 
         async def bounded() -> Message:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
-            if size > LARGEST_BODY:
-                raise TooLargeError
-            return message
+            if size <= largest:
+                return message
+            if status:  # the answer is under way; who goes on sending is not listened to
+                return {"type": "http.disconnect"}
+            raise too_large
 
+        large = largest > LARGEST_BODY and not (length.isdigit() and int(length) <= LARGEST_BODY)
         try:
-            if headers.get("content-length", "0").isdigit() and int(headers.get("content-length", 0)) > LARGEST_BODY:
-                raise TooLargeError
-            await self.app(scope, bounded, careful)
-        except TooLargeError:
-            if not status:
-                told = f"A request may have {LARGEST_BODY // 2**20} MiB; send less at a time."
-                await JSONResponse({"detail": told}, 413)(scope, receive, careful)
+            async with self._few if large else nullcontext():
+                await self.app(scope, bounded, careful)
+        except ClientDisconnect:  # it has gone while its body was read, or was too slow
+            pass
 
     def _is_ours(self, host: str) -> bool:
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
@@ -89,6 +106,10 @@ class Shield:
         except ValueError:
             return name.lower() in self.hosts
         return True
+
+
+def _in_words(size: int) -> str:
+    return f"{size // 2**20} MiB" if size >= 2**20 else f"{size // 2**10} KiB"
 
 
 def _add_headers(message: MutableMapping[str, Any]) -> None:

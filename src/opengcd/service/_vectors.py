@@ -10,13 +10,23 @@ from fastapi import HTTPException
 from pydantic import TypeAdapter, ValidationError
 
 from opengcd.service import _models as api
+from opengcd.service._bodies import check_cost
 
 NPY = "application/x-npy"
+LARGEST_JSON = 12 * 2**20
+MOST_NUMBERS = 500_000
+"""In JSON: others wait while it is parsed, for a tenth of a second or two."""
+MOST_ROWS = 100_000
+"""In numpy's format: a row's answer is larger than a short row."""
 _vectors = TypeAdapter(api.Vectors)
 
 
 def from_json(body: bytes) -> np.ndarray:
     """Return the vectors of :class:`~opengcd.service._models.Vectors`."""
+    if len(body) > LARGEST_JSON:
+        told = f"JSON may have {LARGEST_JSON // 2**20} MiB; send less at a time, or {NPY}, which may have more."
+        raise HTTPException(422, told)
+    check_cost(body, MOST_NUMBERS, api.MOST_VECTORS)
     try:
         rows = _vectors.validate_json(body, strict=True).vectors
     except ValidationError as error:
@@ -25,6 +35,8 @@ def from_json(body: bytes) -> np.ndarray:
         raise HTTPException(422, f"{place}: {problem['msg']}") from None
     if len({len(row) for row in rows}) != 1:
         raise HTTPException(422, "All vectors must have the same length.")
+    if len(rows) * len(rows[0]) > MOST_NUMBERS:
+        raise HTTPException(422, f"JSON may have {MOST_NUMBERS} numbers; send less at a time, or {NPY}.")
     return _finite(np.array(rows, dtype=np.float64))
 
 
@@ -39,18 +51,21 @@ def from_npy(body: bytes) -> np.ndarray:
     except Exception as error:  # numpy reads the header as Python text, which can be wrong in any way
         raise HTTPException(422, f"The body is not an array in numpy's format: {error!r:.200}.") from None
     # The header is compared with what is there, not believed: it could claim any size.
-    raw = body[stream.tell() :]
-    whole = all(type(side) is int and side >= 0 for side in shape) and len(raw) == dtype.itemsize * math.prod(shape)
+    start = stream.tell()
+    raw = len(body) - start
+    whole = all(type(side) is int and side >= 0 for side in shape) and raw == dtype.itemsize * math.prod(shape)
     if fortran or len(shape) != 2 or dtype.kind != "f" or not whole:
         raise HTTPException(422, "The array must be whole, n × d, of floats, in C order.")
     if not raw:
         raise HTTPException(422, "The array is empty.")
-    return _finite(np.frombuffer(raw, dtype).reshape(shape))
+    if shape[0] > MOST_ROWS:
+        raise HTTPException(422, f"The array may have {MOST_ROWS} rows; send less at a time.")
+    return _finite(np.frombuffer(body, dtype, offset=start).reshape(shape))
 
 
 def _finite(X: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         X = X.astype(np.float32)
-    if not np.isfinite(X).all():
-        raise HTTPException(422, "A vector holds NaN, or a number too large for 32 bits.")
+    if not (np.abs(X) <= api.LARGEST_NUMBER).all():  # NaN is not, either
+        raise HTTPException(422, f"A vector holds NaN, or a number that is too large (above {api.LARGEST_NUMBER:.0e}).")
     return X

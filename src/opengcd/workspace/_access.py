@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select
 
+from opengcd.text import MISLEADING, same_look
 from opengcd.workspace._database import Database
 from opengcd.workspace._errors import MissingError, WorkspaceError
 from opengcd.workspace._log import now
@@ -22,6 +23,7 @@ from opengcd.workspace._schema import metadata, sessions, tokens
 SCOPES = {"read": ("read",), "write": ("read", "write")}
 """What a token of each scope may do."""
 SESSION_DAYS = 30
+LONGEST_NAME = 100
 
 
 class Token(NamedTuple):
@@ -56,12 +58,18 @@ class Access:
         """Return the secret of a new token, which is shown to nobody else; one for a single log-in soon expires."""
         if scope not in SCOPES:
             raise WorkspaceError(f"Unknown scope {scope!r}; choose from {', '.join(SCOPES)}.")
-        if not name.strip():
+        name = check_name(name)
+        if not name:
             raise WorkspaceError("A token needs the name of who will use it.")
         secret = secrets.token_urlsafe(32)
-        row: dict[str, Any] = {"hash": _hash(secret), "name": name.strip(), "scope": scope, "at": now()}
+        row: dict[str, Any] = {"hash": _hash(secret), "name": name, "scope": scope, "at": now()}
         row |= {"expires": once_within and _in(once_within), "once": once_within is not None}
         with self._database.writing() as connection:
+            for other in connection.scalars(select(tokens.c.name).where(tokens.c.name != name)):
+                if same_look(other) == same_look(name):
+                    raise WorkspaceError(
+                        f"There is a token for {other!r}, which looks like {name!r}; give that name or another one."
+                    )
             used = tokens.c.once & ~_valid() & tokens.c.id.not_in(select(sessions.c.token_id))
             connection.execute(delete(tokens).where(used))
             connection.execute(insert(tokens).values(row))
@@ -89,7 +97,14 @@ class Access:
         return None if row is None else Grant(row.id, row.name, SCOPES[row.scope])
 
     def log_in(self, secret: str, who: str | None = None) -> tuple[str, Grant] | None:
-        """Begin a session by a token; return its secret, and what it may do."""
+        """Begin a session by a token; return its secret, and what it may do; None if the token is not good.
+
+        The history shows the token's name, after ``who`` if that is given: "Ann at the desk (team)".
+        """
+        added = check_name(who or "")
+        with self._database.reading() as connection:  # wrong tokens are not worth a writer's turn
+            if connection.scalar(select(tokens.c.id).where(tokens.c.hash == _hash(secret), _valid())) is None:
+                return None
         with self._database.writing() as connection:
             connection.execute(delete(sessions).where(sessions.c.expires <= now()))
             row = connection.execute(select(tokens).where(tokens.c.hash == _hash(secret), _valid())).one_or_none()
@@ -98,22 +113,21 @@ class Access:
             if row.once:  # used up; the session goes on
                 connection.execute(tokens.update().where(tokens.c.id == row.id).values(expires=now()))
             session = secrets.token_urlsafe(32)
-            grant = Grant(row.id, (who or "").strip() or row.name, SCOPES[row.scope])
             connection.execute(
                 insert(sessions).values(
-                    hash=_hash(session), token_id=row.id, who=grant.who, expires=_in(timedelta(days=SESSION_DAYS))
+                    hash=_hash(session), token_id=row.id, who=added, expires=_in(timedelta(days=SESSION_DAYS))
                 )
             )
-        return session, grant
+        return session, Grant(row.id, _signature(added, row.name), SCOPES[row.scope])
 
     def by_session(self, secret: str) -> Grant | None:
         """Return what a session may do; None if there is none."""
-        query = select(sessions.c.token_id, sessions.c.who, tokens.c.scope).join(tokens)
+        query = select(sessions.c.token_id, sessions.c.who, tokens.c.name, tokens.c.scope).join(tokens)
         with self._database.reading() as connection:
             row = connection.execute(
                 query.where(sessions.c.hash == _hash(secret), sessions.c.expires > now())
             ).one_or_none()
-        return None if row is None else Grant(row.token_id, row.who, SCOPES[row.scope])
+        return None if row is None else Grant(row.token_id, _signature(row.who, row.name), SCOPES[row.scope])
 
     def log_out(self, secret: str) -> None:
         """End a session."""
@@ -136,6 +150,22 @@ def _temporary_copy(database: Database) -> Database:
         if rows:
             connection.execute(insert(tokens), rows)
     return copy
+
+
+def check_name(name: str) -> str:
+    """Return the name of a person with single spaces, if it cannot be taken for something else in the history."""
+    name = " ".join(name.split())
+    if MISLEADING.search(name) or "(" in name or ")" in name or len(name) > LONGEST_NAME:
+        raise WorkspaceError(
+            f"{name[:LONGEST_NAME]!r} cannot be the name of a person here; give one (--name) without parentheses and "
+            f"control characters, of at most {LONGEST_NAME} characters."
+        )
+    return name
+
+
+def _signature(added: str, token: str) -> str:
+    """What the history shows: nobody signs without the name of their token."""
+    return f"{added} ({token})" if added and same_look(added) != same_look(token) else token
 
 
 def _hash(secret: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from opengcd.progress import Progress, silent
+from opengcd.workspace import _exported as exported
 from opengcd.workspace import _folders as folders
 from opengcd.workspace import _log as log
 from opengcd.workspace import _models as models
@@ -174,13 +175,7 @@ class Review(Loop):
             changes, note = folders.import_groups(edit, folder)
             if edit.before:
                 edit.details = {key: value for key, value in changes._asdict().items() if key != "ignored"}
-        try:
-            folders.write_note(folder, note)
-        except OSError as error:
-            raise WorkspaceError(
-                f"The changes were imported, but {folder} could not be brought up to date ({error}). Export the groups "
-                "to another folder before you go on."
-            ) from None
+        exported.write_note(folder, note)
         return changes
 
     def _note_threshold(self, connection: Connection) -> None:

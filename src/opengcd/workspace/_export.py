@@ -13,18 +13,35 @@ from opengcd.validation import UNKNOWN_STR
 from opengcd.workspace._labels import Labelled
 from opengcd.workspace._outgoing import distinct, empty_folder, folder_name, link_or_copy, shortened
 
+FORMULA = tuple("=+-@\t\r'")
+"""What a spreadsheet may take for the begin of a formula, and the mark that says that it is none."""
+
+
+def csv_line(cells: Sequence[str | float | None]) -> bytes:
+    """Return a line of CSV; text that a spreadsheet could take for a formula is marked by an apostrophe before it.
+
+    Whoever takes one apostrophe from the begin of each text has it as it was, also where it began with one.
+    """
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\r\n").writerow(map(_cell, cells))  # so that both of these are quoted in a cell
+    return line.getvalue().removesuffix("\r\n").encode("utf-8", "surrogateescape") + b"\n"
+
+
+def _cell(value: str | float | None) -> str:
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(FORMULA) else value
+    return "" if value is None else f"{value:.6f}"
+
 
 def as_csv(found: Sequence[Labelled]) -> bytes:
     """Return one line for each file."""
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["path", "hash", "label", "source", "unknown", "top", "probability"])
+    lines = [csv_line(["path", "hash", "label", "source", "unknown", "top", "probability"])]
     for one in found:
         top = "; ".join(f"{label} {p:.3f}" for label, p in one.top)
-        unknown = "" if one.unknown is None else f"{one.unknown:.6f}"
-        grouped = "" if one.probability is None else f"{one.probability:.6f}"
-        lines.writerows([path, one.hash, one.label, one.source, unknown, top, grouped] for path in one.paths)
-    return text.getvalue().encode("utf-8", "surrogateescape")
+        lines += [
+            csv_line([path, one.hash, one.label, one.source, one.unknown, top, one.probability]) for path in one.paths
+        ]
+    return b"".join(lines)
 
 
 def as_json(found: Sequence[Labelled]) -> bytes:

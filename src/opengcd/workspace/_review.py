@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
+from opengcd.text import MISLEADING
 from opengcd.validation import UNKNOWN_STR
 from opengcd.workspace._database import in_parts
 from opengcd.workspace._errors import MissingError, WorkspaceError
@@ -276,7 +277,7 @@ def classes(connection: Connection) -> list[str]:
 def check_label(label: str) -> str:
     """Return the name of a class without spaces around it, if it can be one."""
     label = label.strip()
-    if not label or label == UNKNOWN_STR:
+    if not label or label == UNKNOWN_STR or MISLEADING.search(label):
         raise WorkspaceError(f"A class cannot be named {label!r}; choose another name.")
     return label
 

@@ -30,6 +30,14 @@ class Settings:
     id: str | None = field(default=None, compare=False)
     """Also in the database, so that a workspace is not opened with another one's; None in those made before."""
 
+    def __post_init__(self) -> None:
+        """Refuse any database but that of the folder itself and PostgreSQL: a workspace may come from a stranger."""
+        if self.database is not None and not str(self.database).startswith(("postgresql://", "postgresql+psycopg://")):
+            raise WorkspaceError(
+                f"The database {self.database!r} cannot be used; leave it out for SQLite in the workspace's folder, or "
+                "give a URL as postgresql+psycopg://user@host/name."
+            )
+
     @property
     def unit_length(self) -> bool:
         """Whether vectors are scaled to unit length: those of a network, as in the paper, but not plain pixels."""

@@ -45,13 +45,12 @@ function perform(send, done) {
       toast(text, { action: state.status.can_undo && { label: "Undo", run: undo } });
       return answer;
     } catch (error) {
-      if (error.status !== 409) {
+      if (!error.conflict) {
         complain(error);
         return null;
       }
-      const { who, verb } = error.conflict ?? {};
-      const by = who ? `${who} was faster (${verb}). ` : "";
-      toast(`${by}${error.message} Nothing was overwritten; you see how it stands now.`, { kind: "conflict" });
+      const { who, verb } = error.conflict;
+      toast(`${who} was faster (${verb}). ${error.message} Nothing was overwritten; you see how it stands now.`, { kind: "conflict" });
       await refresh().catch(complain);
       return null;
     }

@@ -106,7 +106,7 @@ export const api = {
 
   start: (job) => post("/jobs", job),
   jobs: () => get("/jobs"),
-  cancel: (id) => request("DELETE", `/jobs/${id}`),
+  cancel: (id) => post(`/jobs/${id}/cancel`),
 
   recognize(files, keep) {
     const form = new FormData();

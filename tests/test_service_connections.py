@@ -1,0 +1,211 @@
+"""Connections that are slow, endless, unread or too many, by sockets to a real server."""
+
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+
+from opengcd.service import _connections
+from opengcd.service._access import TRIES
+from opengcd.service._connections import BoundedProtocol
+from serving import API, server, serving
+
+GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.fixture
+def address(workspace, monkeypatch):
+    """The host and port of a server that waits for a second at most."""
+    for name in ("HEADERS_WITHIN", "PIECE_WITHIN", "GRACE", "READ_WITHIN"):
+        monkeypatch.setattr(_connections, name, 0.5)
+    with serving(workspace) as url:
+        yield "127.0.0.1", int(re.search(r":(\d+)/", url)[1])
+
+
+def opened(address, sent=b""):
+    connection = socket.create_connection(address, timeout=20)
+    connection.sendall(sent)
+    return connection
+
+
+def answer(connection):
+    """All that comes until the server closes the connection."""
+    pieces = []
+    try:
+        while piece := connection.recv(2**16):
+            pieces.append(piece)
+    except ConnectionResetError:
+        pass
+    return b"".join(pieces)
+
+
+def drip(connection, piece):
+    """Send a piece again and again, until the server has had enough; return how often."""
+    for number in range(200):
+        try:
+            connection.sendall(piece)
+        except OSError:
+            return number
+        time.sleep(0.05)
+    raise AssertionError("The server has listened for ten seconds.")
+
+
+def alive(address):
+    with opened(address, GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")) as connection:
+        return answer(connection).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [b"", b"\r\n", b"GET", GET[:-2], GET + GET[:-2], GET + b"\r\n\r\n"],
+    ids=["nothing", "an empty line", "a method", "headers", "a second request", "lines after a request"],
+)
+def test_requests_that_are_never_finished(address, begin):
+    with opened(address, begin) as connection:
+        told = answer(connection)
+    assert told.count(b"HTTP/1.1 200") == begin.count(b"\r\n\r\n") - begin.endswith(b"\r\n\r\n\r\n")
+    assert alive(address)
+
+
+@pytest.mark.parametrize("begin", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "])
+def test_headers_that_come_drop_by_drop(address, begin):
+    with opened(address, begin) as connection:
+        drip(connection, b"x" if begin else b"\r\n")
+    assert alive(address)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET /" + b"x" * 40_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 40_000 + b"\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 20_000 + b"\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 4_000_000,
+        b"GET /" + b"x" * 4_000_000,
+    ],
+    ids=["address", "value", "many", "endless value", "endless address"],
+)
+def test_headers_that_are_too_long(address, head):
+    with opened(address) as connection:
+        try:
+            connection.sendall(head)
+            told = answer(connection)
+        except OSError:  # closed while it was sent
+            told = b"HTTP/1.1 431"
+    assert told.startswith((b"HTTP/1.1 431", b"HTTP/1.1 400")) or not told
+    assert b"HTTP/1.1 200" not in told
+    assert alive(address)
+
+
+@pytest.mark.parametrize("length", [b"Content-Length: 1000", b"Transfer-Encoding: chunked"])
+@pytest.mark.parametrize("path", ["session", "recognize"])
+def test_bodies_that_stop_or_come_drop_by_drop(address, workspace, capfd, path, length):
+    token = workspace.access.make("ann").encode()
+    head = (
+        f"POST {API}/{path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n".encode()
+        + b"Authorization: Bearer " + token + b"\r\n" + length + b"\r\n\r\n"
+    )  # fmt: skip
+    with opened(address, head) as connection:
+        assert answer(connection) == b""
+    with opened(address, head) as connection:
+        drip(connection, b"1\r\n \r\n" if b"chunked" in length else b" ")
+    assert alive(address)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_body_that_goes_on_after_the_answer(address):
+    head = f"POST {API}/recognize HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    with opened(address, head) as connection:
+        assert connection.recv(100).startswith(b"HTTP/1.1 401")
+        drip(connection, b"1\r\n \r\n")
+    assert alive(address)
+
+
+def test_answers_that_are_not_read(address, workspace, monkeypatch):
+    monkeypatch.setattr(type(workspace), "export_bytes", lambda *_: bytes(50_000_000))
+    token = workspace.access.make("ann")
+    ask = f"GET {API}/export HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+    lost, lose = threading.Event(), BoundedProtocol.connection_lost
+    monkeypatch.setattr(BoundedProtocol, "connection_lost", lambda *given: (lose(*given), lost.set()))
+    with opened(address, ask) as connection:
+        assert lost.wait(20)
+        assert len(answer(connection)) < 50_000_000
+    assert alive(address)
+
+
+@pytest.mark.parametrize("number", [_connections.MOST_AHEAD, 10_000])
+def test_requests_ahead_of_their_answers(address, number, capfd):
+    with opened(address, GET * number) as connection:
+        assert answer(connection).count(b"HTTP/1.1 200") == (number if number == _connections.MOST_AHEAD else 0)
+    assert alive(address)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_client_that_leaves_with_requests_open(address, workspace, capfd):
+    token = workspace.access.make("ann")
+    ask = f"GET {API}/map HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+    for _ in range(10):
+        opened(address, ask * 10).close()
+    assert alive(address)
+    assert capfd.readouterr().err == ""
+
+
+def test_the_oldest_idle_connection_makes_room(address, workspace, monkeypatch):
+    monkeypatch.setattr(_connections, "MOST", 20)
+    monkeypatch.setattr(_connections, "HEADERS_WITHIN", 60)
+    token = workspace.access.make("ann")
+    listening = f"GET {API}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+    with opened(address, listening) as listener:
+        assert b"200" in listener.recv(1000)
+        idle = [opened(address) for _ in range(100)]
+        assert alive(address)
+        for connection in idle[:75]:
+            assert answer(connection) == b""
+        workspace.name(1, "sky")
+        while b"event: edit" not in listener.recv(10_000):
+            pass
+        for connection in idle:
+            connection.close()
+
+
+def test_other_protocols_are_answered_in_http(address, capfd):
+    upgrade = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    upgrade += b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n\r\n"
+    with opened(address, upgrade) as connection:
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+    for garbage in (b"\x16\x03\x01\x02\x00\x01\x00", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\0" * 100):
+        with opened(address, garbage) as connection:
+            assert not answer(connection).startswith(b"HTTP/1.1 200")
+    assert alive(address)
+    assert capfd.readouterr().err == ""
+
+
+def tries(address, token="wrong", **headers):
+    return httpx.post(f"{address}{API}/session", json={"token": token}, headers=headers)
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_forwarded_addresses_are_believed_of_named_proxies_only(workspace, behind):
+    token = workspace.access.make("ann")
+    with server(workspace.path, *(["--behind-proxy", "127.0.0.1"] if behind else [])) as (_, address):
+        codes = [tries(address, **{"X-Forwarded-For": f"10.0.0.{number}"}).status_code for number in range(TRIES + 1)]
+        assert codes == [401] * TRIES + [401 if behind else 429]
+        cookie = tries(address, token, **{"X-Forwarded-Proto": "https"}).headers["set-cookie"]
+        assert ("Secure" in cookie) == behind
+
+
+def test_the_environment_cannot_make_everyone_a_proxy(workspace, monkeypatch):
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
+    with server(workspace.path) as (_, address):
+        codes = [tries(address, **{"X-Forwarded-For": f"10.0.0.{number}"}).status_code for number in range(TRIES + 1)]
+    assert codes[-1] == 429
+
+
+def test_the_command_says_what_the_option_is_for():
+    text = subprocess.run([sys.executable, "-m", "opengcd", "serve", "--help"], capture_output=True, text=True).stdout
+    assert "--behind-proxy" in text
