@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 from collections import deque
@@ -70,6 +71,8 @@ class Recognition:
             try:
                 await run_in_threadpool(self.refresh)
                 told = ""
+                if not gc.get_freeze_count():  # to look through all libraries for garbage would hold up everybody
+                    gc.freeze()
             except (ValueError, OSError) as error:  # no class is known yet, or a file cannot be read
                 if str(error) != told:
                     told = str(error)
