@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,6 +89,8 @@ class Recognition:
     def _follow(self) -> None:
         if self.workspace.knows_classes():
             self.refresh()
+            if not gc.get_freeze_count():  # to look through all libraries for garbage would hold up everybody
+                gc.freeze()
 
     def refresh(self) -> None:
         """Use the version that is in use now."""
@@ -240,15 +243,20 @@ async def recognize(
     elif kind in ("application/json", NPY):
         if keep:
             raise HTTPException(409, "Only images can be kept; send them as multipart/form-data.")
-        body = await request.body()
-        read = from_npy if kind == NPY else from_json
-        X = read(body) if len(body) < SMALL else await run_in_threadpool(read, body)
+        X = await _vectors(request, from_npy if kind == NPY else from_json)
         # What was written as JSON is let go at once: to look through millions of answers for garbage takes long.
         parts = service.recognition.ask_in_parts(service.workspace.scaled(X), top)
         raw = b"[" + b",".join([to_json(part)[1:-1] async for part in parts]) + b"]"
     else:
         raise HTTPException(415, f"Send application/json, {NPY} or multipart/form-data.")
     return Response(raw, media_type="application/json")
+
+
+async def _vectors(request: Request, read: Callable[[bytes], np.ndarray]) -> np.ndarray:
+    pieces = [piece async for piece in request.stream()]
+    if sum(map(len, pieces)) < SMALL:
+        return read(b"".join(pieces))
+    return await run_in_threadpool(lambda: read(b"".join(pieces)))  # to join tens of megabytes takes long, too
 
 
 async def _recognize_images(request: Request, service: Service, keep: bool, top: int) -> list[dict[str, Any]]:
