@@ -24,7 +24,7 @@ from opengcd.bench import Cell, run_cell
 
 CHANGE = 1e-7
 MEASURES = ("accuracy_all", "hna", "hca", "k")
-OTHER_PROCESSOR = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "OPENBLAS_CORETYPE": "Nehalem"}
+OTHER_PROCESSOR = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "AVX2", "OPENBLAS_CORETYPE": "Haswell"}
 
 
 class Setting(NamedTuple):
