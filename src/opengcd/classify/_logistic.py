@@ -73,6 +73,7 @@ class Logistic(ArrayClassifier):
         )
         # The offsets are the weights of a constant feature.
         rows = torch.cat([Z @ inverse.T, Z.new_full((n, 1), CURVATURE**-0.5)], 1)
+        metric = inverse @ inverse.T  # for the squared length of W
         A = Z.new_zeros(classes, d + 1)
         optimiser = torch.optim.LBFGS(
             [A],
@@ -85,10 +86,10 @@ class Logistic(ArrayClassifier):
         )
 
         def loss() -> Tensor:
-            W = A[:, :-1] @ inverse
             value, A.grad = _mean_loss(A, rows, targets)
-            A.grad[:, :-1] += 2 * self.penalty * W @ inverse.T
-            return value + self.penalty * W.square().sum()
+            penalised = self.penalty * A[:, :-1] @ metric
+            A.grad[:, :-1] += 2 * penalised
+            return value + (A[:, :-1] * penalised).sum()
 
         optimiser.step(loss)
         steepest = float(A.grad.abs().max()) if A.grad is not None else np.inf
