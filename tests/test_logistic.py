@@ -92,7 +92,7 @@ import numpy as np, torch
 torch.set_num_threads(int(sys.argv[1]))
 from opengcd.classify import Logistic
 from test_logistic import overlapping
-X, y = overlapping(1400, 60)
+X, y = overlapping(4400, 120)  # enough for more than one thread
 np.save(sys.argv[2], Logistic(device="cpu").fit(X, y).predict_proba(X))
 """
 
