@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,9 @@ RULES = {
 }
 
 
-def accuracies(features: Path, dataset: str, seed: int, selector: str, rank_once: bool) -> list[float]:
+def accuracies(
+    features: Path, dataset: str, seed: int, selector: str, rank_once: bool, classifier: Any = "logistic"
+) -> list[float]:
     """Return the accuracy on all classes so far after each phase."""
     data = load_dataset(features, dataset)
     plan = plan_for(data)
@@ -38,7 +41,7 @@ def accuracies(features: Path, dataset: str, seed: int, selector: str, rank_once
         rows, test = data.train_rows(group), data.test_rows(np.concatenate(groups[:phase]))
         memory.update(data.X[rows], data.y[rows])
         classes, codes = np.unique(memory.y, return_inverse=True)
-        model = fit_classifier("logistic", memory.X, codes, seed)
+        model = fit_classifier(classifier, memory.X, codes, seed)
         found.append(float((classes[name_rows(model, data.X[test])] == data.y[test]).mean()))
     return found
 

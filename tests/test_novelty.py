@@ -3,11 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
-from sklearn.linear_model import LogisticRegression
 
 from devices import DEVICES
 from opengcd import OpenWorldRecognizer, kernels
-from opengcd.classify import Logistic, fit_classifier, infer
+from opengcd.classify import fit_classifier, infer
 from opengcd.memory import select_exemplars
 from opengcd.osr import (
     LocalOutlierFactor,
@@ -26,25 +25,6 @@ def classes(n=60, d=6, known=4, seed=0):
     rng = np.random.default_rng(seed)
     y = np.arange(n * known) % known
     return 4 * rng.normal(size=(known, d))[y] + rng.normal(size=(len(y), d)) * np.linspace(0.5, 2, d), y
-
-
-# Logistic regression.
-
-
-def test_logistic_is_scikit_learns_with_the_same_penalty():
-    X, y = classes()
-    penalty = 1e-3
-    ours = Logistic(penalty, max_iter=500, device="cpu").fit(X, y)
-    Z = (X - X.mean(0)) / (X - X.mean(0)).std()
-    # Ours takes the mean of the losses and the whole squared norm, theirs C times the sum and half of it.
-    theirs = LogisticRegression(C=1 / (2 * penalty * len(X)), max_iter=5000, tol=1e-8).fit(Z, y)
-    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(Z), atol=2e-3)
-
-
-def test_logistic_takes_constant_features():
-    y = np.array([0, 1, 0, 1])
-    p = Logistic(device="cpu").fit(np.ones((4, 3)), y).predict_proba(np.ones((1, 3)))
-    np.testing.assert_allclose(p, 0.5, atol=1e-6)
 
 
 # Whitening.

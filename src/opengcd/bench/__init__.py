@@ -1,6 +1,15 @@
 """The paper's experiments: protocol and measurements."""
 
-from opengcd.bench._cells import Cell, Outcome, ResultsError, make_cells, parse_numbers, read_results, run_cells
+from opengcd.bench._cells import (
+    Cell,
+    Outcome,
+    ResultsError,
+    make_cells,
+    parse_numbers,
+    read_results,
+    run_cell,
+    run_cells,
+)
 from opengcd.bench._datasets import PLANS, FeatureFileError, Plan, available, load_dataset, plan_for
 from opengcd.bench._figures import Picture, pictures
 from opengcd.bench._methods import make_method, method_names
@@ -64,6 +73,7 @@ __all__ = [
     "plan_for",
     "read_raw",
     "read_results",
+    "run_cell",
     "run_cells",
     "run_protocol",
     "settings_of",
