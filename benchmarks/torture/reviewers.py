@@ -176,11 +176,10 @@ class Reviewer:
 
     def _edit(self, verb: str, act: dict[str, Any], effects: dict[Key, Any]) -> None:
         path = "undo" if verb == "undo" else "edits"
-        before = self.edit
         status, answer = self.caller.ask("edit", path, {"on": self.edit} | act)
         if status == 200:
             self.edit = answer["edit"]
-            if self.edit != before:  # an edit that changes nothing is none
+            if answer["groups"]:  # an edit that changes nothing is not in the history
                 self.notes.edits.append(Acknowledged(self.edit, self.who, verb, effects))
             if verb == "undo":
                 self.notes.undone.add(answer["undone"]["id"])

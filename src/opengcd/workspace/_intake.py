@@ -25,6 +25,7 @@ from opengcd.workspace._database import Database, in_parts
 from opengcd.workspace._features import FeatureStore
 from opengcd.workspace._files import Found, content_hash
 from opengcd.workspace._log import now
+from opengcd.workspace._revision import raise_revision
 from opengcd.workspace._schema import failures, features, items, paths
 
 if TYPE_CHECKING:
@@ -235,6 +236,7 @@ def _make_items(connection: Connection, new: list[tuple[str, tuple[int, int]]]) 
     rows = [{"hash": h, "width": w, "height": t} for h, (w, t) in new if h not in there]
     if rows:
         connection.execute(insert(items), rows)
+        raise_revision(connection)
     ids = {row.hash: row.id for row in connection.execute(query)}
     return [ids[content] for content in hashes]
 
