@@ -51,16 +51,15 @@ class Looks(Views):
         self.content(item)  # refuses what is none
         with self._database.reading() as connection:
             ids, gaps = self._open.unit_vectors.distances(connection, self._features(connection), item)
-            order = np.argsort(gaps, kind="stable")
-            ids, gaps = ids[order], gaps[order]
             ids, gaps = ids[ids != item], gaps[ids != item]
             # Most items that look alike are under review or learnt; only if they are not, all have to be looked up.
             for number in (limit + LOOKED_UP, len(ids)):
-                places = _places(connection, ids[:number].tolist())
+                rows = _smallest(gaps, number)
+                places = _places(connection, ids[rows].tolist())
                 if len(places) >= limit:
                     break
-        distance = dict(zip(ids.tolist(), gaps.tolist(), strict=True))
-        return [Neighbour(id, max(distance[id], 0.0), *place) for id, place in islice(places.items(), limit)]
+        distances = dict(zip(ids[rows].tolist(), gaps[rows].tolist(), strict=True))
+        return [Neighbour(id, max(distances[id], 0.0), *place) for id, place in islice(places.items(), limit)]
 
     def exemplars(self) -> dict[str, list[int]]:
         """Return the items in the memory of the version in use, by class, the most important first."""
@@ -126,6 +125,12 @@ def _homes(connection: Connection) -> dict[int, int]:
     query = select(assignments.c.item_id, assignments.c.group_id)
     query = query.where(models.not_learnt(connection, assignments.c.item_id))
     return {row.item_id: row.group_id for row in connection.execute(query.order_by(assignments.c.item_id))}
+
+
+def _smallest(values: np.ndarray, n: int) -> np.ndarray:
+    """The positions of the ``n`` smallest values and of those equal to the last of them, in ascending order."""
+    rows = np.arange(len(values)) if n >= len(values) else np.flatnonzero(values <= np.partition(values, n - 1)[n - 1])
+    return rows[np.argsort(values[rows], kind="stable")]
 
 
 def _places(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[int | None, str]]:
