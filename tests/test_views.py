@@ -129,3 +129,17 @@ def test_neighbours_that_are_far_away(workspace, monkeypatch):
     assert len(found) == 30
     assert not {one.id for one in found} & set(recognised)
     assert [one.distance for one in found] == sorted(one.distance for one in found)
+
+
+def test_an_earlier_version_is_asked_again(workspace, tmp_path):
+    """What it says of items that are there already changes the counts too, without an edit and without a new item."""
+    workspace.name(workspace.groups()[0].id, "sky", confirm=True)
+    workspace.learn()
+    files = paint(tmp_path / "more", "red", [7000])
+    list(workspace.recognize(files))
+    workspace.rollback(1)
+    check(workspace)
+    assert workspace.status().counts["waiting"] == 1
+    list(workspace.recognize(files))
+    check(workspace)
+    assert workspace.status().counts["waiting"] == 0

@@ -57,10 +57,12 @@ class Recognition:
     async def watch(self) -> None:
         """Load the recogniser, then follow which version other processes put to use, and the stream."""
         told = ""
+        # At first where the libraries are told to use one core, which is to hold for all requests.
+        where: ThreadPoolExecutor | None = self._thread
         while True:
             try:
-                await run_in_threadpool(self.refresh)
-                told = ""
+                await asyncio.get_running_loop().run_in_executor(where, self.refresh)
+                where, told = None, ""
             except (ValueError, OSError) as error:  # no class is known yet, or a file cannot be read
                 if str(error) != told:
                     told = str(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import sys
 import webbrowser
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -14,6 +15,8 @@ from opengcd.service._app import create_app
 from opengcd.workspace import Workspace
 
 LINK_LASTS = timedelta(minutes=10)
+SWITCH = 0.001
+"""Seconds after which a thread that computes, as a job does, lets a request go on; every query waits for that once."""
 
 
 def run(
@@ -28,6 +31,7 @@ def run(
     tell: Callable[[str], object] = print,
 ) -> None:
     """Serve a workspace until interrupted; with a certificate and its key, by https."""
+    sys.setswitchinterval(SWITCH)
     app = create_app(workspace, hosts=[host, *hosts])
     config = uvicorn.Config(
         app, host, port, log_level="warning", server_header=False, ssl_certfile=certificate, ssl_keyfile=key
