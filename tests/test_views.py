@@ -2,55 +2,17 @@
 
 import random
 import shutil
-from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from counting import check
 from opengcd import Workspace
-from opengcd.workspace import WorkspaceError, _looks, _unit_vectors
-from opengcd.workspace._review import to_learn
+from opengcd.workspace import _looks, _unit_vectors
 from opengcd.workspace._unit_vectors import UnitVectors
 from pictures import paint
-
-
-def counted(workspace):
-    """What is kept in memory between requests."""
-    status, cards = workspace.status(), workspace.overview().cards
-    assert [card.group for card in cards] == status.groups
-    facts = [(card.typical, card.suggestion) for card in cards]
-    return +Counter(status.counts), status.groups, facts, workspace.learnable()
-
-
-def read(workspace):
-    """The same, from what is read anew each time: all items with their labels, and all groups with their items."""
-    labels = {one.item: one for one in workspace.labels()}
-    sizes, facts = [], []
-    for group in workspace.groups():
-        sizes.append((*group[:5], len(group), *group[7:10]))
-        said = Counter(one.prediction.label for one in workspace.members(group.id).items if one.prediction)
-        hint = next((c for c, n in said.items() if c and group.kind == "novel" and 2 * n > len(group)), None)
-        facts.append((group.items[:8], hint))
-    with workspace._database.reading() as connection:
-        learnable = Counter(to_learn(connection).values())
-    return Counter(one.source for one in labels.values()), sizes, facts, learnable
-
-
-def nearest(workspace):
-    """Neighbours of some items, learnt and under review and neither."""
-    return [workspace.neighbours(item, 7) for item in (1, 33, 50, 70, 80)]
-
-
-def check(*workspaces):
-    expected = read(workspaces[0])
-    with Workspace(workspaces[0].path) as fresh:
-        neighbours = nearest(fresh)
-    for workspace in workspaces:
-        assert counted(workspace) == expected
-        assert nearest(workspace) == neighbours
-
 
 ACTS = {
     "name": lambda w, g, rng: w.name(rng.choice(g).id, rng.choice(["sky", "sun", "red"]), confirm=rng.random() < 0.5),
@@ -63,7 +25,7 @@ ACTS = {
     "split": lambda w, g, rng: w.split(rng.choice(g).id, 2),
     "undo": lambda w, g, rng: w.undo(),
     "redo": lambda w, g, rng: w.redo(),
-    "discover": lambda w, g, rng: w.discover(k=rng.choice([4, 6])),
+    "discover": lambda w, g, rng: w.discover(k=rng.choice([5, 7])),
     "learn": lambda w, g, rng: w.learn(),
     "rollback": lambda w, g, rng: w.rollback(1),
     "recognise": lambda w, g, rng: list(
@@ -87,7 +49,7 @@ def test_what_is_kept_is_what_is_there(reviewable, tmp_path_factory, acts, seed)
             try:
                 if groups or act in ("undo", "redo", "discover", "learn", "rollback", "recognise"):
                     ACTS[act](one, groups, rng)
-            except WorkspaceError:
+            except ValueError:
                 continue  # as when there is nothing to undo, or a group has no name that could be confirmed
             check(workspace, other)
 

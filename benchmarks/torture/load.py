@@ -121,10 +121,11 @@ def _processor_times(server: Server, person: Reviewer) -> dict[str, float]:
         "item": person.look_at_item,
     }
     spent = dict.fromkeys(kinds, 0.0)
+    person.caller.ask("classes", "classes")
     person.look_at_members()
-    person.name()
-    for look in kinds.values():  # what is loaded once
+    for look in kinds.values():  # after what is loaded once, as the recogniser
         look()
+    person.name()
     for _ in range(QUIET):
         for kind, look in kinds.items():
             person.look_at_groups()
