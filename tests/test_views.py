@@ -85,7 +85,7 @@ def test_vectors_that_are_kept_and_vectors_that_are_read(workspace, tmp_path, mo
 
 def test_neighbours_that_are_far_away(workspace, monkeypatch):
     """Where hardly anything near is under review or learnt, the search goes on."""
-    monkeypatch.setattr(_looks, "LOOKED_UP", 0)
+    monkeypatch.setattr(_looks, "MORE", (0, 5))
     recognised = [one.item for one in workspace.labels() if one.source == "recognized"]
     found = workspace.neighbours(recognised[0], 30)
     assert len(found) == 30

@@ -166,6 +166,7 @@ class Intake:
         there = self._embedded(connection, ids)
         rows = [row for row, id in enumerate(ids) if id not in there]
         store.append(connection, [ids[row] for row in rows], vectors[rows])
+        raise_revision(connection)
 
     def _known_paths(self, connection: Connection, files: list[Found]) -> dict[Found, int]:
         """Files that have not changed since they were taken, and have a vector."""
@@ -236,7 +237,6 @@ def _make_items(connection: Connection, new: list[tuple[str, tuple[int, int]]]) 
     rows = [{"hash": h, "width": w, "height": t} for h, (w, t) in new if h not in there]
     if rows:
         connection.execute(insert(items), rows)
-        raise_revision(connection)
     ids = {row.hash: row.id for row in connection.execute(query)}
     return [ids[content] for content in hashes]
 

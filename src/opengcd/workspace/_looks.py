@@ -18,8 +18,8 @@ from opengcd.workspace._schema import assignments, groups, lessons
 from opengcd.workspace._unit_vectors import unit
 from opengcd.workspace._views import Views
 
-LOOKED_UP = 500
-"""Items more than wanted of which it is looked up first whether they are under review or learnt."""
+MORE = 100, 2000
+"""How many items more than wanted are looked up at first, and then, to find out which are under review or learnt."""
 
 
 class Neighbour(NamedTuple):
@@ -52,8 +52,8 @@ class Looks(Views):
         with self._database.reading() as connection:
             ids, gaps = self._open.unit_vectors.distances(connection, self._features(connection), item)
             ids, gaps = ids[ids != item], gaps[ids != item]
-            # Most items that look alike are under review or learnt; only if they are not, all have to be looked up.
-            for number in (limit + LOOKED_UP, len(ids)):
+            # Most items that look alike are under review or learnt; only if they are not, more have to be looked up.
+            for number in (*(limit + more for more in MORE), len(ids)):
                 rows = _smallest(gaps, number)
                 places = _places(connection, ids[rows].tolist())
                 if len(places) >= limit:

@@ -9,6 +9,7 @@ import numpy as np
 from sqlalchemy import Connection, func, select
 
 from opengcd.workspace._features import FeatureStore
+from opengcd.workspace._revision import revision
 from opengcd.workspace._schema import features
 
 BLOCK = 8192
@@ -30,6 +31,8 @@ class UnitVectors:
         self._lock = threading.Lock()
         self._ids = np.empty(0, dtype=np.int64)
         """All items that have a vector, in ascending order."""
+        self._revision = -1
+        """The revision of the database that they are of."""
         self._blocks: dict[int, np.ndarray] = {}
         """The vectors of the items from ``number * BLOCK`` on, by that number."""
 
@@ -44,6 +47,9 @@ class UnitVectors:
 
     def _items(self, connection: Connection, store: FeatureStore) -> np.ndarray:
         """Return the items that this transaction sees; note those that are new."""
+        now = revision(connection)
+        if now == self._revision:
+            return self._ids
         here = features.c.embedder_id == store.id
         count, last = connection.execute(select(func.count(), func.max(features.c.item_id)).where(here)).one()
         if count > len(self._ids):
@@ -54,6 +60,7 @@ class UnitVectors:
                 self._ids, added = self._ids[:0], connection.scalars(query).all()
                 self._blocks.clear()
             self._ids = np.append(self._ids, np.array(added, dtype=np.int64))
+        self._revision = max(now, self._revision)
         return self._ids[self._ids <= last]
 
     def _kept_blocks(self, connection: Connection, store: FeatureStore) -> dict[int, np.ndarray]:
