@@ -36,9 +36,12 @@ class Stored:
     name, fingerprint = "stored", "stored"
 
 
-def fill(folder: Path, n: int) -> None:
-    """Make a workspace of ``n`` items with synthetic features, recognised by the default preset; a fifth is new."""
-    X, y = gaussian_classes(n, WIDTH, KNOWN + NOVEL, spread=0.3)
+def fill(folder: Path, n: int, novel: int = NOVEL) -> None:
+    """Make a workspace of ``n`` items with synthetic features, recognised by the default preset.
+
+    Of each of the known and the ``novel`` classes there are about as many.
+    """
+    X, y = gaussian_classes(n, WIDTH, KNOWN + novel, spread=0.3)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     known = np.flatnonzero(y < KNOWN)[: 50 * KNOWN]
     stream = np.setdiff1d(np.arange(n), known)

@@ -12,6 +12,7 @@ from browsing import Visit, launched
 from opengcd.embed import Pixels
 from opengcd.workspace import _schema as schema
 from opengcd.workspace._features import FeatureStore
+from opengcd.workspace._revision import raise_revision
 from serving import serving
 
 VIEWS = ["overview", "groups", "groups/{group}", "number", "learn", "try", "rejection", "history"]
@@ -151,6 +152,7 @@ def test_ten_thousand_images_scroll_by_a_few_rows(workspace, visit):
         store.append(connection, range(first, first + n), np.random.default_rng(0).random((n, 192), np.float32))
         places = [{"item_id": first + i, "group_id": home.id, "rank": 1000 + i, "by_person": False} for i in range(n)]
         connection.execute(insert(schema.assignments), places)
+        raise_revision(connection)
     one = visit()
     one.expected = ("404", "422", "500")  # these images have no files
     one.go(f"groups/{home.id}")

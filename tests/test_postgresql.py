@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from sqlalchemy import create_engine, text
 
+from counting import check
 from opengcd import Client, Workspace
 from opengcd.embed import Pixels, read_image
 from opengcd.service.client import ServiceError
@@ -150,6 +151,29 @@ def fresh(url, name):
         connection.execute(text(f"CREATE DATABASE {name}"))
     engine.dispose()
     return url.replace("/postgres?", f"/{name}?")
+
+
+def test_what_is_kept_is_what_is_there(url, world, tmp_path):
+    known, stream = world
+    database = fresh(url, "kept")
+    folder = tmp_path / "w"
+    with Workspace.create(folder, "pixels", recognizer=RECOGNIZER, database=database) as one, Workspace(folder) as two:
+        one.fit(known)
+        list(one.recognize([stream]))
+        one.discover(k=6)
+        check(one, two)
+        first, second = one.groups()
+        for act in (
+            lambda: two.move(first.items[:3], second.id),
+            lambda: one.name(second.id, "sky", confirm=True),
+            lambda: list(two.recognize(paint(tmp_path / "more", "blue", [7000]))),
+            one.learn,
+            lambda: two.rollback(1),
+            one.discover,
+            two.undo,
+        ):
+            act()
+            check(one, two)
 
 
 def test_two_servers_share_a_workspace(url, world, tmp_path):

@@ -255,6 +255,7 @@ def test_a_group_that_looks_like_a_known_class(workspace):
     reds = [one.item for one in workspace.labels() if truth(one.paths[0]) == "red" and one.source == "recognized"]
     with workspace._editing("try") as edit:
         home = _review.make_group(edit, "novel", "odd", False)
+        edit.touch(assignments, reds)
         edit.connection.execute(
             insert(assignments),
             [{"item_id": item, "group_id": home, "rank": i, "by_person": True} for i, item in enumerate(reds)],

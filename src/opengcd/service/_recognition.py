@@ -77,11 +77,14 @@ class Recognition:
 
     async def watch(self) -> None:
         """Load the recogniser, then follow which version other processes put to use, and the stream."""
+        # At first where the libraries are told to use one core, which is to hold for all requests.
+        where: ThreadPoolExecutor | None = self._thread
         while True:
             pause = LOOK
             try:
-                await run_in_threadpool(self._follow)
+                await asyncio.get_running_loop().run_in_executor(where, self._follow)
                 self._task.succeeded()
+                where = None
             except Exception as error:
                 pause = self._task.failed(error)
             await asyncio.sleep(pause)

@@ -15,8 +15,6 @@ from opengcd.workspace import Edited, Entry, Workspace, readable
 
 FOR_EVER = "private, max-age=31536000, immutable"
 """An item is its content, so a picture of it never changes."""
-TYPICAL = 8
-"""Images that stand for a group."""
 MISSING: Responses = {404: {"model": api.Problem}}
 PICTURE: Responses = MISSING | {200: {"content": {"image/jpeg": {}, "image/png": {}}}, 304: {"description": "As known"}}
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -29,13 +27,8 @@ writing = guarded("write", "review")
 @reading.get("/groups")
 def groups(workspace: Person) -> api.Groups:
     """Return all groups, in the order of the review."""
-    edit, suggestions = workspace.last_edit(), workspace.suggestions()
-    found = []
-    for group in workspace.groups():
-        facts = {name: getattr(group, name) for name in api.Group.model_fields if name in group._fields}
-        found.append(
-            api.Group(**facts, size=len(group), typical=group.items[:TYPICAL], suggestion=suggestions.get(group.id))
-        )
+    edit, cards = workspace.overview()
+    found = [api.Group(**group._asdict(), typical=typical, suggestion=hint) for group, typical, hint in cards]
     return api.Groups(edit=edit, groups=found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import sys
 import webbrowser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from opengcd.text import printable
 from opengcd.workspace import Workspace
 
 LINK_LASTS = timedelta(minutes=10)
+SWITCH = 0.001
+"""Seconds after which a thread that computes, as a job does, lets a request go on; every query waits for that once."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ def run(
     tell: Callable[[str], object] = print,
 ) -> None:
     """Serve a workspace until interrupted."""
+    sys.setswitchinterval(SWITCH)
     site = site or Site()
     host, certificate = site.host, site.certificate
     app = create_app(workspace, hosts=[host, *site.names])

@@ -19,6 +19,7 @@ from opengcd.workspace._features import FeatureStore
 from opengcd.workspace._files import Found, content_hash, look_at
 from opengcd.workspace._log import RESTORABLE
 from opengcd.workspace._map import read_drawing
+from opengcd.workspace._revision import raise_revision
 from opengcd.workspace._schema import edits, embedders, features, items, paths
 from opengcd.workspace._schema import models as versions
 
@@ -137,6 +138,7 @@ class Check:
         with self.database.writing() as connection:
             for part in in_parts(lost):
                 connection.execute(delete(features).where(features.c.item_id.in_(part)))
+            raise_revision(connection)
         self.embed(files)
         with self.database.reading() as connection:
             return connection.scalars(select(items.c.id).where(items.c.id.not_in(select(features.c.item_id)))).all()

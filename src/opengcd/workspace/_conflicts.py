@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, select
 
 from opengcd.workspace._errors import WorkspaceError
-from opengcd.workspace._log import Entry, last_edit
+from opengcd.workspace._log import SHOWN, Entry, last_edit, rows_before
 from opengcd.workspace._models import IN_USE
+from opengcd.workspace._review import homes_of
 from opengcd.workspace._schema import assignments, edits, groups, meta
 
 MOST_SINCE = 1000
@@ -41,29 +42,37 @@ def refuse_conflict(
     if on is None or last_edit(connection) <= on:
         return
     moved, known, targets, keys_of_meta = set(items), set(whole), set(into), {IN_USE, *settings}
-    query = select(edits).where(edits.c.id > on, edits.c.before.is_not(None)).order_by(edits.c.id.desc())
-    for number, row in enumerate(connection.execute(query.limit(MOST_SINCE))):
-        keys = {name: {key for key, _ in rows} for name, rows in row.before.items()}
-        changed, members = keys.get(groups.name, set()), set(row.members or ())
+    homes = homes_of(connection, sorted(moved))
+    since = edits.c.id > on, edits.c.before.is_not(None)
+    query = select(*SHOWN, edits.c.members, rows_before(groups), rows_before(meta)).where(*since)
+    for number, row in enumerate(connection.execute(query.order_by(edits.c.id.desc()).limit(MOST_SINCE))):
+        changed, members = {key for key, _ in row.groups or ()}, set(row.members or ())
+        # The last edit that moved an item names the group where the item is now.
+        perhaps_moved = len(homes) < len(moved) or row.members is None or members & set(homes.values())
         if (
-            moved & keys.get(assignments.name, set())
-            or known & (changed | members)
+            known & (changed | members)
             or targets & changed
             or _emptied(connection, targets & members)
-            or keys_of_meta & keys.get(meta.name, set())
+            or keys_of_meta & {key for key, _ in row.meta or ()}
             or number == MOST_SINCE - 1
+            or (perhaps_moved and moved & _moved_by(connection, row.id))
         ):
-            raise ConflictError(Entry(row.id, row.at, row.who, row.verb, row.details, False))
+            raise ConflictError(Entry(*row[:5], False))
 
 
 def refuse_other_edit(connection: Connection, on: int | None) -> None:
     """Refuse what is about the last edit, if that is not the one that was seen."""
     if on is None or (last := last_edit(connection)) == on:
         return
-    row = connection.execute(select(edits).where(edits.c.id == last)).one_or_none()
+    row = connection.execute(select(*SHOWN).where(edits.c.id == last)).one_or_none()
     if row is None:
         raise WorkspaceError(f"There is no edit {on}.")
-    raise ConflictError(Entry(row.id, row.at, row.who, row.verb, row.details, False))
+    raise ConflictError(Entry(*row, False))
+
+
+def _moved_by(connection: Connection, edit: int) -> set[int]:
+    rows = connection.scalar(select(rows_before(assignments)).where(edits.c.id == edit))
+    return {item for item, _ in rows or ()}
 
 
 def _emptied(connection: Connection, found: set[int]) -> bool:

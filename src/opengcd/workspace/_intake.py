@@ -23,6 +23,7 @@ from opengcd.workspace._database import Database, in_parts
 from opengcd.workspace._features import FeatureStore
 from opengcd.workspace._files import Found, content_hash, read_file
 from opengcd.workspace._log import now
+from opengcd.workspace._revision import raise_revision
 from opengcd.workspace._schema import failures, features, items, paths
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ class Intake:
         there = self._embedded(connection, ids)
         rows = [row for row, id in enumerate(ids) if id not in there]
         store.append(connection, [ids[row] for row in rows], vectors[rows])
+        raise_revision(connection)
 
     def _known_paths(self, connection: Connection, files: list[Found]) -> dict[Found, int]:
         """Files that have not changed since they were taken, and have a vector."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, FromClause, func, select, true
+from sqlalchemy import ColumnElement, Connection, FromClause, select, true
 
 from opengcd.validation import UNKNOWN_STR
 from opengcd.workspace._models import in_use, learnt
 from opengcd.workspace._review import KNOWN, REMOVED
-from opengcd.workspace._schema import assignments, groups, items, paths, predictions
+from opengcd.workspace._schema import assignments, groups, items, lessons, paths, predictions
+from opengcd.workspace._tallies import Tallies
 
 SOURCES = {
     "learnt": "the recogniser was taught it",
@@ -46,7 +47,7 @@ def labelled_items(connection: Connection, only: int | None = None) -> list[Labe
     wanted = true() if only is None else paths.c.item_id == only
     for path, item in connection.execute(select(paths.c.path, paths.c.item_id).where(wanted).order_by(paths.c.path)):
         files.setdefault(item, []).append(path)
-    source, taught, grounds = _decisions(connection)
+    source, taught, grounds = _decisions(connection, only)
     facts = [
         taught.c.label.label("taught"),
         groups.c.label.label("provisional"),
@@ -67,18 +68,24 @@ def labelled_items(connection: Connection, only: int | None = None) -> list[Labe
     return found
 
 
-def count_by_source(connection: Connection) -> dict[str, int]:
+def count_by_source(connection: Connection, tallies: Tallies) -> dict[str, int]:
     """Return how many items there are of each of :data:`SOURCES`."""
-    source, _, grounds = _decisions(connection)
     counts = dict.fromkeys(SOURCES, 0)
-    for row in connection.execute(select(*grounds, func.count().label("n")).select_from(source).group_by(*grounds)):
-        counts[_source(row)] += row.n
+    counts["learnt"], others = tallies.of_all(connection)
+    of_groups = tallies.of_groups(connection)
+    rows = {row.id: row for row in connection.execute(select(groups.c.id, groups.c.kind, groups.c.confirmed))}
+    for id, tally in of_groups.items():
+        for by_person, n in ((True, tally.by_person), (False, tally.size - tally.by_person)):
+            counts[_source_in_group(rows[id].kind, rows[id].confirmed, by_person)] += n
+    counts["rejected"] = others.rejected - sum(tally.rejected for tally in of_groups.values())
+    counts["waiting"] = others.waiting - sum(tally.waiting for tally in of_groups.values())
+    counts["recognized"] = counts["learnt"] + others.size - sum(counts.values())
     return counts
 
 
-def _decisions(connection: Connection) -> tuple[FromClause, FromClause, list[ColumnElement[Any]]]:
+def _decisions(connection: Connection, only: int | None) -> tuple[FromClause, FromClause, list[ColumnElement[Any]]]:
     """Items beside all that is said of them; what the recogniser has learnt; the columns that :func:`_source` reads."""
-    taught = learnt(connection).subquery()
+    taught = learnt(connection).where(true() if only is None else lessons.c.item_id == only).subquery()
     source = (
         items.outerjoin(taught, taught.c.item_id == items.c.id)
         .outerjoin(assignments, assignments.c.item_id == items.c.id)
@@ -99,15 +106,19 @@ def _decisions(connection: Connection) -> tuple[FromClause, FromClause, list[Col
 def _source(row: Any) -> str:
     if row.learnt:
         return "learnt"
-    if row.kind == REMOVED:
-        return "removed"
     if row.kind is not None:
-        if row.confirmed or (row.kind == KNOWN and row.by_person):
-            return "reviewed"
-        return "put back" if row.kind == KNOWN else "grouped"
+        return _source_in_group(row.kind, row.confirmed, row.by_person)
     if row.unasked:
         return "waiting"
     return "rejected" if row.rejected else "recognized"
+
+
+def _source_in_group(kind: str, confirmed: bool, by_person: bool) -> str:
+    if kind == REMOVED:
+        return "removed"
+    if confirmed or (kind == KNOWN and by_person):
+        return "reviewed"
+    return "put back" if kind == KNOWN else "grouped"
 
 
 def _label(row: Any, source: str) -> str:

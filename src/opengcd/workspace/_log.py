@@ -11,12 +11,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, Table, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, delete, func, insert, select, update
 
 from opengcd.workspace._database import in_parts
 from opengcd.workspace._errors import WorkspaceError
 from opengcd.workspace._schema import assignments, edits, groups, meta
 
+SHOWN = (edits.c.id, edits.c.at, edits.c.who, edits.c.verb, edits.c.details)
+"""The columns of an :class:`Entry`; the others may hold as many rows as there are items."""
 RESTORABLE = (meta, groups, assignments)
 """What an undo can restore; a row refers to tables before its own only."""
 _takers = edits.alias()
@@ -141,7 +143,7 @@ def last_discovery_id(connection: Connection) -> int:
 
 def history(connection: Connection, limit: int | None = None, before: int | None = None) -> list[Entry]:
     """Return the entries, the latest first: all, or some of those before one."""
-    query = select(*_SHOWN, edits.c.id.in_(UNDONE).label("undone")).order_by(edits.c.id.desc()).limit(limit)
+    query = select(*SHOWN, edits.c.id.in_(UNDONE).label("undone")).order_by(edits.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(edits.c.id < before)
     return [
@@ -151,14 +153,25 @@ def history(connection: Connection, limit: int | None = None, before: int | None
 
 def edits_since(connection: Connection, id: int, limit: int) -> list[tuple[Entry, list[int]]]:
     """Return edits after one, the oldest first, with the groups that look different since."""
-    query = select(edits).where(edits.c.id > id, edits.c.before.is_not(None)).order_by(edits.c.id).limit(limit)
+    query = select(*SHOWN, edits.c.members, rows_before(groups)).where(edits.c.id > id, edits.c.before.is_not(None))
     return [
-        (
-            Entry(row.id, row.at, row.who, row.verb, row.details, False),
-            sorted({*(row.members or ()), *(key for key, _ in row.before.get(groups.name, ()))}),
-        )
-        for row in connection.execute(query)
+        (Entry(*row[:5], False), sorted({*(row.members or ()), *(key for key, _ in row.groups or ())}))
+        for row in connection.execute(query.order_by(edits.c.id).limit(limit))
     ]
+
+
+def groups_changed(connection: Connection, id: int) -> set[int] | None:
+    """Return the groups that items have left or entered since an edit; None if that is not known."""
+    query = select(edits.c.members).where(edits.c.id > id, edits.c.before.is_not(None))
+    members = connection.scalars(query).all()
+    if None in members:  # an entry that an older version of OpenGCD wrote
+        return None
+    return {group for changed in members for group in changed}
+
+
+def rows_before(table: Table) -> ColumnElement[Any]:
+    """Return the column of the rows of a table as an edit found them; the database takes out the others."""
+    return edits.c.before[table.name].label(table.name)
 
 
 def now() -> str:
@@ -174,11 +187,8 @@ def user() -> str:
         return "unnamed"
 
 
-_SHOWN = (edits.c.id, edits.c.at, edits.c.who, edits.c.verb, edits.c.details)
-
-
 def _entry(connection: Connection, number: Select[tuple[int]], undone: bool) -> Entry | None:
-    row = connection.execute(select(*_SHOWN).where(edits.c.id == number.scalar_subquery())).one_or_none()
+    row = connection.execute(select(*SHOWN).where(edits.c.id == number.scalar_subquery())).one_or_none()
     return None if row is None else Entry(*row, undone)
 
 

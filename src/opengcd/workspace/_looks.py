@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from opengcd.workspace import _log as log
 from opengcd.workspace import _models as models
-from opengcd.workspace import _review as review
+from opengcd.workspace._database import in_parts
 from opengcd.workspace._map import MOST_DRAWN, drawing, plane, read_drawing, write_drawing
-from opengcd.workspace._schema import assignments, lessons
+from opengcd.workspace._schema import assignments, groups, lessons
+from opengcd.workspace._unit_vectors import unit
 from opengcd.workspace._views import Views
+
+MORE = 100, 2000
+"""How many items more than wanted are looked up at first, and then, to find out which are under review or learnt."""
 
 
 class Neighbour(NamedTuple):
@@ -45,18 +50,16 @@ class Looks(Views):
         """Return the items under review, and learnt ones, that look most like an item."""
         self.content(item)  # refuses what is none
         with self._database.reading() as connection:
-            taught = {row.item_id: row.label for row in connection.execute(models.learnt(connection))}
-            homes = {row.item_id: row.group_id for row in connection.execute(select(assignments))}
-            ids = np.array(sorted({*taught, *homes} - {item}), dtype=np.int64)
-            X = _unit(self._vectors(connection, [item, *ids.tolist()]))
-            gaps = 1 - X[1:] @ X[0]
-            nearest = np.argsort(gaps, kind="stable")[:limit]
-            labels = {group.id: group.label for group in review.group_sizes(connection)}
-        found = []
-        for id, gap in zip(ids[nearest].tolist(), gaps[nearest].tolist(), strict=True):
-            group = None if id in taught else homes[id]
-            found.append(Neighbour(id, max(gap, 0.0), group, taught[id] if group is None else labels.get(group, "")))
-        return found
+            ids, gaps = self._open.unit_vectors.distances(connection, self._features(connection), item)
+            ids, gaps = ids[ids != item], gaps[ids != item]
+            # Most items that look alike are under review or learnt; only if they are not, more have to be looked up.
+            for number in (*(limit + more for more in MORE), len(ids)):
+                rows = _smallest(gaps, number)
+                places = _places(connection, ids[rows].tolist())
+                if len(places) >= limit:
+                    break
+        distances = dict(zip(ids[rows].tolist(), gaps[rows].tolist(), strict=True))
+        return [Neighbour(id, max(distances[id], 0.0), *place) for id, place in islice(places.items(), limit)]
 
     def exemplars(self) -> dict[str, list[int]]:
         """Return the items in the memory of the version in use, by class, the most important first."""
@@ -68,9 +71,9 @@ class Looks(Views):
 
     def nearest_exemplars(self, X: np.ndarray, limit: int = 5) -> list[list[int]]:
         """Return the items in the memory that look most like each row of features."""
-        items, M = np.array(self._exemplar_items()), _unit(self._load_recognizer()[1].memory_.X)
+        items, M = np.array(self._exemplar_items()), unit(self._load_recognizer()[1].memory_.X)
         items, M = items[items > 0], M[items > 0]
-        order = np.argsort(-(_unit(X) @ M.T), axis=1, kind="stable")[:, :limit]
+        order = np.argsort(-(unit(X) @ M.T), axis=1, kind="stable")[:, :limit]
         return items[order].tolist()
 
     def exemplars_near(self, items: Sequence[int], limit: int = 5) -> list[list[int]]:
@@ -123,10 +126,24 @@ class Looks(Views):
 
 def _homes(connection: Connection) -> dict[int, int]:
     """All items under review, with their groups."""
-    taught = models.learnt(connection).with_only_columns(lessons.c.item_id)
-    query = select(assignments.c.item_id, assignments.c.group_id).where(assignments.c.item_id.not_in(taught))
+    query = select(assignments.c.item_id, assignments.c.group_id)
+    query = query.where(models.not_learnt(connection, assignments.c.item_id))
     return {row.item_id: row.group_id for row in connection.execute(query.order_by(assignments.c.item_id))}
 
 
-def _unit(X: np.ndarray) -> np.ndarray:
-    return np.asarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny))
+def _smallest(values: np.ndarray, n: int) -> np.ndarray:
+    """The positions of the ``n`` smallest values and of those equal to the last of them, in ascending order."""
+    rows = np.arange(len(values)) if n >= len(values) else np.flatnonzero(values <= np.partition(values, n - 1)[n - 1])
+    return rows[np.argsort(values[rows], kind="stable")]
+
+
+def _places(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[int | None, str]]:
+    """The group of each item under review and its label, or the class of an item that is learnt; no others."""
+    found: dict[int, tuple[int | None, str]] = {}
+    for part in in_parts(ids):
+        homes = select(assignments.c.item_id, groups.c.id, func.coalesce(groups.c.name, groups.c.label))
+        query = homes.join(groups, groups.c.id == assignments.c.group_id).where(assignments.c.item_id.in_(part))
+        found.update({item: (group, label) for item, group, label in connection.execute(query)})
+        taught = connection.execute(models.learnt(connection).where(lessons.c.item_id.in_(part)))
+        found.update({row.item_id: (None, row.label) for row in taught})
+    return {id: found[id] for id in ids if id in found}

@@ -15,6 +15,8 @@ from opengcd.workspace._features import FeatureStore
 from opengcd.workspace._models import folder_of
 from opengcd.workspace._schema import (
     SCHEMA_VERSION,
+    assignments,
+    edits,
     embedders,
     features,
     jobs,
@@ -63,12 +65,16 @@ def _add_service(connection: Connection, _: Path) -> None:
 
 
 def _add_checksums(connection: Connection, folder: Path) -> None:
-    """Write vectors to shards that have checksums, and note the checksums of models.
+    """Write vectors to shards that have checksums, note the checksums of models, and index what views look up.
 
     Rows that a damaged file has lost are left out; `opengcd check --repair` computes them from the images.
     """
     metadata.create_all(connection, [shards])
     _add_columns(connection, "models ADD COLUMN digest VARCHAR(64)")
+    connection.exec_driver_sql("DROP INDEX IF EXISTS ix_assignments_group_id")
+    for table in (assignments, edits):
+        for added in table.indexes:
+            added.create(connection, checkfirst=True)
     for model in connection.scalars(select(models.c.id)).all():
         index = folder_of(folder / "models", model) / INDEX
         if index.is_file():

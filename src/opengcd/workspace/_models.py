@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Connection, Select, func, insert, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Select, func, insert, select, update
 
 from opengcd.storage import INDEX, ModelFileError, verify_model
 from opengcd.workspace._database import in_parts
@@ -63,7 +63,7 @@ def versions(connection: Connection) -> list[Version]:
 
 def lineage(connection: Connection) -> list[int]:
     """Return the version in use and all it came from."""
-    parents = {version.id: version.parent for version in versions(connection)}
+    parents = {row.id: row.parent for row in connection.execute(select(models.c.id, models.c.parent))}
     found, current = [], in_use(connection)
     while current is not None:
         found.append(current)
@@ -74,6 +74,12 @@ def lineage(connection: Connection) -> list[int]:
 def learnt(connection: Connection) -> Select[tuple[int, str]]:
     """Select the item and label of all that the version in use has learnt."""
     return select(lessons.c.item_id, lessons.c.label).where(lessons.c.model_id.in_(lineage(connection)))
+
+
+def not_learnt(connection: Connection, item: Column[int]) -> ColumnElement[bool]:
+    """Return the condition that the version in use has not learnt an item."""
+    taught = learnt(connection).where(lessons.c.item_id == item)
+    return ~taught.correlate(item.table).exists()
 
 
 def next_id(connection: Connection) -> int:

@@ -28,6 +28,8 @@ from opengcd.workspace._log import Edit
 from opengcd.workspace._opening import open_database
 from opengcd.workspace._schema import embedders
 from opengcd.workspace._settings import Settings, read_settings
+from opengcd.workspace._tallies import Tallies
+from opengcd.workspace._unit_vectors import UnitVectors
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
@@ -48,6 +50,8 @@ class _Open:
         """A version, and the item of each row of its memory."""
         self.in_metric: tuple[int, dict[int, int], np.ndarray] | None = None
         """A version, and items with their rows of features in its metric."""
+        self.tallies = Tallies()
+        self.unit_vectors = UnitVectors()
 
 
 class Project:
@@ -129,13 +133,17 @@ class Project:
         with self._database.reading() as connection:
             return connection.scalar(select(embedders.c.fingerprint).order_by(embedders.c.id))
 
-    def _vectors(self, connection: Connection, ids: Sequence[int]) -> np.ndarray:
-        """The features of items as the recogniser takes them."""
+    def _features(self, connection: Connection) -> FeatureStore:
+        """The vectors of the embedder."""
         fingerprint = connection.scalar(select(embedders.c.fingerprint).order_by(embedders.c.id))
         store = fingerprint and FeatureStore.find(connection, self.path / "features", fingerprint)
         if not store:
             raise WorkspaceError("No image has been embedded yet.")
-        return self.scaled(store.of_items(connection, ids))
+        return store
+
+    def _vectors(self, connection: Connection, ids: Sequence[int]) -> np.ndarray:
+        """The features of items as the recogniser takes them."""
+        return self.scaled(self._features(connection).of_items(connection, ids))
 
     def scaled(self, X: np.ndarray) -> np.ndarray:
         """Return vectors of the embedder as the recogniser takes them."""

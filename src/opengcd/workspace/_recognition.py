@@ -12,6 +12,7 @@ from opengcd.validation import UNKNOWN_STR
 from opengcd.workspace._database import in_parts
 from opengcd.workspace._features import WITH_VECTOR
 from opengcd.workspace._models import in_use, learnt
+from opengcd.workspace._revision import raise_revision
 from opengcd.workspace._schema import items, lessons, predictions
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def write_predictions(
     ]
     for part in in_parts(rows):
         connection.execute(insert(predictions), part)
+    if rows:
+        raise_revision(connection)
 
 
 def observed_scores(connection: Connection) -> np.ndarray:

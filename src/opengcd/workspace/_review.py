@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 
 from opengcd.text import MISLEADING
 from opengcd.validation import UNKNOWN_STR
@@ -13,9 +13,10 @@ from opengcd.workspace._database import in_parts
 from opengcd.workspace._errors import MissingError, WorkspaceError
 from opengcd.workspace._features import WITH_VECTOR
 from opengcd.workspace._log import Edit
-from opengcd.workspace._models import learnt, versions
-from opengcd.workspace._schema import assignments, groups, items, lessons
+from opengcd.workspace._models import not_learnt, versions
+from opengcd.workspace._schema import assignments, groups, items
 
+TYPICAL_FIRST = assignments.c.rank, assignments.c.item_id
 KINDS = NOVEL, KNOWN, REMOVED = "novel", "known", "removed"
 
 
@@ -60,15 +61,8 @@ class GroupSize(NamedTuple):
     doubtful: bool
 
 
-def group_sizes(connection: Connection) -> list[GroupSize]:
-    """Return what :func:`open_groups` returns without its items, at once also where these are many."""
-    taught = learnt(connection).with_only_columns(lessons.c.item_id)
-    query = (
-        select(groups, func.count().label("size"))
-        .join(assignments, assignments.c.group_id == groups.c.id)
-        .where(assignments.c.item_id.not_in(taught))
-        .group_by(groups.c.id)
-    )
+def group_sizes(connection: Connection, sizes: Mapping[int, int]) -> list[GroupSize]:
+    """Return the groups of given sizes, in the order of the review: novel ones first, of them doubtful ones last."""
     found = [
         GroupSize(
             row.id,
@@ -76,29 +70,30 @@ def group_sizes(connection: Connection) -> list[GroupSize]:
             row.name or row.label,
             row.name is not None,
             row.confirmed,
-            row.size,
+            sizes[row.id],
             row.cohesion,
             row.probability,
             row.name is None and row.probability is not None and row.probability < 0.5,
         )
-        for row in connection.execute(query)
+        for row in connection.execute(select(groups))
+        if row.id in sizes
     ]
     return sorted(found, key=lambda group: (KINDS.index(group.kind), group.doubtful, -group.size, group.label))
 
 
 def open_groups(connection: Connection) -> list[Group]:
-    """Return the groups that hold something not learnt yet: novel ones first, of them doubtful ones last."""
+    """Return the groups that hold something not learnt yet, with their items, in the order of the review."""
     members: dict[int, list[tuple[int, str, float | None]]] = {}
     query = (
         select(assignments.c.group_id, assignments.c.item_id, items.c.hash, assignments.c.probability)
         .join(items, items.c.id == assignments.c.item_id)
-        .where(assignments.c.item_id.not_in(learnt(connection).with_only_columns(lessons.c.item_id)))
+        .where(not_learnt(connection, assignments.c.item_id))
         .order_by(assignments.c.group_id, assignments.c.rank, assignments.c.item_id)
     )
     for home, item, content, probability in connection.execute(query):
         members.setdefault(home, []).append((item, content, probability))
     found = []
-    for group in group_sizes(connection):
+    for group in group_sizes(connection, {id: len(rows) for id, rows in members.items()}):
         ids, hashes, probabilities = (list(column) for column in zip(*members[group.id], strict=True))
         found.append(Group(*group[:5], ids, hashes, *group[6:], probabilities))
     return found
@@ -126,12 +121,9 @@ def move(edit: Edit, chosen: Sequence[int], group: int) -> int:
     """Move items to a group; return how many were not there before. Moved items are its least typical."""
     connection = edit.connection
     _group(connection, group)
-    there = set(connection.scalars(select(assignments.c.item_id).where(assignments.c.group_id == group)))
-    new = [item for item in dict.fromkeys(chosen) if item not in there]
-    under_review = set[int]()
-    for part in in_parts(new):
-        under_review.update(connection.scalars(select(assignments.c.item_id).where(assignments.c.item_id.in_(part))))
-    if strange := [item for item in new if item not in under_review]:
+    homes = homes_of(connection, list(dict.fromkeys(chosen)))
+    new = [item for item in dict.fromkeys(chosen) if homes.get(item) != group]
+    if strange := [item for item in new if item not in homes]:
         raise WorkspaceError(f"Item {strange[0]} is in no group; run discover first.")
     if not new:
         return 0
@@ -242,12 +234,19 @@ def group_named(edit: Edit, label: str) -> int:
 
 def members(connection: Connection, group: int) -> list[int]:
     """Return the items of a group that are not learnt yet, the most typical first."""
+    refuse_missing(connection, group)
+    query = select(assignments.c.item_id).where(in_group(connection, group))
+    return list(connection.scalars(query.order_by(*TYPICAL_FIRST)))
+
+
+def refuse_missing(connection: Connection, group: int) -> None:
+    """Raise an error if there is no such group."""
     _group(connection, group)
-    query = select(assignments.c.item_id).where(
-        assignments.c.group_id == group,
-        assignments.c.item_id.not_in(learnt(connection).with_only_columns(lessons.c.item_id)),
-    )
-    return list(connection.scalars(query.order_by(assignments.c.rank, assignments.c.item_id)))
+
+
+def in_group(connection: Connection, group: int) -> ColumnElement[bool]:
+    """Return the condition that an item is in a group and not learnt yet."""
+    return (assignments.c.group_id == group) & not_learnt(connection, assignments.c.item_id)
 
 
 def to_learn(connection: Connection) -> dict[int, str]:
@@ -255,18 +254,31 @@ def to_learn(connection: Connection) -> dict[int, str]:
 
     That is all of confirmed groups, and what a person put into a known class.
     """
+    # As count_to_learn counts it.
     said = groups.c.confirmed | ((groups.c.kind == KNOWN) & assignments.c.by_person)
     query = (
         select(assignments.c.item_id, groups.c.name)
         .join(groups, groups.c.id == assignments.c.group_id)
-        .where(
-            said,
-            assignments.c.item_id.not_in(learnt(connection).with_only_columns(lessons.c.item_id)),
-            assignments.c.item_id.in_(WITH_VECTOR),
-        )
+        .where(said, not_learnt(connection, assignments.c.item_id), assignments.c.item_id.in_(WITH_VECTOR))
         .order_by(assignments.c.item_id)
     )
     return {row.item_id: row.name for row in connection.execute(query)}
+
+
+def count_to_learn(group: GroupSize, by_person: int) -> int:
+    """Return how many items of a group :func:`to_learn` takes; a person put ``by_person`` of them there."""
+    if group.confirmed:
+        return group.size
+    return by_person if group.kind == KNOWN else 0
+
+
+def homes_of(connection: Connection, chosen: Sequence[int]) -> dict[int, int]:
+    """Return the groups of items; those that are in none are left out."""
+    found: dict[int, int] = {}
+    for part in in_parts(chosen):
+        query = select(assignments.c.item_id, assignments.c.group_id).where(assignments.c.item_id.in_(part))
+        found.update({row.item_id: row.group_id for row in connection.execute(query)})
+    return found
 
 
 def classes(connection: Connection) -> list[str]:

@@ -151,10 +151,11 @@ assignments = Table(
     "assignments",
     metadata,
     Column("item_id", ForeignKey("items.id"), primary_key=True, autoincrement=False),
-    Column("group_id", ForeignKey("groups.id", deferrable=True, initially="DEFERRED"), nullable=False, index=True),
+    Column("group_id", ForeignKey("groups.id", deferrable=True, initially="DEFERRED"), nullable=False),
     Column("rank", Integer, nullable=False),  # 0 is the most typical
     Column("by_person", Boolean, nullable=False),
     Column("probability", Float),  # of the group to be the right one, by discovery
+    Index("assignments_in_order", "group_id", "rank", "item_id"),
 )
 edits = Table(
     "edits",
@@ -167,6 +168,8 @@ edits = Table(
     Column("before", JSON(none_as_null=True)),  # rows as they were; none where there is nothing to undo
     Column("undoes", ForeignKey("edits.id")),
     Column("members", JSON(none_as_null=True)),  # groups that items have left or entered
+    Index("edits_by_undoes", "undoes"),
+    Index("edits_by_verb", "verb"),
     sqlite_autoincrement=True,
 )
 jobs = Table(  # long work that was asked for through the service

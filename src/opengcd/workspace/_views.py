@@ -17,7 +17,9 @@ from opengcd.workspace._errors import MissingError
 from opengcd.workspace._files import readable
 from opengcd.workspace._labels import Labelled, labelled_items
 from opengcd.workspace._recognition import Prediction, observed_scores, predicted
+from opengcd.workspace._review import GroupSize
 from opengcd.workspace._schema import assignments, items, lessons, predictions
+from opengcd.workspace._tallies import Tally
 from opengcd.workspace._thumbnails import whole_picture
 
 LIMITS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
@@ -42,6 +44,24 @@ class Page(NamedTuple):
     """The last edit that they show."""
     total: int
     items: list[Member]
+
+
+class Card(NamedTuple):
+    """What is shown of a group before it is opened."""
+
+    group: GroupSize
+    typical: list[int]
+    """Its most typical items."""
+    suggestion: str | None
+    """The known class that it looks like, as :meth:`Views.suggestions` says."""
+
+
+class Overview(NamedTuple):
+    """All groups under review."""
+
+    edit: int
+    """The last edit that they show."""
+    cards: list[Card]
 
 
 class Item(NamedTuple):
@@ -109,33 +129,30 @@ class Views(Review):
 
     def suggestions(self) -> dict[int, str]:
         """Return the known class that a novel group looks like, where recognition gave most of its items that class."""
+        return {card.group.id: card.suggestion for card in self.overview().cards if card.suggestion is not None}
+
+    def overview(self) -> Overview:
+        """Return the groups under review without their items, in the order of :meth:`groups`."""
         with self._database.reading() as connection:
-            sizes = {group.id: group.size for group in review.group_sizes(connection) if group.kind == review.NOVEL}
-            said = (
-                select(assignments.c.group_id, predictions.c.label, func.count().label("n"))
-                .join(predictions, predictions.c.item_id == assignments.c.item_id)
-                .where(
-                    predictions.c.model_id == models.in_use(connection),
-                    predictions.c.label.is_not(None),
-                    assignments.c.item_id.not_in(models.learnt(connection).with_only_columns(lessons.c.item_id)),
-                )
-                .group_by(assignments.c.group_id, predictions.c.label)
-            )
-            rows = connection.execute(said.order_by(assignments.c.group_id)).all()
-        return {group: label for group, label, n in rows if group in sizes and 2 * n > sizes[group]}
+            tallies = self._open.tallies.of_groups(connection)
+            groups = review.group_sizes(connection, {id: tally.size for id, tally in tallies.items()})
+            cards = [Card(group, tallies[group.id].typical, _suggestion(group, tallies[group.id])) for group in groups]
+            return Overview(log.last_edit(connection), cards)
 
     def members(self, group: int, offset: int = 0, limit: int | None = None, *, odd: bool = False) -> Page:
         """Return items of a group, the most typical first, or with ``odd`` the least typical."""
         with self._database.reading() as connection:
-            ids = review.members(connection, group)
-            total = len(ids)
-            chosen = (ids[::-1] if odd else ids)[offset:][:limit]
+            review.refuse_missing(connection, group)
+            there = review.in_group(connection, group)
+            total = connection.scalar(select(func.count()).select_from(assignments).where(there)) or 0
+            order = [column.desc() for column in review.TYPICAL_FIRST] if odd else review.TYPICAL_FIRST
+            query = select(assignments.c.item_id, assignments.c.probability).where(there).order_by(*order)
+            rows = connection.execute(query.offset(offset).limit(total if limit is None else limit)).all()
+            chosen = [row.item_id for row in rows]
             said = predicted(connection, chosen)
-            query = select(assignments.c.item_id, assignments.c.probability).where(assignments.c.group_id == group)
-            sure = {row.item_id: row.probability for row in connection.execute(query)}
             edit = log.last_edit(connection)
         files = self._paths(chosen)
-        return Page(edit, total, [Member(id, _name(files.get(id)), sure[id], said.get(id)) for id in chosen])
+        return Page(edit, total, [Member(id, _name(files.get(id)), sure, said.get(id)) for id, sure in rows])
 
     def item(self, id: int) -> Item:
         """Return what is known of an item."""
@@ -166,7 +183,11 @@ class Views(Review):
     def learnable(self) -> Counter[str]:
         """Return how many images of each class :meth:`learn` would take."""
         with self._database.reading() as connection:
-            return Counter(review.to_learn(connection).values())
+            tallies = self._open.tallies.of_groups(connection)
+            counts: Counter[str] = Counter()
+            for group in review.group_sizes(connection, {id: tally.size for id, tally in tallies.items()}):
+                counts[group.label] += review.count_to_learn(group, tallies[group.id].by_person)
+            return +counts
 
     def learnt(self) -> Counter[str]:
         """Return how many images of each class the version in use has learnt."""
@@ -203,6 +224,12 @@ class Views(Review):
 def _count_by(connection: Connection, column: Column[int], *conditions: ColumnElement[bool]) -> Counter[int]:
     rows = connection.execute(select(column, func.count()).where(*conditions).group_by(column))
     return Counter({row[0]: row[1] for row in rows})
+
+
+def _suggestion(group: GroupSize, tally: Tally) -> str | None:
+    if group.kind != review.NOVEL:
+        return None
+    return next((label for label, n in tally.said.items() if label is not None and 2 * n > tally.size), None)
 
 
 def _name(files: Sequence[str] | None) -> str:

@@ -121,12 +121,14 @@ class Workspace(Looks):
         with self._database.reading() as connection:
             versions = models.versions(connection)
             current = next((version for version in versions if version.in_use), None)
+            tallies = self._open.tallies
+            sizes = {id: tally.size for id, tally in tallies.of_groups(connection).items()}
             return Status(
                 self.settings.embedder,
                 current,
                 len(versions),
-                count_by_source(connection),
-                review.group_sizes(connection),
+                count_by_source(connection, tallies),
+                review.group_sizes(connection, sizes),
                 {} if current is None else log.last_discovery(connection, current.id),
                 connection.scalar(select(func.count()).select_from(failures)) or 0,
             )
