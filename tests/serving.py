@@ -58,6 +58,14 @@ def finish(client, job):
     return job
 
 
+def eventually(condition, seconds=60):
+    """Wait until something holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it does not happen"
+        time.sleep(0.02)
+
+
 def png(colour, seed):
     raw = io.BytesIO()
     picture(colour, seed).save(raw, "PNG")

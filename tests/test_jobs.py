@@ -18,7 +18,7 @@ from opengcd.workspace import UnavailableError
 from opengcd.workspace._database import Database
 from opengcd.workspace._jobs import Jobs
 from pictures import truth
-from serving import connect, finish, get, groups, send
+from serving import connect, eventually, finish, get, groups, send
 
 STEPS = {"discover": 3, "learn": 8}
 """Reports of progress by each verb."""
@@ -228,8 +228,7 @@ def test_a_job_during_an_outage_ends_when_the_database_is_back(workspace, monkey
         assert (done["state"], workspace.last_edit()) == ("failed", 3)
         assert "database cannot be used" in done["error"]
         assert finish(client, send(client, "POST", "jobs", {"verb": "discover"}, 202))["state"] == "done"
-        while client.get("/healthz").status_code != 200:
-            time.sleep(0.02)
+        eventually(lambda: client.get("/healthz").status_code == 200)
 
 
 def test_jobs_are_taken_over_though_the_database_is_down(workspace, monkeypatch):
@@ -240,8 +239,7 @@ def test_jobs_are_taken_over_though_the_database_is_down(workspace, monkeypatch)
     outage = Outage(monkeypatch)
     outage.on = True
     with connect(create_app(workspace), token) as client:
-        while "jobs" not in client.get("/healthz").json().get("detail", ""):
-            time.sleep(0.02)
+        eventually(lambda: "jobs" in client.get("/healthz").json().get("detail", ""))
         outage.on = False
         assert finish(client, get(client, f"jobs/{waits.id}"))["result"]["k"] == 5
         assert get(client, f"jobs/{ran.id}")["state"] == "failed"
@@ -272,21 +270,24 @@ def test_whatever_fails_in_the_background_goes_on(workspace, monkeypatch):
         events = app.state.service.events
         listening = client.portal.start_task_soon(listen, events, 2)
         get(client, "map")
-        while client.get("/healthz").json().get("detail", "")[:40] != "Down: events, jobs, map, recognition. Th":
-            time.sleep(0.02)
+        eventually(
+            lambda: client.get("/healthz").json().get("detail", "")[:40] == "Down: events, jobs, map, recognition. Th"
+        )
         failing["on"] = False
         group = workspace.groups()[0].id
         workspace.name(group, "sky")
         assert [name for name, _ in listening.result(30)] == ["ping", "edit"]
-        while not get(client, "map")["drawn"]:
-            time.sleep(0.02)
-        while client.get("/healthz").status_code != 200:
-            time.sleep(0.02)
+        eventually(lambda: get(client, "map")["drawn"])
+        eventually(lambda: client.get("/healthz").status_code == 200)
+
+
+async def always():
+    return True
 
 
 async def listen(events, number):
     heard = []
-    async for event in events.listen():
+    async for event in events.listen(always):
         heard.append(event)
         if len(heard) == number:
             break

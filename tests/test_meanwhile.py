@@ -21,7 +21,9 @@ def rows(workspace):
     """All that an undo can restore."""
     with workspace._database.reading() as connection:
         return [
-            sorted(tuple(row) for row in connection.execute(select(table)) if row[0] not in ("schema", "id"))
+            sorted(
+                tuple(row) for row in connection.execute(select(table)) if row[0] not in ("schema", "id", "revision")
+            )
             for table in (meta, groups, assignments)
         ]
 

@@ -557,9 +557,9 @@ def test_what_others_do_while_the_page_opens_is_seen(site, monkeypatch):
     workspace, visit = site
     listen = Events.listen
 
-    async def late(self):
+    async def late(self, allowed):
         await run_in_threadpool(workspace.by("bob").remove, workspace.groups()[0].items[:1])
-        async for event in listen(self):
+        async for event in listen(self, allowed):
             yield event
 
     monkeypatch.setattr(Events, "listen", late)
@@ -573,11 +573,11 @@ def test_a_reload_in_the_middle_of_a_job(site, monkeypatch):
     begun, go_on = threading.Event(), threading.Event()
     learn = Workspace.learn
 
-    def slowly(self, *, progress):
+    def slowly(self, *, progress, **more):
         progress("learning", 1, 4)
         begun.set()
         assert go_on.wait(30)
-        return learn(self, progress=progress)
+        return learn(self, progress=progress, **more)
 
     monkeypatch.setattr(Workspace, "learn", slowly)
     for group in workspace.groups():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, FailFast, Field, model_validator
 
 from opengcd.workspace import check_label, check_name
 
@@ -12,9 +12,20 @@ MOST_ITEMS = 200_000
 """Items in one edit."""
 MOST_VECTORS = 10_000
 """Vectors in JSON; more are sent in numpy's format."""
-Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+def _number(value: Any) -> Any:
+    """Refuse true and false, which Python takes for 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError("not a number")
+    return value
+
+
+Id = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_number)]
 """The number of an item, a group, a version or a job."""
-EditId = Annotated[int, Field(ge=0, le=2**31 - 1, description="The last edit that the client has seen.")]
+EditId = Annotated[
+    int, Field(ge=0, le=2**31 - 1, description="The last edit that the client has seen."), BeforeValidator(_number)
+]
 _HIDDEN = r"\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 """Characters that no name may hold, as the document says it; see :data:`opengcd.text.MISLEADING`."""
 Label = Annotated[

@@ -19,6 +19,8 @@ export function rejection(root) {
     body,
   );
   let apply = () => {};
+  /** What the reviewer has chosen and not applied yet: it stays when the view is read again. */
+  let picked = null;
 
   const paint = (found, shown) => {
     const current = value(found.max_known_rejected);
@@ -40,7 +42,7 @@ export function rejection(root) {
       return h(
         "label",
         { class: "choice card" },
-        h("input", { type: "radio", name: "limit", value: value(share), checked: value(share) === current }),
+        h("input", { type: "radio", name: "limit", value: value(share), checked: value(share) === (picked ?? current) }),
         h(
           "span",
           { class: "words" },
@@ -76,8 +78,12 @@ export function rejection(root) {
     const go = button("Apply", () => apply(), { primary: true, key: ["work", "go"] });
     const chosen = () => form.querySelector("input:checked")?.value ?? current;
     const update = () => (go.disabled = chosen() === current);
-    form.addEventListener("change", update);
+    form.addEventListener("change", () => {
+      picked = chosen();
+      update();
+    });
     apply = () => {
+      picked = null;
       if (chosen() !== current) limitRejection(chosen() === "auto" ? null : Number(chosen()), shown);
     };
     body.replaceChildren(
