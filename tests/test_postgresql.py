@@ -1,17 +1,14 @@
 """A PostgreSQL URL works as SQLite does. The tests start a server of their own, where the programs are installed."""
 
 import os
-import pwd
-import shutil
-import subprocess
-import tempfile
 import threading
+from contextlib import ExitStack
 from functools import partial
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.torture.postgresql import NoServerError, running
 from sqlalchemy import create_engine, text
 
 from counting import check
@@ -26,36 +23,14 @@ from pictures import RECOGNIZER, paint, truth
 from serving import keep_on, server
 
 
-def program(name):
-    found = shutil.which(name) or next(iter(sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None)
-    if found is None:
-        pytest.skip(f"PostgreSQL's {name} is not installed")
-    return str(found)
-
-
 @pytest.fixture(scope="module")
 def url():
-    initdb, pg_ctl = program("initdb"), program("pg_ctl")
-    user = None
-    if os.geteuid() == 0:  # the server refuses to run as root
+    with ExitStack() as stack:
         try:
-            user = pwd.getpwnam("postgres").pw_name
-        except KeyError:
-            pytest.skip("there is no user postgres")
-    # Not pytest's own folder, which other users may not enter; the path of a socket must be short.
-    with tempfile.TemporaryDirectory(prefix="opengcd-pg-") as folder:
-        os.chmod(folder, 0o755)
-        data = Path(folder) / "data"
-        data.mkdir()
-        if user:
-            shutil.chown(folder, user)
-            shutil.chown(data, user)
-        quiet = {"check": True, "stdout": subprocess.DEVNULL, "user": user, "cwd": folder}
-        subprocess.run([initdb, "-D", data, "-A", "trust", "-U", "tester", "-E", "UTF8", "--no-sync"], **quiet)
-        settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-        subprocess.run([pg_ctl, "-D", data, "-w", "-o", settings, "-l", f"{folder}/log", "start"], **quiet)
-        yield f"postgresql+psycopg://tester@/postgres?host={folder}"
-        subprocess.run([pg_ctl, "-D", data, "-m", "immediate", "stop"], **quiet)
+            server = stack.enter_context(running())
+        except NoServerError as error:
+            pytest.skip(str(error))
+        yield server.url
 
 
 def test_the_loop_on_postgresql(url, world, tmp_path):

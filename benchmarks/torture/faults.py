@@ -7,8 +7,6 @@ may be wrong, no process may end, no job may be left running or say something el
 from __future__ import annotations
 
 import os
-import pwd
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -22,15 +20,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from PIL import Image
 
+from benchmarks.torture.postgresql import NoServerError, running
 from benchmarks.torture.report import Outcome, Setting
+from benchmarks.torture.session import RECOGNIZER, paint
 from opengcd import Client, Workspace
 from opengcd.service.client import ServiceError
 
-KNOWN = {"red": (220, 30, 30), "green": (30, 200, 40), "black": (30, 30, 30), "white": (230, 230, 230)}
-NEW = {"blue": (30, 40, 220), "yellow": (230, 220, 40)}
-RECOGNIZER = {"preset": "paper", "classifier": "svm", "alpha": 1.0, "selector": "greedy"}
 PEOPLE = 4
 RECOVERY = 90.0
 """Seconds within which all must be well after a fault."""
@@ -163,14 +159,7 @@ class Load:
 
 def _make(folder: Path, database: str | None = None) -> tuple[str, list[int | None], np.ndarray]:
     """Make a workspace with two groups; return a token, the groups, and vectors to recognise."""
-    rng = np.random.default_rng(0)
-    for colour, value in (KNOWN | NEW).items():
-        for part in ("known", "stream") if colour in KNOWN else ("stream",):
-            home = folder / "images" / part / (colour if part == "known" else "")
-            home.mkdir(parents=True, exist_ok=True)
-            for number in range(12):
-                noise = np.array(value) + rng.integers(-25, 26, (12, 12, 3))
-                Image.fromarray(noise.clip(0, 255).astype(np.uint8)).save(home / f"{part}-{colour}{number}.png")
+    paint(folder / "images", 12)
     with Workspace.create(folder / "workspace", "pixels", recognizer=RECOGNIZER, database=database) as workspace:
         workspace.fit(folder / "images" / "known")
         list(workspace.recognize([folder / "images" / "stream"]))
@@ -356,54 +345,19 @@ def _locked(setting: Setting, folder: Path) -> Trial:
 def _stopped_postgresql(setting: Setting, folder: Path) -> Trial:
     trial = Trial()
     with ExitStack() as stack:
-        control, url = stack.enter_context(_postgresql(folder / "pg"))
-        token, groups, vectors = _make(folder, url)
+        try:
+            database = stack.enter_context(running())
+        except NoServerError as error:
+            raise UnavailableFaultError(str(error)) from None
+        token, groups, vectors = _make(folder, database.url)
         server = stack.enter_context(_serving(folder / "workspace", token))
         with Load(trial, server, groups, vectors):
             for how in ("fast", "immediate", "fast") * setting.tries(1):
                 trial.tries += 1
                 _ask_for_jobs(trial, server, 3)
-                control("-m", how, "stop")
+                database.stop(how)
                 time.sleep(4)
-                control("-w", "start")
+                database.start()
                 time.sleep(2)
         _recover(trial, server, folder / "workspace")
     return trial
-
-
-@contextmanager
-def _postgresql(folder: Path) -> Iterator[tuple[Callable[..., None], str]]:
-    """A PostgreSQL server of one's own: how to control it, and its address."""
-    found = {name: shutil.which(name) for name in ("initdb", "pg_ctl")}
-    for name in found:
-        found[name] = found[name] or next(map(str, sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None)
-    if None in found.values():
-        raise UnavailableFaultError("PostgreSQL is not installed")
-    user = None
-    if os.geteuid() == 0:  # it refuses to run as root
-        try:
-            user = pwd.getpwnam("postgres").pw_name
-        except KeyError:
-            raise UnavailableFaultError("there is no user postgres") from None
-    data = folder / "data"
-    data.mkdir(parents=True)
-    for parent in (folder.parent.parent, folder.parent):
-        os.chmod(parent, 0o755)
-    for path in (folder, data):
-        shutil.chown(path, user or os.geteuid())
-    settings = f"-c listen_addresses='' -c unix_socket_directories={folder}"
-
-    def run(*command: str | Path | None) -> None:
-        subprocess.run(
-            [str(part) for part in command], check=True, stdout=subprocess.DEVNULL, user=user, cwd=folder, timeout=60
-        )
-
-    def control(*arguments: str) -> None:
-        run(found["pg_ctl"], "-D", data, "-o", settings, "-l", folder / "log", *arguments)
-
-    run(found["initdb"], "-D", data, "-A", "trust", "-U", "tester", "-E", "UTF8", "--no-sync")
-    control("-w", "start")
-    try:
-        yield control, f"postgresql+psycopg://tester@/postgres?host={folder}"
-    finally:
-        control("-m", "immediate", "stop")

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from sqlalchemy import create_engine, text
 
-from benchmarks.torture.postgresql import postgresql
+from benchmarks.torture.postgresql import running
 from benchmarks.torture.report import Outcome, Setting
 from benchmarks.torture.session import ONCE, STEPS, Facts, Library, Place, Steps, contradictions, facts_of, paint, steps
 from opengcd import Workspace
@@ -187,5 +187,5 @@ def attack(setting: Setting) -> Iterator[Outcome]:
             if name == "SQLite":
                 yield from attack_on(setting, name, InTheFolder(), processes)
             else:
-                with postgresql() as url:
-                    yield from attack_on(setting, name, OnServer(url), processes)
+                with running() as server:
+                    yield from attack_on(setting, name, OnServer(server.url), processes)

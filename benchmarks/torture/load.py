@@ -22,8 +22,10 @@ from benchmarks.workspace import KNOWN, WIDTH, fill
 from opengcd import Workspace
 from opengcd.workspace import _schema as schema
 
-SIZES = ((4_000, 60), (20_000, 60), (100_000, 120))
-"""Items, and seconds of load at scale 1."""
+SIZES = 4_000, 20_000, 100_000
+"""Items."""
+SECONDS = 60
+"""Of load on each, at scale 1."""
 REVIEWERS, NOVEL, PICTURES = 5, 10, 50
 PROMPT, PROMISED = 0.3, ("status", "groups", "neighbours")
 """Half of the answers of these kinds are promised within so many seconds."""
@@ -44,15 +46,16 @@ class Server(NamedTuple):
 
 def attack(setting: Setting) -> Iterator[Outcome]:
     """Yield one outcome for each number of items."""
-    for n, seconds in SIZES:
+    for n in SIZES:
         folder = setting.folder / str(n)
         setting.tell(f"load: making a workspace of {n:,} items")
         fill(folder, n, NOVEL)
         with Workspace(folder) as workspace:
             workspace.discover(KNOWN + NOVEL)
             pictures = _give_pictures(workspace, setting.folder / f"pictures-{n}")
-        setting.tell(f"load: {n:,} items for {seconds * setting.scale:.0f} s")
-        yield load(folder, pictures, seconds * setting.scale, setting.seed)
+        seconds = SECONDS * setting.scale
+        setting.tell(f"load: {n:,} items for {seconds:.0f} s")
+        yield load(folder, pictures, seconds, setting.seed)
 
 
 def load(folder: Path, pictures: Sequence[int], seconds: float, seed: int) -> Outcome:

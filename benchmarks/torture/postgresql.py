@@ -1,4 +1,4 @@
-"""A PostgreSQL server for an attack: a real one, on a socket in a temporary folder."""
+"""A PostgreSQL server of one's own, on a socket in a temporary folder."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
+class NoServerError(RuntimeError):
+    """There is no PostgreSQL to start on this machine; the text says why."""
+
+
 class Server:
     """A server that can be stopped and started again."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.url = f"postgresql+psycopg://tester@/postgres?host={folder}"
-        # The server refuses to run as root.
-        self._options = {"user": pwd.getpwnam("postgres").pw_name} if os.geteuid() == 0 else {}
+        self._user = _user()
         folder.chmod(0o755)
         (folder / "data").mkdir()
-        for path in (folder, folder / "data") if self._options else ():
-            shutil.chown(path, "postgres")
+        for path in (folder, folder / "data"):
+            shutil.chown(path, self._user or os.geteuid())
         self._run("initdb", "-A", "trust", "-U", "tester", "-E", "UTF8", "--no-sync")
 
     def start(self) -> None:
@@ -35,10 +38,9 @@ class Server:
         """Stop it as after a crash, or as ``mode`` says."""
         self._run("pg_ctl", "-m", mode, "stop")
 
-    def _run(self, program: str, *arguments: str) -> None:
-        found = shutil.which(program) or next(iter(sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"))))
-        command = [str(found), "-D", str(self.folder / "data"), *arguments]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self.folder, **self._options)
+    def _run(self, name: str, *arguments: str) -> None:
+        command = [_program(name), "-D", str(self.folder / "data"), *arguments]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self.folder, user=self._user, timeout=60)
 
 
 @contextmanager
@@ -53,8 +55,18 @@ def running() -> Iterator[Server]:
             server.stop()
 
 
-@contextmanager
-def postgresql() -> Iterator[str]:
-    """Give the URL of a running server."""
-    with running() as server:
-        yield server.url
+def _program(name: str) -> str:
+    found = shutil.which(name) or next(iter(sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None)
+    if found is None:
+        raise NoServerError(f"PostgreSQL's {name} is not installed")
+    return str(found)
+
+
+def _user() -> str | None:
+    """Return who is to run the server, which refuses to run as root."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam("postgres").pw_name
+    except KeyError:
+        raise NoServerError("there is no user postgres") from None

@@ -42,9 +42,9 @@ class Place(NamedTuple):
     database: str | None
 
 
-def paint(folder: Path) -> Path:
-    """Write the images of a session: plain colours with noise, which pixels can tell apart."""
-    for part, colours, numbers in (("known", KNOWN, range(6)), ("stream", COLOURS, range(100, 106)),
+def paint(folder: Path, each: int = 6) -> Path:
+    """Write images of plain colours with noise, which pixels can tell apart: so many of each, and two to upload."""
+    for part, colours, numbers in (("known", KNOWN, range(each)), ("stream", COLOURS, range(100, 100 + each)),
                                    ("upload", ("blue",), range(200, 202))):  # fmt: skip
         for colour in colours:
             home = folder / part / colour if part == "known" else folder / part
