@@ -47,7 +47,7 @@ def fill(folder: Path, n: int, novel: int = NOVEL) -> None:
     stream = np.setdiff1d(np.arange(n), known)
     recognizer = OpenWorldRecognizer(random_state=0).fit(X[known], np.char.add("class ", y[known].astype(str)))
     with Workspace.create(folder, Stored()) as workspace:  # type: ignore[arg-type]
-        recognizer.save(models.folder_of(folder / "models", 1))
+        digest = models.save(recognizer, folder / "models", 1)
         with workspace._database.writing() as connection:
             rows = [{"hash": f"{i:064x}", "width": 500, "height": 375} for i in range(n)]
             connection.execute(insert(schema.items), rows)
@@ -56,7 +56,7 @@ def fill(folder: Path, n: int, novel: int = NOVEL) -> None:
             store = FeatureStore.make(connection, folder / "features", "stored", "stored", WIDTH)
             store.append(connection, range(1, n + 1), X)
             with editing(connection, "bench", "init") as edit:
-                models.add(edit, 1, recognizer, {i + 1: f"class {y[i]}" for i in known.tolist()})
+                models.add(edit, 1, recognizer, {i + 1: f"class {y[i]}" for i in known.tolist()}, digest)
             said = recognizer.recognize(X[stream])
             write_predictions(connection, 1, (stream + 1).tolist(), recognizer.classes_, said)
 

@@ -631,11 +631,12 @@ def test_a_baseline_comes_back_and_goes_on_as_before(name, fitted, tmp_path):
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_damaged_folder_is_refused(name, fitted, tmp_path):
     fitted[name].save(tmp_path)
-    header = json.loads((tmp_path / "model.json").read_text())
+    index = json.loads((tmp_path / "model.json").read_text())
+    header = json.loads((tmp_path / index["parts"].pop("header")["file"]).read_text())
     kind = type(fitted[name])
 
-    def load(**changes):
-        (tmp_path / "model.json").write_text(json.dumps(header | changes))
+    def load(**changes):  # as of the first format, which has the header in the index
+        (tmp_path / "model.json").write_text(json.dumps(index | {"format_version": 1} | header | changes))
         return kind.load(tmp_path, device="cpu")
 
     load()

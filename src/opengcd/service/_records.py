@@ -23,7 +23,7 @@ writing = guarded("write", "records")
 @reading.get("/status")
 def status(workspace: Person) -> api.Status:
     """Return where the workspace stands."""
-    edit = workspace.last_edit()  # first: what is shown may be newer, but not older
+    edit, undo, redo = workspace.undo_state()  # first: what else is shown may be newer, but not older
     found = workspace.status()
     learnable = workspace.learnable()
     return api.Status(
@@ -39,8 +39,8 @@ def status(workspace: Person) -> api.Status:
         to_review=sum(group.size for group in found.groups if group.kind != "removed"),
         to_learn=learnable.total(),
         memory=api.Memory(**found.version.report["memory"]) if found.version and found.version.report else None,
-        can_undo=_act(workspace.can_undo()),
-        can_redo=_act(workspace.can_redo()),
+        can_undo=_act(undo),
+        can_redo=_act(redo),
         jobs=[as_job(job) for job in workspace.jobs.latest(unfinished=True)],
     )
 

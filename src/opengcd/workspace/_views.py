@@ -93,6 +93,14 @@ class Rejection(NamedTuple):
     """Empty where the preset has no threshold."""
 
 
+class UndoState(NamedTuple):
+    """What can be undone and redone, as of an edit."""
+
+    edit: int
+    undo: log.Entry | None
+    redo: log.Entry | None
+
+
 class Phase(NamedTuple):
     """A version of the recogniser, and how it fared."""
 
@@ -117,15 +125,18 @@ class Views(Review):
         with self._database.reading() as connection:
             return models.in_use(connection) is not None
 
+    def undo_state(self) -> UndoState:
+        """Return what :meth:`undo` and :meth:`redo` would do, and the edit that they need to be based on."""
+        with self._database.reading() as connection:
+            return UndoState(log.last_edit(connection), log.to_undo(connection), log.to_redo(connection))
+
     def can_undo(self) -> log.Entry | None:
         """Return what :meth:`undo` would take back."""
-        with self._database.reading() as connection:
-            return log.to_undo(connection)
+        return self.undo_state().undo
 
     def can_redo(self) -> log.Entry | None:
         """Return what :meth:`redo` would do again."""
-        with self._database.reading() as connection:
-            return log.to_redo(connection)
+        return self.undo_state().redo
 
     def suggestions(self) -> dict[int, str]:
         """Return the known class that a novel group looks like, where recognition gave most of its items that class."""
