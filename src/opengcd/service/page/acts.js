@@ -50,7 +50,9 @@ function perform(send, done) {
         return null;
       }
       const { who, verb } = error.conflict;
-      toast(`${who} was faster (${verb}). ${error.message} Nothing was overwritten; you see how it stands now.`, { kind: "conflict" });
+      toast(`${who} was faster (${verb}). ${error.message} Nothing was overwritten; you see how it stands now.`, {
+        kind: "conflict",
+      });
       await refresh().catch(complain);
       return null;
     }

@@ -58,7 +58,8 @@ export const leftAlone = (n) => (n ? `, and left ${count(n, "image")} alone that
 const STORIES = {
   init: (d) => `learnt ${count(d.classes, "class", "classes")} from ${count(d.images, "image")}`,
   recognize: (d) => `showed ${count(d.images, "image")}, ${number(d.rejected)} of them unknown`,
-  discover: (d) => `found ${count(d.groups, "group")} in ${count(d.images, "image")} (k = ${d.k})${leftAlone(d["left alone"])}`,
+  discover: (d) =>
+    `found ${count(d.groups, "group")} in ${count(d.images, "image")} (k = ${d.k})${leftAlone(d["left alone"])}`,
   learn: (d) =>
     `learnt ${d["new classes"]?.length ? d["new classes"].join(", ") : "more of known classes"} from ${count(d.images, "image")}`,
   name: (d) => `named a group “${d.label}”${d.confirmed ? " and confirmed it" : ""}`,

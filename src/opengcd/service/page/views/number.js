@@ -15,11 +15,7 @@ import { jobCard } from "./job.js";
 export function numberOfClasses(root) {
   const body = h("div", {});
   const job = h("div", {});
-  root.append(
-    heading("How many classes are there?", "k counts known classes and new ones."),
-    job,
-    body,
-  );
+  root.append(heading("How many classes are there?", "k counts known classes and new ones."), job, body);
   let regroup = () => {};
 
   const nothing = () =>

@@ -42,7 +42,12 @@ export function rejection(root) {
       return h(
         "label",
         { class: "choice card" },
-        h("input", { type: "radio", name: "limit", value: value(share), checked: value(share) === (picked ?? current) }),
+        h("input", {
+          type: "radio",
+          name: "limit",
+          value: value(share),
+          checked: value(share) === (picked ?? current),
+        }),
         h(
           "span",
           { class: "words" },

@@ -33,7 +33,12 @@ function ask(root, error) {
       required: true,
       autofocus: true,
     });
-    const who = h("input", { type: "text", id: "who", autocomplete: "username", placeholder: "shown before the name of the token" });
+    const who = h("input", {
+      type: "text",
+      id: "who",
+      autocomplete: "username",
+      placeholder: "shown before the name of the token",
+    });
     who.value = localStorage.getItem(WHO) ?? "";
     const wrong = h("p", { class: "warning", role: "alert" }, error?.message ?? "");
     const submit = async (event) => {

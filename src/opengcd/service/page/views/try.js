@@ -89,11 +89,7 @@ export function tryIt(root) {
   input.addEventListener("change", () => show(input.files));
   for (const type of ["dragover", "dragleave", "drop"]) root.addEventListener(type, over);
   document.addEventListener("paste", paste);
-  root.append(
-    heading("Try it", "See what the recogniser makes of an image."),
-    zone,
-    results,
-  );
+  root.append(heading("Try it", "See what the recogniser makes of an image."), zone, results);
   const end = useKeys("work", { go: () => input.click() });
   return () => {
     end();
