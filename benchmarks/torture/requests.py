@@ -99,7 +99,7 @@ def _server(folder: Path) -> Iterator[Site]:
         assert process.stdout is not None
         port = int(re.search(rb":(\d+)/", process.stdout.readline())[1])  # type: ignore[index]
         site = Site(port, process, errors, path, read, write)
-        while 'minItems":192' not in httpx.get(f"{site.address}{API}/openapi.json").text:
+        while 'minItems":192' not in httpx.get(f"{site.address}{API}/openapi.json", timeout=60).text:
             time.sleep(0.1)  # until the recogniser is loaded
         yield site
     finally:

@@ -19,6 +19,8 @@ PAUSE = 0.2, 0.5
 """Seconds from an answer to the next request of a reviewer."""
 TIMEOUT, IDLE = 120.0, 4.0
 """Seconds for an answer, and seconds after which a connection is not used again: the server closes it soon."""
+REVIEWERS_AHEAD = 10
+"""Classes that reviewers may confirm before a discovery begins that was asked for."""
 FINISHED = ("done", "failed", "cancelled")
 Key = tuple[str, int]
 """``("home", item)``, ``("name", group)`` or ``("confirmed", group)``."""
@@ -209,12 +211,15 @@ def recognise(caller: Caller, vectors: np.ndarray, stop: threading.Event) -> Non
 
 
 def discover(caller: Caller, k: int, stop: threading.Event) -> None:
-    """Start one discovery after the other."""
+    """Start one discovery after the other, with ``k`` classes more than the reviewers have confirmed by then."""
     while not stop.is_set():
-        _, job = caller.ask("start a job", "jobs", {"verb": "discover", "k": k})
+        _, found = caller.ask("groups", "groups")
+        confirmed = {group["label"] for group in (found or {}).get("groups", ()) if group["confirmed"]}
+        # With room for what they confirm before it begins: a number below that of the known classes is refused.
+        _, job = caller.ask("start a job", "jobs", {"verb": "discover", "k": k + len(confirmed) + REVIEWERS_AHEAD})
         while job is not None and job["state"] not in FINISHED:
             if stop.wait(0.5):
-                caller.ask("cancel a job", f"jobs/{job['id']}", method="DELETE")
+                caller.ask("cancel a job", f"jobs/{job['id']}/cancel", method="POST")
                 return
             _, job = caller.ask("job", f"jobs/{job['id']}")
         if job is not None:
