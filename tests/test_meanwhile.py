@@ -291,12 +291,14 @@ def test_people_in_threads_while_discover_runs_again_and_again(workspace):
     for _ in range(12):
         try:
             workspace.discover(k=6)
-        except WorkspaceError as error:
+        except ValueError as error:
             refusals.append(str(error))
     stop.set()
     for person in people:
         person.join()
-    assert [told for told in refusals if "nothing to discover" not in told] == []
+    # People may have decided on all images, or on all but fewer than there are new classes to look for.
+    allowed = ("nothing to discover", "unlabelled rows; lower it")
+    assert [told for told in refusals if not any(text in told for text in allowed)] == []
     assert len(refusals) < 12
     assert acknowledged
     assert set(acknowledged) <= {entry.id for entry in workspace.history()}
