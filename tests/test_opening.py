@@ -21,6 +21,7 @@ from opengcd.cli import app
 from opengcd.service import create_app
 from opengcd.workspace import DamagedError, ReadOnlyError, WorkspaceError, _migrations, _opening, _schema
 from opengcd.workspace._schema import edits, embedders, features, items, meta
+from opengcd.workspace._seal import Seal
 from pictures import RECOGNIZER, paint
 from serving import API, connect, get, send
 
@@ -178,6 +179,16 @@ def test_no_seal_while_somebody_writes(folder):
         assert seal(folder).exists()
     with Workspace(folder) as found:
         assert len(found.labels()) == 81
+
+
+def test_a_database_that_is_locked_is_not_called_damaged(folder):
+    """SQLite locks everybody out for a moment, for example while the last connection of a process closes."""
+    assert seal(folder).exists()
+    with contextlib.closing(sqlite3.connect(folder / "workspace.db", isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode=EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        Seal(folder / "workspace.db").verify()
+        other.execute("ROLLBACK")
 
 
 def test_without_a_seal_the_structure_is_checked(folder):

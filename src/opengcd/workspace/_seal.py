@@ -75,6 +75,10 @@ class Seal:
     @staticmethod
     def _digest(connection: sqlite3.Connection) -> str:
         # Through SQLite: to open and close the file otherwise would release the locks of this process on it.
+        # Within a transaction, since `serialize` does not say whether it failed because the database is busy.
+        if not connection.in_transaction:
+            connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         return hashlib.sha256(connection.serialize()).hexdigest()
 
     def _check_structure(self, connection: sqlite3.Connection) -> None:
