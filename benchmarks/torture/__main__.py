@@ -7,6 +7,7 @@ import importlib
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from benchmarks.torture.report import Outcome, Setting, markdown
@@ -27,7 +28,7 @@ def main() -> int:
         attack = importlib.import_module(f"benchmarks.torture.{name}").attack
         began = time.monotonic()
         with tempfile.TemporaryDirectory(prefix=f"opengcd-{name}-") as folder:
-            setting = Setting(Path(folder), options.scale, options.seed, lambda line: print(line, file=sys.stderr))
+            setting = Setting(Path(folder), options.scale, options.seed, partial(print, file=sys.stderr, flush=True))
             for outcome in attack(setting):
                 outcomes.append(outcome)
                 print(f"{outcome.attack}: {outcome.tries:,} tries, {len(outcome.failures)} broken", file=sys.stderr)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -79,7 +79,8 @@ class OnServer:
 class Session:
     """One session whose steps are killed again and again."""
 
-    def __init__(self, folder: Path, tables: Tables, processes: Steps) -> None:
+    def __init__(self, folder: Path, tables: Tables, processes: Steps, tell: Callable[[str], None]) -> None:
+        self.tell = tell
         self.here, self.kept = folder / "here", folder / "kept"
         self.here.mkdir()
         self.tables = tables
@@ -109,11 +110,14 @@ class Session:
     def kill(self, step: str, before: Facts | None, kill_at: int, kill_after: float | None) -> bool:
         """Kill a step, look at what is left, and bring everything back; return whether the kill came in time."""
         status, _, _ = self.processes.run(step, self.place, kill_at=kill_at, kill_after=kill_after)
+        known = len(self.failures)
         how = f"{step}, killed " + (f"at operation {kill_at}" if kill_at else f"after {kill_after:.4f} s")
         try:
             self._look(step, before, how)
         except Exception as error:
             self.failures.append(f"{how}: {type(error).__name__}: {error}")
+        for failure in self.failures[known:]:
+            self.tell(failure)
         self.restore()
         return status != 0
 
@@ -157,7 +161,7 @@ def _undisturbed(session: Session) -> tuple[dict[str, Facts], dict[str, tuple[fl
 def attack_on(setting: Setting, name: str, tables: Tables, processes: Steps) -> Iterator[Outcome]:
     """Kill the steps of a session on one kind of database."""
     chance = random.Random(setting.seed)
-    session = Session(setting.folder / name, tables, processes)
+    session = Session(setting.folder / name, tables, processes, setting.tell)
     session.expected, costs = _undisturbed(session)
     kills = {"operation": 0, "time": 0}
     every = max(1, round(EVERY / setting.scale))
