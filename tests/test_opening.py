@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -189,6 +190,17 @@ def test_a_database_that_is_locked_is_not_called_damaged(folder):
         other.execute("BEGIN EXCLUSIVE")
         Seal(folder / "workspace.db").verify()
         other.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_BUSY_RECOVERY, sqlite3.SQLITE_BUSY_SNAPSHOT, sqlite3.SQLITE_PROTOCOL])
+def test_no_way_of_being_in_use_is_called_damage(folder, monkeypatch, code):
+    error = sqlite3.OperationalError("locked")
+    error.sqlite_errorcode = code
+    monkeypatch.setattr(Seal, "_digest", Mock(side_effect=error))
+    Seal(folder / "workspace.db").verify()
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT_INDEX
+    with pytest.raises(DamagedError):
+        Seal(folder / "workspace.db").verify()
 
 
 def test_without_a_seal_the_structure_is_checked(folder):

@@ -20,6 +20,10 @@ LARGEST_SEALED = 256 * 2**20
 """Bytes of a database; reading a larger one each time it is opened or closed would take seconds."""
 LARGEST_CHECKED = 64 * 2**20
 """Bytes of a database without a seal whose structure is checked when it is opened."""
+PRIMARY = 0xFF
+"""The bits of an error code of SQLite that say what kind it is; the others say more of it."""
+IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+"""Kinds of errors that say nothing about the content of a database."""
 
 
 class Seal:
@@ -42,8 +46,8 @@ class Seal:
                 elif self._digest(connection) != sealed and self._read() == sealed:
                     raise self._damaged("its checksum is wrong")
         except (sqlite3.Error, MemoryError) as error:  # a damaged header may claim any size
-            if getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                return  # it is in use, so it was verified by whoever opened it
+            if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & PRIMARY in IN_USE:
+                return  # whoever uses it has verified it
             raise self._damaged(str(error)) from None
 
     def delete(self) -> None:
