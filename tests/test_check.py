@@ -1,11 +1,13 @@
 """`opengcd check` finds damage to every part of a workspace, and repairs what can be made again."""
 
+import io
 import shutil
 import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from sqlalchemy import select, update
 from typer.testing import CliRunner
 
@@ -49,10 +51,11 @@ def test_nothing_is_wrong(workspace):
     assert (done.exit_code, done.stdout) == (0, "Everything is as it was written.\n")
 
 
+@pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("damage", ["gone", "truncated", "changed"])
-def test_damaged_vectors_come_back_from_the_images(workspace, damage):
+def test_damaged_vectors_come_back_from_the_images(workspace, damage, number):
     before, labels = vectors(workspace), workspace.export_bytes("csv")
-    damaged = shard_files(workspace)[:2]
+    damaged = shard_files(workspace)[:number]
     for file in damaged:
         raw = file.read_bytes()
         file.unlink()
@@ -64,15 +67,44 @@ def test_damaged_vectors_come_back_from_the_images(workspace, damage):
         workspace.discover(k=6)
     done = opengcd("check", workspace.path)
     assert done.exit_code == 1
-    assert done.output.count("--repair computes the vectors from the images") == 2
+    assert done.output.count("--repair computes the vectors from the images") == number
     assert all(file.name in done.output for file in damaged)
     done = opengcd("check", workspace.path, "--repair")
     assert done.exit_code == 0, done.output
     np.testing.assert_array_equal(vectors(workspace), before)
     assert workspace.export_bytes("csv") == labels
-    workspace.check(repair=True)  # deletes the damaged files, which nobody names any more
     assert workspace.check() == []
     workspace.discover(k=6)
+
+
+def test_vectors_come_back_with_their_file_where_the_images_are_gone(workspace, tmp_path):
+    """As when a disk was not mounted: a repair in between loses nothing."""
+    before = vectors(workspace)
+    (workspace.path / "features").rename(tmp_path / "away")
+    (tmp_path / "world").rename(tmp_path / "away too")
+    assert not any(one.repaired for one in workspace.check(repair=True))
+    (tmp_path / "away").rename(workspace.path / "features")
+    assert {one.what for one in workspace.check()} == {"features"}
+    assert all(one.repaired for one in workspace.check(repair=True))
+    np.testing.assert_array_equal(vectors(workspace), before)
+    assert workspace.check() == []
+
+
+def test_a_repair_deletes_no_vector_that_is_stored_meanwhile(workspace, monkeypatch):
+    (shard_files(workspace)[0].parent / ("0" * 64 + ".npy")).write_bytes(b"of a command that was killed")
+    image, glob, kept = io.BytesIO(), Path.glob, []
+    Image.new("RGB", (9, 9), "purple").save(image, "PNG")
+
+    def keep_and_glob(path, pattern):
+        if pattern == "*" and "features" in path.parts and not kept:
+            with Workspace(workspace.path) as service:
+                kept.extend(service.keep([image.getvalue()]))
+        return glob(path, pattern)
+
+    monkeypatch.setattr(Path, "glob", keep_and_glob)
+    workspace.check(repair=True)
+    assert workspace.check() == []
+    assert len(workspace.neighbours(kept[0].item)) > 0
 
 
 def test_vectors_whose_images_are_gone_are_named_and_do_not_stop_the_rest(workspace, tmp_path):
@@ -163,11 +195,15 @@ def test_damaged_pictures_are_made_again(workspace):
 
 
 def test_a_damaged_upload(workspace, tmp_path):
-    (kept,) = workspace.keep([(tmp_path / "world" / "known" / "red" / "red3.png").read_bytes() + b"end"])
+    image = (tmp_path / "world" / "known" / "red" / "red3.png").read_bytes() + b"end"
+    (kept,) = workspace.keep([image])
     assert workspace.check() == []
     Path(kept.path).write_bytes(b"other")
     (found,) = workspace.check(repair=True)
     assert (found.what, found.repaired) == (kept.path, False)
+    Path(kept.path).write_bytes(bytes(len(image)))
+    assert workspace.keep([image])[0].item == kept.item  # sent again, it is stored again
+    assert workspace.check() == []
     Path(kept.path).unlink()
     (found,) = workspace.check(repair=True)
     assert found.what in kept.path

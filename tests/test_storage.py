@@ -21,7 +21,7 @@ from sklearn.naive_bayes import GaussianNB
 from threadpoolctl import threadpool_limits
 
 import opengcd
-from opengcd import ModelFileError, OpenWorldRecognizer
+from opengcd import ModelFileError, OpenWorldRecognizer, storage
 from opengcd.classify import MLP, SVM, XGB, _xgb
 from opengcd.classify._trees import Trees, check_trees
 from opengcd.presets import Preset
@@ -450,6 +450,15 @@ def test_after_a_crash_at_the_first_save_one_can_save_again(tmp_path, suffix, mo
 
 
 # ---------------------------------------------------------------- loading something else
+
+
+def test_folders_that_somebody_else_did_not_make_safe_are_made_safe(tmp_path, monkeypatch):
+    """As ``models`` by a process that was killed right after it had made it."""
+    (tmp_path / "models").mkdir()
+    synced = []
+    monkeypatch.setattr(storage, "sync_folder", synced.append)
+    storage.make_folder(tmp_path / "models" / "0001")
+    assert {tmp_path, tmp_path / "models"} <= set(synced)
 
 
 def test_no_folder(tmp_path):

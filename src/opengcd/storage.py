@@ -13,6 +13,7 @@ import os
 import re
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ FORMAT_VERSION = 2
 INDEX = "model.json"
 PART = re.compile(r"[a-z]+-[0-9a-f]{16}\.(json|safetensors|ubj)")
 TEMPORARY = re.compile(r"\..+\.[0-9]+(-[0-9]+)?\.tmp")
+MISSING = FileNotFoundError, NotADirectoryError, IsADirectoryError
+"""Errors that say that a file is not there; others, such as too many open files, say nothing of it, and may pass."""
 
 
 class ModelFileError(ValueError):
@@ -91,8 +94,8 @@ def _read_index(folder: Path) -> dict[str, Any]:
         raise ModelFileError(f"There is no model at {folder} (no {INDEX}).") from None
     except NotADirectoryError:
         raise ModelFileError(f"{folder} is a file; a model is a folder with a {INDEX}.") from None
-    except OSError as error:
-        raise ModelFileError(f"{folder / INDEX} cannot be read: {error}.") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{folder / INDEX} is a folder; it is a file in a model.") from None
     index = _parse(raw, folder / INDEX)
     if index.get("format") != FORMAT:
         raise ModelFileError(f"{folder / INDEX} was not written by OpenGCD.")
@@ -140,7 +143,7 @@ def _read_part(folder: Path, part: Any) -> bytes:
     file = folder / part["file"]
     try:
         raw = file.read_bytes()
-    except OSError as error:
+    except MISSING as error:
         raise ModelFileError(f"{folder} is incomplete: {error}.") from None
     if hashlib.sha256(raw).hexdigest() != part.get("sha256"):
         raise ModelFileError(f"{file} is damaged: its checksum does not match {INDEX}.")
@@ -166,9 +169,9 @@ def replace_file(file: Path, raw: bytes, *, mode: int = 0o666) -> None:
 
 
 def store_file(file: Path, raw: bytes) -> None:
-    """Make sure that a file whose name says its content is on disk."""
+    """Make sure that a file whose name says its content is on disk; a damaged one is replaced."""
     try:
-        there = file.stat().st_size == len(raw)
+        there = file.stat().st_size == len(raw) and file.read_bytes() == raw
     except FileNotFoundError:
         there = False
     if not there:
@@ -185,7 +188,10 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
     if not folder.parent.exists():
         make_folder(folder.parent, mode)
     folder.mkdir(mode, exist_ok=True)
-    sync_folder(folder.parent)  # also if it exists: whoever made it may have been killed before it was safe
+    # Also if they exist: whoever made them may have been killed before they were safe.
+    sync_folder(folder.parent)
+    with suppress(PermissionError):  # a folder that we may not read is not one that we made
+        sync_folder(folder.parent.parent)
 
 
 def sync_folder(folder: Path) -> None:

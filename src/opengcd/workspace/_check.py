@@ -100,16 +100,27 @@ class Check:
                 FeatureStore(self.path / "features", row.id, row.fingerprint, row.width)
                 for row in connection.execute(select(embedders))
             ]
-            damaged = [found for store in stores for found in self._damaged_shards(connection, store)]
-            lost = {item for _, _, gone in damaged for item in gone}
-            bare = list(connection.scalars(select(items.c.id).where(items.c.id.not_in(select(features.c.item_id)))))
-        left = set(self._embed_again(sorted(lost), bare) if self.repair else [*lost, *bare])
+            damaged, bare = self._lost_vectors(connection, stores)
+        left = {*bare, *(item for _, _, gone in damaged for item in gone)}
+        if self.repair and left:
+            self._make_again(stores, left.difference(bare))
+            with self.database.reading() as connection:
+                still_damaged, still_bare = self._lost_vectors(connection, stores)
+            left = {*still_bare, *(item for _, _, gone in still_damaged for item in gone)}
         for file, problem, gone in damaged:
             yield _vectors_finding(file, problem, gone, left, self.repair)
         if bare:
             yield _vectors_finding("features", "images without a vector", bare, left, self.repair)
-        if not damaged:
-            yield from self._leftovers(stores)
+        if not left:
+            yield from self._check_unused_shards(stores)
+
+    def _lost_vectors(
+        self, connection: Connection, stores: Sequence[FeatureStore]
+    ) -> tuple[list[tuple[str, str, list[int]]], list[int]]:
+        """Damaged shards with the items in them, and items that have no vector at all."""
+        damaged = [found for store in stores for found in self._damaged_shards(connection, store)]
+        bare = connection.scalars(select(items.c.id).where(items.c.id.not_in(select(features.c.item_id))))
+        return damaged, list(bare)
 
     def _damaged_shards(self, connection: Connection, store: FeatureStore) -> Iterator[tuple[str, str, list[int]]]:
         """Shards whose file is not as written, or whose rows are other images' than the database says."""
@@ -129,19 +140,17 @@ class Check:
         if bad := [row.item_id for row in connection.execute(strange)]:
             yield "workspace.db", "it names vectors in a file that it does not know", bad
 
-    def _embed_again(self, lost: Sequence[int], bare: Sequence[int]) -> Iterable[int]:
-        """Compute vectors from the images; return the items for which that cannot be done."""
-        wanted = [*lost, *bare]
-        if not wanted:
-            return []
-        files = self._files(wanted)
+    def _make_again(self, stores: Sequence[FeatureStore], lost: Iterable[int]) -> None:
+        """Find the vectors of items in other files of the folder, or compute them from the images."""
         with self.database.writing() as connection:
-            for part in in_parts(lost):
+            for part in in_parts(sorted(lost)):
                 connection.execute(delete(features).where(features.c.item_id.in_(part)))
+            for store in stores:
+                store.recover(connection)
             raise_revision(connection)
-        self.embed(files)
         with self.database.reading() as connection:
-            return connection.scalars(select(items.c.id).where(items.c.id.not_in(select(features.c.item_id)))).all()
+            _, bare = self._lost_vectors(connection, ())
+        self.embed(self._files(bare))
 
     def _files(self, wanted: Sequence[int]) -> list[Found]:
         """One file of each item that still has its content."""
@@ -155,14 +164,17 @@ class Check:
                 found[item] = look_at(path)
         return list(found.values())
 
-    def _leftovers(self, stores: Sequence[FeatureStore]) -> Iterator[Finding]:
+    def _check_unused_shards(self, stores: Sequence[FeatureStore]) -> Iterator[Finding]:
         """Files of interrupted commands, which nobody names."""
-        with self.database.reading() as connection:
+
+        def unused(connection: Connection) -> list[Path]:
             known = {store.file(row.sha256) for store in stores for row in store.shards(connection)}
-            names = {store.folder for store in stores}
-        strange = [file for folder in names for file in folder.glob("*") if file not in known]
-        if strange:
-            yield self._delete("features", f"{len(strange)} files that no image uses", strange)
+            return [file for store in stores for file in store.folder.glob("*") if file not in known]
+
+        with self.database.reading() as connection:
+            number = len(unused(connection))
+        if number:
+            yield self._delete("features", f"{number} files that no image uses", unused)
 
     def _check_models(self) -> Iterator[Finding]:
         with self.database.reading() as connection:
@@ -188,13 +200,13 @@ class Check:
         """Files that are made again when they are asked for."""
         bad = [file for file in (self.path / folder).glob(pattern) if not is_good(file)]
         if bad:
-            yield self._delete(folder, f"{len(bad)} damaged files, such as {bad[0].name}", bad)
+            yield self._delete(folder, f"{len(bad)} damaged files, such as {bad[0].name}", lambda _: bad)
 
-    def _delete(self, what: str, problem: str, files: Sequence[Path]) -> Finding:
+    def _delete(self, what: str, problem: str, files: Callable[[Connection], Sequence[Path]]) -> Finding:
         if not self.repair:
             return Finding(what, problem, "--repair deletes them; they are not needed, or made again when they are")
-        with self.database.writing():  # nobody is about to name one of them
-            for file in files:
+        with self.database.writing() as connection:  # meanwhile nobody writes a file and names it
+            for file in files(connection):
                 file.unlink(missing_ok=True)
         return Finding(what, problem, "deleted", True)
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, Row, Select, delete, insert, select, update
 
-from opengcd.storage import make_folder, store_file
+from opengcd.storage import MISSING, make_folder, store_file
 from opengcd.workspace._database import in_parts
 from opengcd.workspace._errors import DamagedError, WorkspaceError
 from opengcd.workspace._schema import embedders, features, items, shards
@@ -66,11 +66,30 @@ class FeatureStore:
         records = np.empty(len(ids), self._record)
         records["item"] = np.frombuffer(b"".join(bytes.fromhex(hashes[id]) for id in ids), np.uint8).reshape(-1, 32)
         records["vector"] = vectors
-        shard = self._write(connection, records)
-        places = [{"item_id": id, "embedder_id": self.id, "shard": shard, "row": row} for row, id in enumerate(ids)]
-        for part in in_parts(places):
-            connection.execute(insert(features), part)
+        self._place(connection, self._write(connection, records), {id: row for row, id in enumerate(ids)})
         self._merge(connection)
+
+    def recover(self, connection: Connection) -> None:
+        """Enter the vectors of items that have none, as far as sound files in the folder hold them.
+
+        Each record names its image, so a file that was away for a while serves again when it is back.
+        """
+        bare = select(items.c.hash, items.c.id).where(
+            items.c.id.not_in(self.places().with_only_columns(features.c.item_id))
+        )
+        wanted = {bytes.fromhex(row.hash): row.id for row in connection.execute(bare)}
+        numbers = {shard.sha256: shard.id for shard in self.shards(connection)}
+        for file in sorted(self.folder.glob("*.npy")):
+            try:
+                records = self._read(file, file.stem)
+            except DamagedError:
+                continue
+            finite = np.isfinite(records["vector"]).all(1)
+            keys = [item.tobytes() for item in records["item"]]
+            rows = {wanted[key]: row for row, key in enumerate(keys) if finite[row] and key in wanted}
+            if rows:
+                self._place(connection, numbers.get(file.stem) or self._enter(connection, file.stem, len(keys)), rows)
+                wanted = {key: id for key, id in wanted.items() if id not in rows}
 
     def places(self) -> Select[Any]:
         """Select the item, shard and row of all vectors; add conditions to it."""
@@ -106,13 +125,9 @@ class FeatureStore:
     def open(self, shard: Row[Any]) -> np.ndarray:
         """Return the records of a shard through a memory map, its checksum compared."""
         file = self.file(shard.sha256)
-        verify_file(file, shard.sha256)
-        try:
-            records = np.load(file, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise _damaged(file, str(error)) from None
-        if records.dtype != self._record or records.shape != (shard.rows,):
-            raise _damaged(file, f"it holds {records.shape} of {records.dtype}")
+        records = self._read(file, shard.sha256)
+        if len(records) != shard.rows:
+            raise _damaged(file, f"it holds {len(records)} rows instead of {shard.rows}")
         return records
 
     def file(self, digest: str) -> Path:
@@ -123,6 +138,22 @@ class FeatureStore:
     def _record(self) -> np.dtype[Any]:
         return np.dtype([("item", "u1", 32), ("vector", "<f4", self.width)])
 
+    def _read(self, file: Path, digest: str) -> np.ndarray:
+        verify_file(file, digest)
+        try:
+            records = np.load(file, mmap_mode="r", allow_pickle=False)
+        except (*MISSING, ValueError) as error:
+            raise _damaged(file, str(error)) from None
+        if records.dtype != self._record or records.ndim != 1:
+            raise _damaged(file, f"it holds {records.shape} of {records.dtype}")
+        return records
+
+    def _place(self, connection: Connection, shard: int, rows: Mapping[int, int]) -> None:
+        """Enter in which row of a shard the vectors of items are."""
+        places = [{"item_id": id, "embedder_id": self.id, "shard": shard, "row": row} for id, row in rows.items()]
+        for part in in_parts(places):
+            connection.execute(insert(features), part)
+
     def _write(self, connection: Connection, records: np.ndarray) -> int:
         """Write a shard and enter it; return its number."""
         raw = io.BytesIO()
@@ -131,7 +162,10 @@ class FeatureStore:
         digest = hashlib.sha256(content).hexdigest()
         make_folder(self.folder)
         store_file(self.file(digest), content)
-        row = {"embedder_id": self.id, "sha256": digest, "rows": len(records), "retired": False}
+        return self._enter(connection, digest, len(records))
+
+    def _enter(self, connection: Connection, digest: str, rows: int) -> int:
+        row = {"embedder_id": self.id, "sha256": digest, "rows": rows, "retired": False}
         (id,) = connection.execute(insert(shards).values(row)).inserted_primary_key or (0,)
         return id
 
@@ -173,19 +207,22 @@ class FeatureStore:
 
 
 def verify_file(file: Path, digest: str) -> None:
-    """Compare a shard with its checksum; one that has not changed since is not read again."""
+    """Compare a shard with its checksum; one that has not changed since is not read again.
+
+    That it cannot be read at the moment says nothing of what is in it: such errors reach the caller as they are.
+    """
     try:
         status = file.stat()
-    except OSError as error:
-        raise _damaged(file, error.strerror or str(error)) from None
-    looks = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-    if _verified.get(file) == looks:
-        return
-    try:
+        looks = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        if _verified.get(file) == looks:
+            return
         with open(file, "rb") as stream:
             found = hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
+    except MISSING as error:
         raise _damaged(file, error.strerror or str(error)) from None
+    except OSError as error:
+        error.filename = error.filename or str(file)  # an error of reading does not name the file
+        raise
     if found != digest:
         raise _damaged(file, "its checksum is wrong")
     _verified[file] = looks
