@@ -12,8 +12,9 @@ from PIL import Image
 
 from opengcd import Workspace
 from opengcd.workspace import Changes, WorkspaceError, _exported
+from opengcd.workspace._files import content_hash
 from opengcd.workspace._outgoing import class_name, distinct, folder_name
-from pictures import paint, truth
+from pictures import paint, picture, truth
 
 
 @pytest.fixture
@@ -191,6 +192,40 @@ def test_images_that_are_gone_are_listed_and_stay_in_their_groups(workspace, tmp
     assert workspace.export_groups(tmp_path / "review") == [(str(file), "the file is gone")]
     workspace.import_groups(tmp_path / "review")
     assert workspace.groups() == before
+
+
+@pytest.mark.parametrize("copy", [False, True], ids=["links", "copies"])
+def test_an_image_that_was_replaced_is_not_exported_as_the_old_one(workspace, tmp_path, copy):
+    """Also where it is one file of several: the item then is exported from another one that still holds it."""
+    one, two = paint(tmp_path / "new", "blue", [900, 901])
+    shutil.copy(two, tmp_path / "new" / "z.png")
+    assert not any(result.reason for result in workspace.recognize([tmp_path / "new"]))
+    workspace.discover(k=6)
+    for file in (one, two):
+        picture("red", 900).save(file)
+    missing = [(str(one), "it holds another image now")]
+    before = workspace.groups()
+    assert workspace.export_groups(tmp_path / "review", copy=copy) == missing
+    assert workspace.export("folders", tmp_path / "labels", copy=copy) == missing
+    labels = {label.hash: label.label for label in workspace.labels()}
+    for out in ("review", "labels"):
+        found = {content_hash(file): file for file in (tmp_path / out).rglob("*.png")}
+        assert any(file.name.endswith("z.png") for file in found.values())
+        for content, file in found.items():
+            assert labels[content] == file.parent.name
+            assert out == "labels" or content[:12] in file.name
+    assert workspace.import_groups(tmp_path / "review") == Changes(0, 0, 0, [])
+    assert workspace.groups() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders here")
+def test_what_cannot_be_read_is_not_exported(workspace, tmp_path):
+    """A pipe in the place of an image would keep the export waiting for ever."""
+    (file,) = paint(tmp_path / "new", "blue", [900])
+    list(workspace.recognize([file]))
+    file.unlink()
+    os.mkfifo(file)
+    assert workspace.export("folders", tmp_path / "labels") == [(str(file), "this is no regular file")]
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=50))

@@ -396,6 +396,7 @@ def test_export(workspace, tmp_path):
     assert [one["hash"] for one in document] == [row["hash"] for row in rows]
     coco = json.loads(workspace.export_bytes("coco"))
     assert len(coco["images"]) == len(coco["annotations"]) == 80
+    assert [one["sha256"] for one in coco["images"]] == [row["hash"] for row in rows]
     assert {c["name"] for c in coco["categories"]} == {row["label"] for row in rows}
     assert coco["annotations"][0]["bbox"] == [0, 0, 12, 12]
     assert workspace.export("folders", tmp_path / "out") == []

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from opengcd.progress import Progress
 from opengcd.validation import UNKNOWN_STR
 from opengcd.workspace._labels import Labelled
-from opengcd.workspace._outgoing import distinct, empty_folder, folder_name, link_or_copy, shortened
+from opengcd.workspace._outgoing import distinct, empty_folder, find_source, folder_name, link_or_copy, shortened
 
 FORMULA = tuple("=+-@\t\r'")
 """What a spreadsheet may take for the begin of a formula, and the mark that says that it is none."""
@@ -58,7 +58,14 @@ def as_coco(found: Sequence[Labelled]) -> bytes:
         {
             "info": {"description": "labels by OpenGCD"},
             "images": [
-                {"id": one.item, "file_name": one.paths[0], "width": one.width, "height": one.height} for one in shown
+                {
+                    "id": one.item,
+                    "file_name": one.paths[0],
+                    "sha256": one.hash,
+                    "width": one.width,
+                    "height": one.height,
+                }
+                for one in shown
             ],
             "categories": [{"id": i, "name": label} for label, i in numbers.items()],
             "annotations": [
@@ -91,14 +98,14 @@ def as_folders(
     missing = []
     for done, one in enumerate(found):
         progress("writing images", done, len(found))
-        source = next((path for path in one.paths if os.path.exists(path)), None)
-        if source is None:
-            missing.append((one.paths[0] if one.paths else one.hash, "the file is gone"))
+        source = find_source(one.hash, one.paths)
+        if source.reason:
+            missing.append((source.path, source.reason))
             continue
         if one.label not in homes:
             homes[one.label] = distinct(folder_name(one.label), taken)
             (root / homes[one.label]).mkdir()
-        stem, suffix = os.path.splitext(shortened(os.path.basename(source), 200))
+        stem, suffix = os.path.splitext(shortened(os.path.basename(source.path), 200))
         free = distinct(stem, names.setdefault(one.label, set()))
         link_or_copy(source, root / homes[one.label] / f"{free}{suffix}", copy)
     progress("writing images", len(found), len(found))

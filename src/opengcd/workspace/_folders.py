@@ -26,7 +26,15 @@ from opengcd.workspace._exported import (
     write_note,
 )
 from opengcd.workspace._log import Edit
-from opengcd.workspace._outgoing import class_name, distinct, empty_folder, folder_name, link_or_copy, shortened
+from opengcd.workspace._outgoing import (
+    class_name,
+    distinct,
+    empty_folder,
+    find_source,
+    folder_name,
+    link_or_copy,
+    shortened,
+)
 from opengcd.workspace._review import KNOWN, NOVEL, REMOVED, Group
 from opengcd.workspace._schema import groups, items, meta, paths
 
@@ -51,7 +59,7 @@ def export_groups(
     copy: bool,
     progress: Progress,
 ) -> list[tuple[str, str]]:
-    """Write the groups to a new folder; return the files that are gone, with reasons. The note comes last."""
+    """Write the groups to a new folder; return the files that cannot be used, with reasons. The note comes last."""
     root = empty_folder(out)
     taken: set[str] = set()
     note = Note(workspace, {}, {})
@@ -68,12 +76,12 @@ def export_groups(
         for place, (item, content) in enumerate(zip(group.items, group.hashes, strict=True), 1):
             progress("writing images", done, total)
             done += 1
-            source = next((path for path in files.get(item, ()) if os.path.exists(path)), None)
-            if source is None:
-                missing.append((next(iter(files.get(item, ())), content), "the file is gone"))
+            source = find_source(content, files.get(item, ()))
+            if source.reason:
+                missing.append((source.path, source.reason))
                 continue
             note.items[content] = group.id
-            target = f"{place:05d}-{content[:12]}-{shortened(os.path.basename(source), 200)}"
+            target = f"{place:05d}-{content[:12]}-{shortened(os.path.basename(source.path), 200)}"
             link_or_copy(source, folder / target, copy)
     write_note(root, note)
     progress("writing images", total, total)

@@ -1,17 +1,56 @@
-"""Files on their way out: links or copies, under names that every file system bears."""
+"""Files on their way out: links or copies, under names that every file system bears.
+
+An item is its content: a file that holds another image by now is not handed out as the item.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-import shutil
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
+from opengcd.images import EmbedderError
 from opengcd.workspace._errors import WorkspaceError
+from opengcd.workspace._files import read_file
 
 FORBIDDEN = re.compile(r'[%/\\:*?"<>|\x00-\x1f\x7f]|^[._ ]|[. ]$')
 LONGEST = 200
 """Bytes of a name; file systems bear 255, and a number comes before it."""
+GONE, OTHER = "the file is gone", "it holds another image now"
+
+
+class Source(NamedTuple):
+    """A file of an item with its content, or the reason why it cannot be used."""
+
+    path: str
+    raw: bytes
+    reason: str = ""
+
+
+def find_source(content: str, files: Iterable[str]) -> Source:
+    """Return a file that still has the content of an item, by its hash; if none has, the first one with a reason."""
+    first = None
+    for path in files:
+        source = _read(content, path)
+        if not source.reason:
+            return source
+        first = first or source
+    return first or Source(content, b"", GONE)
+
+
+def _read(content: str, path: str) -> Source:
+    if not os.path.exists(path):
+        return Source(path, b"", GONE)
+    try:
+        raw = read_file(path)
+    except EmbedderError as error:
+        return Source(path, b"", str(error))
+    if hashlib.sha256(raw).hexdigest() != content:
+        return Source(path, b"", OTHER)
+    return Source(path, raw)
 
 
 def folder_name(label: str) -> str:
@@ -50,12 +89,12 @@ def shortened(name: str, limit: int) -> str:
     return raw.decode("utf-8", "ignore") + suffix
 
 
-def link_or_copy(source: str, target: Path, copy: bool) -> None:
+def link_or_copy(source: Source, target: Path, copy: bool) -> None:
     """Put an image into a folder, as a link if that is wanted and can be had."""
     if not copy:
         try:
-            target.symlink_to(source)
+            target.symlink_to(source.path)
             return
         except (OSError, NotImplementedError):  # some file systems, and Windows by default, have none
             pass
-    shutil.copyfile(source, target)
+    target.write_bytes(source.raw)  # what was compared with the hash, whatever happened to the file since
