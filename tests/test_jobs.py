@@ -109,6 +109,27 @@ def test_cancelled_in_the_transaction_of_the_change(workspace, monkeypatch):
     says_the_truth(workspace, "learn", workspace.jobs.get(job["id"]))
 
 
+@pytest.mark.parametrize("verb", STEPS)
+def test_cancelled_between_the_last_step_and_the_transaction_of_the_change(workspace, monkeypatch, verb):
+    prepare(workspace, verb)
+    editing, answers = Workspace._editing, []
+
+    def late(self, *args):
+        if not answers:
+            answers.append(self.jobs.cancel(self.jobs.latest()[0].id).state)
+        return editing(self, *args)
+
+    with connect(create_app(workspace), workspace.access.make("ann")) as client, monkeypatch.context() as now:
+        before = workspace.history()
+        now.setattr(Workspace, "_editing", late)
+        job = finish(client, send(client, "POST", "jobs", {"verb": verb}, 202))
+        assert (answers, job["state"]) == (["running"], "cancelled")
+        assert not changed(workspace, verb)
+        assert workspace.history() == before
+        says_the_truth(workspace, verb, workspace.jobs.get(job["id"]))
+        assert finish(client, send(client, "POST", "jobs", {"verb": verb}, 202))["state"] == "done"
+
+
 def test_a_job_that_waits_is_cancelled_at_once(workspace, monkeypatch):
     pause = Pause(monkeypatch, 1)
     with connect(create_app(workspace), workspace.access.make("ann")) as client:
