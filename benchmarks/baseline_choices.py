@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from opengcd import metrics
-from opengcd.baselines import EVM, L2AC, NNO
+from opengcd._internal.randomness import derive
 from opengcd.bench import Dataset, class_groups, load_dataset, plan_for
+from opengcd.bench.baselines import EVM, L2AC, NNO
 from opengcd.osr import split_open_world
-from opengcd.randomness import derive
 
 PARTS = ("nno", "radius", "evm", "l2ac")
 

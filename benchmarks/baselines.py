@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from opengcd import metrics
-from opengcd.baselines import BASELINES
+from opengcd._internal.randomness import derive
 from opengcd.bench import class_groups, load_dataset, plan_for
-from opengcd.randomness import derive
+from opengcd.bench.baselines import BASELINES
 
 WITHIN = 0.03
 

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from opengcd import Workspace, metrics
-from opengcd.review import simulate_review
-from opengcd.workspace._folders import PUT_BACK
+from opengcd.bench.reviewer import simulate_review
+from opengcd.workspace.folders import PUT_BACK
 
 SHARED = Path(os.environ.get("OPENGCD_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 BIRDS, NETWORK = SHARED / "images" / "birds", SHARED / "models" / "vit-s14"

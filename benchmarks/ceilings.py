@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks.baselines import best_hna
 from opengcd import OpenWorldRecognizer
+from opengcd._internal.randomness import derive
 from opengcd.bench import class_groups, load_dataset, plan_for, run_protocol
-from opengcd.randomness import derive
 
 TOLD = ("nothing", "the true number of classes", "that, and which rows are new")
 

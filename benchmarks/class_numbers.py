@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from opengcd import OpenWorldRecognizer
+from opengcd._internal.randomness import generator
 from opengcd.bench import load_dataset
 from opengcd.presets import PRESETS
-from opengcd.randomness import generator
 
 SEARCHES = ("rehearsal", "size")
 ROWS_OF_CLASS = 600

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from opengcd._internal.randomness import derive
 from opengcd.bench import class_groups, load_dataset, plan_for
 from opengcd.classify import fit_classifier, name_rows
 from opengcd.memory import ExemplarMemory
-from opengcd.randomness import derive
 
 RULES = {
     "herding, ranked once": ("herding", True),

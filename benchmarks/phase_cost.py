@@ -13,8 +13,8 @@ import torch
 
 from benchmarks.measure import HAS_GPU
 from opengcd import OpenWorldRecognizer
+from opengcd._internal.randomness import derive
 from opengcd.bench import class_groups, load_dataset, plan_for, run_protocol
-from opengcd.randomness import derive
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from opengcd.bench import read_results
-from opengcd.bench._figures import count_by_logarithm
+from opengcd.bench.figures import count_by_logarithm
 
 
 def main() -> None:

@@ -24,17 +24,16 @@ from sklearn.svm import SVC
 from benchmarks import textbook
 from benchmarks.measure import HAS_GPU, Row, best_of, gaussian_classes, gpu_seconds, peak_memory
 from benchmarks.workspace import embedding, half_precision, many_items, storing
-from opengcd import kernels
-from opengcd.classify import SVM
-from opengcd.classify import _svm as svm
+from opengcd._internal import kernels
+from opengcd._internal.randomness import spawn
+from opengcd.classify import SVM, svm
 from opengcd.discover import ss_kmeans
-from opengcd.discover._class_number import SURVIVORS
-from opengcd.discover._kmeans import _Restarts
+from opengcd.discover.class_number import SURVIVORS
+from opengcd.discover.kmeans import _Restarts
 from opengcd.memory import greedy
-from opengcd.memory._ds3 import PENALTY, RELAXATION, DS3Batch
+from opengcd.memory.ds3 import PENALTY, RELAXATION, DS3Batch
 from opengcd.metrics import silhouette
 from opengcd.osr import UncertaintyRule
-from opengcd.randomness import spawn
 
 
 def kmeans_fit(quick: bool) -> Row:

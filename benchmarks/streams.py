@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from opengcd import OpenWorldRecognizer, metrics
+from opengcd._internal.randomness import generator
 from opengcd.bench import load_dataset
-from opengcd.randomness import generator
 
 LABELLED, OF_KNOWN, OF_NEW = 30, 29, 59
 

@@ -20,11 +20,11 @@ from sqlalchemy import insert
 from benchmarks.measure import HAS_GPU, Row, best_of, gaussian_classes, peak_memory
 from opengcd import OpenWorldRecognizer, Workspace
 from opengcd.embed import Pixels, load_embedder
-from opengcd.workspace import _models as models
-from opengcd.workspace import _schema as schema
-from opengcd.workspace._features import FeatureStore
-from opengcd.workspace._log import editing
-from opengcd.workspace._recognition import write_predictions
+from opengcd.workspace import schema
+from opengcd.workspace import versions as models
+from opengcd.workspace.features import FeatureStore
+from opengcd.workspace.log import editing
+from opengcd.workspace.predictions import write_predictions
 
 KNOWN, NOVEL, WIDTH = 20, 5, 384
 ROOT = Path(__file__).resolve().parents[1]

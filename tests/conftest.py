@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, settings
 
 import pictures
 from opengcd import Workspace
-from opengcd.demo import digits, run_demo
+from opengcd.bench.demo import digits, run_demo
 from opengcd.service import create_app
 from serving import connect
 

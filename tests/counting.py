@@ -3,7 +3,7 @@
 from collections import Counter
 
 from opengcd import Workspace
-from opengcd.workspace._review import to_learn
+from opengcd.workspace.groups import to_learn
 
 
 def counted(workspace):

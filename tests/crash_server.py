@@ -12,8 +12,8 @@ import time
 
 import opengcd.recognizer  # noqa: F401
 from opengcd import Workspace
-from opengcd.embed import _pixels
-from opengcd.workspace import _intake
+from opengcd.embed import pixels as pixels_module
+from opengcd.workspace import intake
 
 
 def execute(folder, verb, arguments, report):
@@ -42,7 +42,7 @@ def execute(folder, verb, arguments, report):
 
 def main():
     # Many small steps, so that a kill hits one of many places.
-    _pixels.BATCH, _intake.SURVEY = 5, 17
+    pixels_module.BATCH, intake.SURVEY = 5, 17
     for line in sys.stdin:
         command = json.loads(line)
         kill_after = command.pop("kill_after")

@@ -13,10 +13,10 @@ import time
 
 import opengcd.recognizer  # noqa: F401
 from opengcd import Workspace
-from opengcd.service import _jobs
-from opengcd.service._recognition import Recognition
-from opengcd.service._supervision import Health
-from opengcd.workspace._jobs import Jobs
+from opengcd.service import job_runner as job_runner_module
+from opengcd.service.recognition_routes import Recognition
+from opengcd.service.supervision import Health
+from opengcd.workspace.job_queue import Jobs
 
 
 def die_at(name, number):
@@ -33,12 +33,14 @@ def die_at(name, number):
 
 
 def work(folder, die):
-    _jobs.REPORT = 0.0  # every step is reported
+    job_runner_module.REPORT = 0.0  # every step is reported
     if die is not None:
         die_at(*die)
     with Workspace(folder) as workspace:
         health = Health()
-        runner = _jobs.Runner(workspace, Recognition(workspace, health.task("recognition")), health.task("jobs"))
+        runner = job_runner_module.Runner(
+            workspace, Recognition(workspace, health.task("recognition")), health.task("jobs")
+        )
         runner.start()
         while workspace.jobs.latest(unfinished=True):
             time.sleep(0.01)

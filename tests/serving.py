@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from fastapi.testclient import TestClient
 
 from opengcd.service import create_app
-from opengcd.service._connections import BoundedServer, bounded_config
 from opengcd.service.client import ServiceError
+from opengcd.service.connections import BoundedServer, bounded_config
 from pictures import picture, truth
 
 API = "/api/v1"

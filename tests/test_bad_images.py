@@ -15,7 +15,7 @@ from PIL import Image
 
 from opengcd import Workspace
 from opengcd.embed import EmbedderError, Pixels, read_image
-from opengcd.workspace import WorkspaceError, _intake, find_files
+from opengcd.workspace import WorkspaceError, find_files, intake
 from pictures import KNOWN, RECOGNIZER, paint, picture
 
 GOOD = 3
@@ -102,21 +102,21 @@ def test_a_good_file_that_turns_bad_is_no_longer_an_image_of_its_item(workspace,
 def test_files_that_cannot_be_read(workspace, stream, monkeypatch):
     paint(stream, "green", [1])
     secret = str(stream / "green1.png")
-    read = _intake.content_hash
+    read = intake.content_hash
 
     def refuse(path):
         if path == secret:
             raise PermissionError(13, "Permission denied")
         return read(path)
 
-    monkeypatch.setattr(_intake, "content_hash", refuse)  # the administrator may read everything
+    monkeypatch.setattr(intake, "content_hash", refuse)  # the administrator may read everything
     assert bad(workspace, stream) == {"green1.png": "it cannot be read: Permission denied"}
 
 
 def test_a_file_that_changes_while_it_is_read(workspace, stream, monkeypatch):
     paint(stream, "green", [1000])
     file = stream / "green1000.png"
-    read = _intake.content_hash
+    read = intake.content_hash
 
     def hash_and_change(path):
         content = read(path)
@@ -124,7 +124,7 @@ def test_a_file_that_changes_while_it_is_read(workspace, stream, monkeypatch):
             picture("blue", 1).save(file)
         return content
 
-    monkeypatch.setattr(_intake, "content_hash", hash_and_change)
+    monkeypatch.setattr(intake, "content_hash", hash_and_change)
     assert "changed while it was read" in bad(workspace, stream)["green1000.png"]
     monkeypatch.undo()
     assert bad(workspace, stream) == {}

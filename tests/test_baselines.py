@@ -15,12 +15,12 @@ from threadpoolctl import threadpool_limits
 
 from devices import DEVICES
 from opengcd import ModelFileError, metrics
-from opengcd.baselines import BASELINES, EVM, NNO, DeepNNO
-from opengcd.baselines import _l2ac as l2ac
-from opengcd.baselines._base import Nearest
-from opengcd.baselines._bdoc import NearestOfBoth, learn_radii, neighbour_loss, radius_gradient
-from opengcd.baselines._deepnno import follow_threshold
-from opengcd.baselines._search import (
+from opengcd.bench import Dataset, class_groups, make_method, method_names, run_protocol
+from opengcd.bench.baselines import BASELINES, EVM, NNO, DeepNNO, l2ac
+from opengcd.bench.baselines.baseline import Nearest
+from opengcd.bench.baselines.bdoc import NearestOfBoth, learn_radii, neighbour_loss, radius_gradient
+from opengcd.bench.baselines.deepnno import follow_threshold
+from opengcd.bench.baselines.grid_search import (
     SEARCH,
     Game,
     Range,
@@ -30,9 +30,8 @@ from opengcd.baselines._search import (
     split_rows,
     thresholds_at,
 )
-from opengcd.baselines._weibull import fit_weibull
-from opengcd.bench import Dataset, class_groups, make_method, method_names, run_protocol
-from opengcd.bench._published import published
+from opengcd.bench.baselines.weibull import fit_weibull
+from opengcd.bench.published import published
 
 
 @pytest.fixture(autouse=True)

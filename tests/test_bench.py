@@ -13,13 +13,13 @@ import pytest
 from sklearn.datasets import make_blobs
 from typer.testing import CliRunner
 
+from opengcd._internal.storage import replace_file
 from opengcd.bench import (
     PLANS,
     Cell,
     Dataset,
     FeatureFileError,
     ResultsError,
-    _cells,
     class_groups,
     load_dataset,
     make_cells,
@@ -31,8 +31,8 @@ from opengcd.bench import (
     run_cells,
     run_protocol,
 )
+from opengcd.bench import cells as cells_module
 from opengcd.cli import app
-from opengcd.storage import replace_file
 
 PATIENCE = 240
 """Seconds that a process is given on a machine with much else to do."""
@@ -244,8 +244,8 @@ def run_and_listen(cell, features, monkeypatch):
         met.append([group.tolist() for group in groups])
         return run_protocol(method, data, groups, **settings)
 
-    monkeypatch.setattr(_cells, "run_protocol", spy)
-    _cells.run_cell(cell, features)
+    monkeypatch.setattr(cells_module, "run_protocol", spy)
+    cells_module.run_cell(cell, features)
     return met[0]
 
 
@@ -390,7 +390,7 @@ def test_a_run_that_is_stopped_never_waits_for_the_processes_reports():
         def get(self, timeout):
             time.sleep(3600)
 
-    listener = _cells._Listener(Blocked(), lambda *_: None)
+    listener = cells_module._Listener(Blocked(), lambda *_: None)
     start = time.monotonic()
     listener.stop()
     assert time.monotonic() - start < 60
@@ -399,7 +399,7 @@ def test_a_run_that_is_stopped_never_waits_for_the_processes_reports():
 def test_bars_of_a_cell_that_ended_are_closed():
     shown = []
     reports = queue.Queue()
-    listener = _cells._Listener(reports, lambda *report: shown.append(report))
+    listener = cells_module._Listener(reports, lambda *report: shown.append(report))
     cell = Cell("d", "m", 0)
     reports.put((cell, "phases", 3, 4))
     wait_until(lambda: shown)
@@ -411,7 +411,7 @@ def test_bars_of_a_cell_that_ended_are_closed():
 def test_the_environment_of_a_run_is_as_before_afterwards(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    with _cells._environment({"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}):
+    with cells_module._environment({"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}):
         assert os.environ["OMP_NUM_THREADS"] == os.environ["MKL_NUM_THREADS"] == "1"
     assert os.environ["OMP_NUM_THREADS"] == "7"
     assert "MKL_NUM_THREADS" not in os.environ

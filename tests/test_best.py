@@ -11,12 +11,14 @@ from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
 from opengcd import OpenWorldRecognizer, metrics
-from opengcd.discover import _joint, _rehearsal, refine
-from opengcd.discover._head import unevenness
-from opengcd.discover._mixture import labelled_classes
+from opengcd._internal.whitening import WithinClassWhitening
+from opengcd.discover import joint as joint_module
+from opengcd.discover import refine
+from opengcd.discover import rehearsal as rehearsal_module
+from opengcd.discover.mixture import labelled_classes
+from opengcd.discover.refinement import unevenness
 from opengcd.memory import ExemplarMemory
 from opengcd.presets import PRESETS, Preset
-from opengcd.whitening import WithinClassWhitening
 
 
 @pytest.fixture(autouse=True)
@@ -374,35 +376,35 @@ def test_agreement_falls_when_there_are_more_groups_than_classes():
     L, U = metric.transform(X[rows]), metric.transform(stream)
     labelled = labelled_classes(L, y[rows], "cpu")
     seen = torch.as_tensor(U), torch.as_tensor(rejected)
-    values = {q: _rehearsal.agreement(labelled, *seen, q, 3, 0) for q in (4, 8, 16)}
+    values = {q: rehearsal_module.agreement(labelled, *seen, q, 3, 0) for q in (4, 8, 16)}
     assert values[4] > 0.95
     assert values[4] > values[8] > values[16]
-    assert np.isnan(_rehearsal.agreement(labelled, *(part[:5] for part in seen), 10, 3, 0))
+    assert np.isnan(rehearsal_module.agreement(labelled, *(part[:5] for part in seen), 10, 3, 0))
 
 
 def rehearsed(agreement, beyond=float("nan")):
-    return _rehearsal.Rehearsal(agreement, beyond, np.empty(0), np.empty(0, dtype=bool))
+    return rehearsal_module.Rehearsal(agreement, beyond, np.empty(0), np.empty(0, dtype=bool))
 
 
 def test_agreement_and_size_are_weighed():
     # Agreement is as rehearsed up to four groups and falls off a cliff; sizes say six.
     agreements = np.array([1.0, 1.0, 0.98, 0.4, 0.3])
     three = [rehearsed(0.98), rehearsed(0.97), rehearsed(0.99)]
-    found = _rehearsal._weigh(10, [1, 2, 4, 8, 16], agreements, three, 6.0, 0.5, 30)
+    found = rehearsal_module._weigh(10, [1, 2, 4, 8, 16], agreements, three, 6.0, 0.5, 30)
     assert 13 <= found.k <= 15
     assert found.interval[0] <= found.k <= found.interval[1]
     # Without a rehearsal only sizes speak.
-    alone = _rehearsal._weigh(10, [1, 2, 4, 8, 16], agreements, [], 6.0, 0.5, 30)
+    alone = rehearsal_module._weigh(10, [1, 2, 4, 8, 16], agreements, [], 6.0, 0.5, 30)
     assert 15 <= alone.k <= 19
     # A flat curve says nothing either, and the estimate says how little is known.
-    flat = _rehearsal._weigh(10, [1, 2, 4, 8, 16], np.full(5, 0.5), [rehearsed(0.5)] * 2, 6.0, 1.0, 60)
+    flat = rehearsal_module._weigh(10, [1, 2, 4, 8, 16], np.full(5, 0.5), [rehearsed(0.5)] * 2, 6.0, 1.0, 60)
     assert not flat.trusted
     assert "any number of classes from" in flat.reason
 
 
 def test_few_classes_are_counted_by_what_one_group_too_many_does():
     # Two classes merge without disagreement (1.0), but a chance group would agree by 0.4 and not by 1.0.
-    found = _rehearsal._weigh(4, [1, 2, 3], np.array([1.0, 1.0, 0.4]), [rehearsed(1.0, 0.4)] * 2, 2.0, 0.5, 3)
+    found = rehearsal_module._weigh(4, [1, 2, 3], np.array([1.0, 1.0, 0.4]), [rehearsed(1.0, 0.4)] * 2, 2.0, 0.5, 3)
     log_p = {point.k: point.score for point in found.curve}
     # By hand: q = 1 has 0.6^2 / (2 * 0.16^2) = 7.031 for A(2), ln(2)^2 / 0.5 = 0.961 for size, ln 2 for 1 / q, and
     # ln 0.5 because two groups agree as well; q = 2 has ln Phi(3.75) = -0.0001.
@@ -413,25 +415,25 @@ def test_few_classes_are_counted_by_what_one_group_too_many_does():
 @pytest.mark.parametrize(("expected", "novel"), [(1.2, 1), (1.8, 2), (3.0, 3)])
 def test_of_two_numbers_as_likely_the_larger_is_taken(expected, novel):
     # By size alone, 1 and 2 have exp(-2 ln(1.8)^2) = 0.50 and exp(-2 ln(1.8 / 2)^2) / 2 = 0.49; for 1.2, 0.94 and 0.30.
-    assert _rehearsal._weigh(4, [], np.empty(0), [], expected, 0.5, 20).k == 4 + novel
+    assert rehearsal_module._weigh(4, [], np.empty(0), [], expected, 0.5, 20).k == 4 + novel
 
 
 def test_hidden_and_new_classes_are_of_one_size():
-    assert _rehearsal._matched_sample(1000, 1000, 50.0, 80) == (1000, 50)
-    assert _rehearsal._matched_sample(1000, 1000, 50.0, 25) == (500, 25)  # the stream is thinned out
-    assert _rehearsal._matched_sample(60_000, 6000, 500.0, 80) == (6000, 50)
+    assert rehearsal_module._matched_sample(1000, 1000, 50.0, 80) == (1000, 50)
+    assert rehearsal_module._matched_sample(1000, 1000, 50.0, 25) == (500, 25)  # the stream is thinned out
+    assert rehearsal_module._matched_sample(60_000, 6000, 500.0, 80) == (6000, 50)
 
 
 def test_reality_is_learnt_from_rehearsals():
     rehearsals = [
-        _rehearsal.Rehearsal(1.0, 0.5, np.array([0.9, 0.8, 0.95, 0.2]), np.array([True, True, True, False])),
-        _rehearsal.Rehearsal(1.0, 0.5, np.array([0.85, 0.3, 0.1]), np.array([True, False, False])),
+        rehearsal_module.Rehearsal(1.0, 0.5, np.array([0.9, 0.8, 0.95, 0.2]), np.array([True, True, True, False])),
+        rehearsal_module.Rehearsal(1.0, 0.5, np.array([0.85, 0.3, 0.1]), np.array([True, False, False])),
     ]
-    low, high = _rehearsal._reality(rehearsals)(np.array([0.1, 0.95]))
+    low, high = rehearsal_module._reality(rehearsals)(np.array([0.1, 0.95]))
     assert low < 0.5 < high
-    assert _rehearsal._reality([])(np.zeros(2)).tolist() == [0.5, 0.5]
-    all_real = _rehearsal.Rehearsal(1.0, 0.5, np.full(8, 0.9), np.ones(8, dtype=bool))
-    assert _rehearsal._reality([all_real])(np.zeros(1)).tolist() == [0.9]
+    assert rehearsal_module._reality([])(np.zeros(2)).tolist() == [0.5, 0.5]
+    all_real = rehearsal_module.Rehearsal(1.0, 0.5, np.full(8, 0.9), np.ones(8, dtype=bool))
+    assert rehearsal_module._reality([all_real])(np.zeros(1)).tolist() == [0.9]
 
 
 def around_axes(truth, spread, rng):
@@ -486,7 +488,7 @@ def test_a_head_that_empties_the_new_groups_is_not_followed(monkeypatch):
     def emptying(L, codes, U, centers, sizes, **_):
         return np.tile(-np.arange(len(centers)), (len(U), 1))  # the first known class wins every row
 
-    monkeypatch.setattr(_joint, "refine", emptying)
+    monkeypatch.setattr(joint_module, "refine", emptying)
     np.testing.assert_array_equal(fitted(X, y).discover(stream, 12).labels, without)
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from opengcd import Workspace
 from opengcd.cli import app
 from opengcd.workspace import DamagedError, WorkspaceError
-from opengcd.workspace._schema import edits, features, items, models
+from opengcd.workspace.schema import edits, features, items, models
 from pictures import RECOGNIZER, paint_world
 
 

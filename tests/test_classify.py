@@ -20,8 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from opengcd.classify import CLASSIFIERS, MLP, SVM, XGB, fit_classifier, infer
-from opengcd.classify import _svm as svm
+from opengcd.classify import CLASSIFIERS, MLP, SVM, XGB, fit_classifier, infer, svm
 
 NAMES = ["svm", "mlp", "xgb"]
 

@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 import opengcd
+from opengcd.bench.demo import table_rows, write_page
 from opengcd.cli import app
-from opengcd.demo import table_rows, write_page
 
 HEAVY = ("torch", "xgboost", "transformers", "sklearn", "matplotlib")
 

@@ -21,8 +21,8 @@ from sqlalchemy import select
 from opengcd import Workspace
 from opengcd.embed import Pixels, read_image
 from opengcd.workspace import WorkspaceError
-from opengcd.workspace._models import folder_of
-from opengcd.workspace._schema import features, items, models
+from opengcd.workspace.schema import features, items, models
+from opengcd.workspace.versions import folder_of
 from pictures import RECOGNIZER, paint, paint_world, truth
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="commands are forked and killed as on POSIX systems")

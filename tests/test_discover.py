@@ -9,9 +9,9 @@ from sklearn.datasets import make_blobs
 
 from opengcd import metrics
 from opengcd.discover import SemiSupervisedKMeans, estimate_class_number, ss_kmeans
-from opengcd.discover._class_number import _hidden_classes
-from opengcd.discover._discovery import fresh_labels
-from opengcd.discover._kmeans import _Restarts, kmeans_centers
+from opengcd.discover.class_number import _hidden_classes
+from opengcd.discover.discovery import fresh_labels
+from opengcd.discover.kmeans import _Restarts, kmeans_centers
 
 
 @pytest.fixture(scope="module")

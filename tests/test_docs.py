@@ -5,7 +5,7 @@ import numpy as np
 from sklearn.datasets import make_blobs
 
 from opengcd.bench import blocks, fill, read_results
-from opengcd.demo import table_rows
+from opengcd.bench.demo import table_rows
 
 ROOT = Path(__file__).parent.parent
 

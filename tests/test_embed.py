@@ -8,8 +8,8 @@ import pytest
 import torch
 from PIL import Image
 
-from opengcd.embed import EmbedderError, Pixels, _batches, load_embedder
-from opengcd.embed import _backbone as backbone
+from opengcd.embed import EmbedderError, Pixels, backbone, load_embedder
+from opengcd.embed import batches as batches_module
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 TINY = {
@@ -146,7 +146,7 @@ def test_of_large_images_few_are_held_at_a_time(vit, monkeypatch):
     images = noise(19)
     embedder = load_embedder(vit[1], device="cpu", batch_size=8)
     expected = embedder(images)
-    monkeypatch.setattr(_batches, "PIXELS", 3 * images[0].width * images[0].height)
+    monkeypatch.setattr(batches_module, "PIXELS", 3 * images[0].width * images[0].height)
     parts, batches = [], []
     prepare, vectors = embedder._prepare, embedder._vectors
     monkeypatch.setattr(embedder, "_prepare", lambda part: parts.append(len(part)) or prepare(part))

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, insert, select, update
 
-from opengcd.workspace import DamagedError, WorkspaceError, _features
-from opengcd.workspace._database import Database
-from opengcd.workspace._features import FeatureStore
-from opengcd.workspace._migrations import create_tables
-from opengcd.workspace._schema import features, items, shards
+from opengcd.workspace import DamagedError, WorkspaceError
+from opengcd.workspace import features as features_module
+from opengcd.workspace.database import Database
+from opengcd.workspace.features import FeatureStore
+from opengcd.workspace.migrations import create_tables
+from opengcd.workspace.schema import features, items, shards
 
 FINGERPRINT = "f" * 64
 
@@ -134,8 +135,8 @@ def test_merged_shards_hold_the_same_vectors(batches, fanout, tmp_path_factory):
     database = Database(f"sqlite:///{folder / 'db'}")
     expected = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_features, "FANOUT", fanout)
-        patch.setattr(_features, "LARGEST_MERGED", fanout**3)
+        patch.setattr(features_module, "FANOUT", fanout)
+        patch.setattr(features_module, "LARGEST_MERGED", fanout**3)
         with database.writing() as connection:
             create_tables(connection, "an id")
             store = FeatureStore.make(connection, folder, FINGERPRINT, "net", 3)

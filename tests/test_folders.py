@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from opengcd import Workspace
-from opengcd.workspace import Changes, WorkspaceError, _exported
-from opengcd.workspace._files import content_hash
-from opengcd.workspace._outgoing import class_name, distinct, folder_name
+from opengcd.workspace import Changes, WorkspaceError, review_folder
+from opengcd.workspace.files import content_hash
+from opengcd.workspace.outgoing import class_name, distinct, folder_name
 from pictures import paint, picture, truth
 
 
@@ -83,7 +83,7 @@ def test_the_same_import_again_after_a_crash_is_no_news(workspace, exported, mon
     folder_of(exported, "blue").rename(exported / "red")
     folder_of(exported, "yellow").rename(exported / "sun")
     with monkeypatch.context() as crash:
-        crash.setattr(_exported, "write_note", lambda *_: 1 / 0)
+        crash.setattr(review_folder, "write_note", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             workspace.import_groups(exported)
     done, history = workspace.groups(), workspace.history()
@@ -259,15 +259,15 @@ def outside(tmp_path):
 def test_nothing_is_written_through_links(workspace, exported, tmp_path):
     precious = outside(tmp_path) / "precious.txt"
     blue = folder_of(exported, "blue")
-    for link in (blue / _exported.MARK, blue / f"{_exported.MARK}.old"):
+    for link in (blue / review_folder.MARK, blue / f"{review_folder.MARK}.old"):
         link.unlink(missing_ok=True)
         link.symlink_to(precious)
     blue.rename(exported / "sky")
     assert workspace.import_groups(exported).named == 1
     assert precious.read_text() == "precious"
-    assert not (exported / "sky" / _exported.MARK).is_symlink()
-    assert int((exported / "sky" / _exported.MARK).read_text())
-    note = exported / _exported.NOTE
+    assert not (exported / "sky" / review_folder.MARK).is_symlink()
+    assert int((exported / "sky" / review_folder.MARK).read_text())
+    note = exported / review_folder.NOTE
     note.rename(tmp_path / "note.json")
     note.symlink_to(tmp_path / "note.json")
     before = (tmp_path / "note.json").read_bytes()
@@ -292,22 +292,22 @@ def test_links_are_followed_to_images_of_the_workspace_only(workspace, exported,
     file = min(blue.glob("*.png"))
     copied = tmp_path / "copied.png"
     shutil.copy(file, copied)  # the same content, but the workspace has never seen it there
-    monkeypatch.setattr(_exported, "content_hash", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr(review_folder, "content_hash", lambda path: pytest.fail(f"{path} was read"))
     (yellow / "stranger.png").symlink_to(copied)
     (yellow / "endless").symlink_to("/dev/zero")
     changes = workspace.import_groups(exported)
     assert changes[:3] == (0, 0, 0)
-    assert [reason for _, reason in changes.ignored] == [_exported.STRANGE] * 2
+    assert [reason for _, reason in changes.ignored] == [review_folder.STRANGE] * 2
     file.rename(yellow / "renamed.png")
     assert workspace.import_groups(exported).moved == 1
 
 
 def test_pipes_are_not_waited_for(workspace, exported):
     blue = folder_of(exported, "blue")
-    (blue / _exported.MARK).unlink()
-    os.mkfifo(blue / _exported.MARK)
+    (blue / review_folder.MARK).unlink()
+    os.mkfifo(blue / review_folder.MARK)
     os.mkfifo(blue / "pipe.png")
-    assert workspace.import_groups(exported).ignored == [(str(blue / "pipe.png"), _exported.STRANGE)]
+    assert workspace.import_groups(exported).ignored == [(str(blue / "pipe.png"), review_folder.STRANGE)]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -323,8 +323,8 @@ def test_a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one(workspace, e
 
 def test_what_cannot_be_noted_is_told(workspace, exported):
     blue = folder_of(exported, "blue")
-    (blue / _exported.MARK).unlink()
-    (blue / _exported.MARK).mkdir()
+    (blue / review_folder.MARK).unlink()
+    (blue / review_folder.MARK).mkdir()
     blue.rename(exported / "sky")
     with pytest.raises(WorkspaceError, match="export the groups to a new folder"):
         workspace.import_groups(exported)
@@ -351,7 +351,7 @@ def damageable(reviewable, tmp_path_factory):
     shutil.copytree(reviewable, folder / "workspace")
     with Workspace(folder / "workspace") as opened:
         opened.export_groups(folder / "review")
-        yield opened, folder / "review", (folder / "review" / _exported.NOTE).read_bytes()
+        yield opened, folder / "review", (folder / "review" / review_folder.NOTE).read_bytes()
 
 
 @given(data=st.data())
@@ -374,9 +374,9 @@ def test_damaged_notes_are_refused_in_words(damageable, data):
         elif way == "inner" and isinstance(document[key], dict):
             document[key][data.draw(st.sampled_from(sorted(document[key])) | st.text(max_size=8))] = data.draw(VALUES)
         raw = json.dumps(document).encode()
-    mark = folder / "group 1" / _exported.MARK
+    mark = folder / "group 1" / review_folder.MARK
     mark.write_bytes(data.draw(st.binary(max_size=30)) if way == "mark" else b"1")
-    (folder / _exported.NOTE).write_bytes(raw)
+    (folder / review_folder.NOTE).write_bytes(raw)
     told = "export them again"
     try:
         workspace.import_groups(folder)

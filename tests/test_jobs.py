@@ -13,10 +13,11 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from opengcd import Workspace
-from opengcd.service import _jobs, create_app
+from opengcd.service import create_app
+from opengcd.service import job_runner as job_runner_module
 from opengcd.workspace import UnavailableError
-from opengcd.workspace._database import Database
-from opengcd.workspace._jobs import Jobs
+from opengcd.workspace.database import Database
+from opengcd.workspace.job_queue import Jobs
 from pictures import truth
 from serving import connect, eventually, finish, get, groups, send
 
@@ -56,7 +57,7 @@ class Pause:
         self.reached, self.go_on = threading.Event(), threading.Event()
         self.left = step
         report = Jobs.report
-        monkeypatch.setattr(_jobs, "REPORT", 0.0)
+        monkeypatch.setattr(job_runner_module, "REPORT", 0.0)
 
         def pausing(jobs, *args):
             self.left -= 1
@@ -268,7 +269,7 @@ def test_jobs_are_taken_over_though_the_database_is_down(workspace, monkeypatch)
 
 def test_whatever_fails_in_the_background_goes_on(workspace, monkeypatch):
     """Also what nobody thought of: the watchers of events and versions, and the map."""
-    monkeypatch.setattr("opengcd.service._supervision.FIRST_PAUSE", 0.05)
+    monkeypatch.setattr("opengcd.service.supervision.FIRST_PAUSE", 0.05)
     failing = {"on": True}
 
     def unless_mended(cls, name):
@@ -318,7 +319,7 @@ async def listen(events, number):
 def test_many_who_wait_for_a_lock_do_not_keep_readers_waiting(workspace, monkeypatch):
     """Forty people edit while another program holds the database; who cannot wait is told when to come again."""
     token = workspace.access.make("ann")
-    monkeypatch.setattr("opengcd.workspace._database.WAIT_SECONDS", 1)
+    monkeypatch.setattr("opengcd.workspace.database.WAIT_SECONDS", 1)
     with connect(create_app(workspace), token) as client, Workspace(workspace.path) as other:
         on, found = groups(client)
         what = {"on": on, "act": "name", "group": found["blue"]["id"], "label": "sky"}

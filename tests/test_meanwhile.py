@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from opengcd import Workspace
 from opengcd.workspace import ConflictError, WorkspaceError
-from opengcd.workspace._schema import assignments, groups, meta
+from opengcd.workspace.schema import assignments, groups, meta
 from pictures import truth
 
 

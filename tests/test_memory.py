@@ -7,9 +7,9 @@ from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
 from opengcd.memory import SELECTORS, ExemplarMemory, allot, greedy, lambda_max, select_exemplars, solve_ds3
-from opengcd.memory import _ds3 as ds3_module
-from opengcd.memory import _greedy as greedy_module
-from opengcd.memory._ds3 import authors_row_sums, project_simplex, prox_max, select_ds3, threshold
+from opengcd.memory import ds3 as ds3_module
+from opengcd.memory import greedy_selection as greedy_module
+from opengcd.memory.ds3 import authors_row_sums, project_simplex, prox_max, select_ds3, threshold
 
 LINE = np.array([[0.0], [0.1], [0.2], [5.0], [5.1]])
 

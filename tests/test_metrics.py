@@ -109,7 +109,7 @@ def test_silhouette_equals_scikit_learn(dtype, labels):
 
 
 def test_silhouette_over_many_blocks(monkeypatch):
-    from opengcd import kernels
+    from opengcd._internal import kernels
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), rng.integers(0, 5, 200)

@@ -3,9 +3,9 @@ import pytest
 import torch
 
 from devices import DEVICES
-from opengcd import kernels
+from opengcd._internal import kernels
 from opengcd.discover import joint_mixture
-from opengcd.discover._mixture import labelled_classes, mixtures
+from opengcd.discover.mixture import labelled_classes, mixtures
 from opengcd.metrics import clustering_accuracy
 
 

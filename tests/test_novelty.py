@@ -5,20 +5,21 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from devices import DEVICES
-from opengcd import OpenWorldRecognizer, kernels
+from opengcd import OpenWorldRecognizer
+from opengcd._internal import kernels
+from opengcd._internal.whitening import WithinClassWhitening
 from opengcd.classify import fit_classifier, infer
 from opengcd.memory import select_exemplars
 from opengcd.osr import (
     LocalOutlierFactor,
     NoveltyScore,
     UnknownProfile,
-    _novelty,
-    _outlier,
     bounded_threshold,
     known_share,
+    novelty,
+    outlier,
     stream_threshold,
 )
-from opengcd.whitening import WithinClassWhitening
 
 
 def classes(n=60, d=6, known=4, seed=0):
@@ -110,7 +111,7 @@ def test_copies_and_zeros_among_known_rows_do_no_harm():
 def test_of_very_many_rows_some_are_looked_at(monkeypatch):
     X, y = classes(n=100)
     X = X[np.argsort(y)]
-    monkeypatch.setattr(_outlier, "MOST_ROWS", 100)
+    monkeypatch.setattr(outlier, "MOST_ROWS", 100)
     some = LocalOutlierFactor("cpu").fit(X)
     strangers = np.random.default_rng(1).normal(size=(40, 6)) * 4
     # Rows of every class are among them, so none becomes a stranger.
@@ -176,8 +177,8 @@ def test_a_class_with_one_row_is_fitted_but_not_held_out():
 def test_what_held_out_rows_would_have_taught_by_hand():
     # Scores of 1 + 3 / n where a class has n = 8 rows: seven are left, or four; then as if 8, or 16 of which it has 8.
     held_out, by_halves = np.full(10, 1 + 3 / 7), np.full(10, 1 + 3 / 4)
-    np.testing.assert_allclose(_novelty._extrapolate(held_out, by_halves), 1 + 3 / 8)
-    np.testing.assert_allclose(_novelty._extrapolate(held_out, by_halves, kept=0.5), 1 + 3 / 16)
+    np.testing.assert_allclose(novelty._extrapolate(held_out, by_halves), 1 + 3 / 8)
+    np.testing.assert_allclose(novelty._extrapolate(held_out, by_halves, kept=0.5), 1 + 3 / 16)
 
 
 def test_exemplars_look_stranger_than_rows_to_come_unless_it_is_told_how_they_were_chosen():

@@ -6,7 +6,7 @@ from PIL import Image
 
 from opengcd import Workspace
 from opengcd.embed import EmbedderError, load_embedder
-from opengcd.embed._onnx import MEAN, STD
+from opengcd.embed.onnx_file import MEAN, STD
 from opengcd.workspace import WorkspaceError
 from pictures import KNOWN, RECOGNIZER, paint, truth
 

@@ -20,9 +20,10 @@ from typer.testing import CliRunner
 from opengcd import Workspace
 from opengcd.cli import app
 from opengcd.service import create_app
-from opengcd.workspace import DamagedError, ReadOnlyError, WorkspaceError, _migrations, _opening, _schema
-from opengcd.workspace._schema import edits, embedders, features, items, meta
-from opengcd.workspace._seal import Seal
+from opengcd.workspace import DamagedError, ReadOnlyError, WorkspaceError, migrations, opening
+from opengcd.workspace import schema as schema_module
+from opengcd.workspace.schema import edits, embedders, features, items, meta
+from opengcd.workspace.seal import Seal
 from pictures import RECOGNIZER, paint
 from serving import API, connect, get, send
 
@@ -322,14 +323,14 @@ def downgrade(workspace, version):
         connection.execute(delete(features))
         rows = [{"item_id": id, "embedder_id": 1, "shard": i // 50, "row": i % 50} for i, id in enumerate(ids)]
         connection.execute(insert(features), rows)
-        _schema.shards.drop(connection)
+        schema_module.shards.drop(connection)
         connection.exec_driver_sql("ALTER TABLE models DROP COLUMN digest")
         if version == 1:
             for column in ("models DROP COLUMN threshold", "predictions DROP COLUMN score",
                            "assignments DROP COLUMN probability", "models DROP COLUMN report",
                            "edits DROP COLUMN members"):  # fmt: skip
                 connection.exec_driver_sql(f"ALTER TABLE {column}")
-            for table in (_schema.jobs, _schema.sessions, _schema.tokens):
+            for table in (schema_module.jobs, schema_module.sessions, schema_module.tokens):
                 table.drop(connection)
             for id, before in connection.execute(select(edits.c.id, edits.c.before)).all():
                 for _, row in (before or {}).get("assignments", ()):
@@ -375,13 +376,13 @@ def test_a_newer_workspace_is_left_alone(workspace, monkeypatch):
     def add_a_column(connection, _):
         connection.exec_driver_sql("ALTER TABLE items ADD COLUMN note VARCHAR")
 
-    newer = _schema.SCHEMA_VERSION + 1
-    monkeypatch.setattr(_migrations, "MIGRATIONS", {newer - 1: add_a_column})
-    for module in (_migrations, _opening):
+    newer = schema_module.SCHEMA_VERSION + 1
+    monkeypatch.setattr(migrations, "MIGRATIONS", {newer - 1: add_a_column})
+    for module in (migrations, opening):
         monkeypatch.setattr(module, "SCHEMA_VERSION", newer)
     with Workspace(workspace.path) as migrated, migrated._database.reading() as connection:
         assert connection.exec_driver_sql("SELECT note FROM items").first() == (None,)
-        assert _schema.schema_version(connection) == newer
+        assert schema_module.schema_version(connection) == newer
     monkeypatch.undo()
     with pytest.raises(WorkspaceError, match="install a newer OpenGCD"):
         Workspace(workspace.path)

@@ -129,9 +129,9 @@ def test_the_search_finds_a_useful_alpha_on_digits():
 
 def test_scores_are_the_metric_itself():
     # One repeat, replayed by hand with the metric.
+    from opengcd._internal.randomness import derive, generator
     from opengcd.classify import fit_classifier, infer
-    from opengcd.osr._search import _halves
-    from opengcd.randomness import derive, generator
+    from opengcd.osr.alpha_search import _halves
 
     X, y = make_blobs(120, n_features=4, centers=5, cluster_std=2.0, random_state=0)
     found = search_alpha(X, y, GaussianNB(), grid=[1.0, 10.0], repeats=1, random_state=3)

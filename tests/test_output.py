@@ -15,12 +15,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from opengcd import Workspace, terminal
+from opengcd import Workspace
+from opengcd._internal import terminal
+from opengcd._internal.text import MISLEADING, printable
 from opengcd.cli import app
-from opengcd.service._run import _SafeFormatter
-from opengcd.text import MISLEADING, printable
+from opengcd.service.server import _SafeFormatter
 from opengcd.workspace import WorkspaceError, csv_line
-from opengcd.workspace._settings import Settings
+from opengcd.workspace.settings import Settings
 from pictures import paint
 from serving import edit, send
 
@@ -81,11 +82,11 @@ def hostile(workspace, tmp_path):
     bad.write_bytes(b"nothing")
     file.rename(tmp_path / "in" / f"a{HOSTILE.replace('/', '')}.png")
     with workspace._editing("name") as change:
-        from opengcd.workspace import _review
-        from opengcd.workspace._schema import groups, tokens
+        from opengcd.workspace import groups as groups_module
+        from opengcd.workspace.schema import groups, tokens
 
         change.connection.execute(groups.update().values(label=HOSTILE, name=None))
-        _review.make_group(change, "novel", HOSTILE)
+        groups_module.make_group(change, "novel", HOSTILE)
         change.details = {"label": HOSTILE}
         change.connection.execute(
             tokens.insert().values(hash="0" * 64, name=HOSTILE, scope="read", at="2026-01-01", once=False)

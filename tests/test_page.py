@@ -17,8 +17,8 @@ from fastapi.concurrency import run_in_threadpool
 
 from browsing import Visit, launched
 from opengcd import Workspace
-from opengcd.review import simulate_review
-from opengcd.service._events import Events
+from opengcd.bench.reviewer import simulate_review
+from opengcd.service.events import Events
 from pictures import KNOWN, RECOGNIZER, paint, picture, truth
 from serving import serving
 

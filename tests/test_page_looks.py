@@ -10,9 +10,9 @@ from sqlalchemy import insert
 import opengcd.service
 from browsing import Visit, launched
 from opengcd.embed import Pixels
-from opengcd.workspace import _schema as schema
-from opengcd.workspace._features import FeatureStore
-from opengcd.workspace._revision import raise_revision
+from opengcd.workspace import schema
+from opengcd.workspace.features import FeatureStore
+from opengcd.workspace.revision import raise_revision
 from serving import serving
 
 VIEWS = ["overview", "groups", "groups/{group}", "number", "learn", "try", "rejection", "history"]

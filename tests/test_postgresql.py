@@ -16,9 +16,9 @@ from opengcd import Client, Workspace
 from opengcd.embed import Pixels, read_image
 from opengcd.service.client import ServiceError
 from opengcd.workspace import Changes, WorkspaceError
-from opengcd.workspace._features import FeatureStore
-from opengcd.workspace._files import content_hash
-from opengcd.workspace._schema import items
+from opengcd.workspace.features import FeatureStore
+from opengcd.workspace.files import content_hash
+from opengcd.workspace.schema import items
 from pictures import RECOGNIZER, paint, truth
 from serving import keep_on, server
 

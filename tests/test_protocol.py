@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from opengcd import OpenWorldRecognizer
-from opengcd.bench import Dataset, _protocol, class_groups, run_protocol
+from opengcd.bench import Dataset, class_groups, run_protocol
+from opengcd.bench import protocol as protocol_module
 from opengcd.discover import Discovery, Group
 
 
@@ -93,9 +94,9 @@ def test_a_method_that_adapts_is_shown_only_what_it_has_judged_and_may_discover_
     watcher = Watcher()
     results = [result for result, _ in run_protocol(watcher, data, groups, random_state=0)]
     # Part i is judged after i parts were observed, in each of two phases.
-    assert watcher.judged[: 2 * _protocol.PARTS : 2] == list(range(_protocol.PARTS))
+    assert watcher.judged[: 2 * protocol_module.PARTS : 2] == list(range(protocol_module.PARTS))
     stream, rejected = watcher.given[0]
-    np.testing.assert_array_equal(np.concatenate(watcher.observed[: _protocol.PARTS]), stream)
+    np.testing.assert_array_equal(np.concatenate(watcher.observed[: protocol_module.PARTS]), stream)
     assert len(stream) == 4 * 6 + 2 * 12
     assert rejected.sum() == results[0].rejected == 24
     assert (results[0].hca, results[0].learnt_share) == (1, 1)
@@ -201,7 +202,7 @@ def test_what_each_stage_costs_is_noted():
 
 
 def test_a_peak_of_memory_belongs_to_its_stage():
-    if not _protocol._begin_new_peak():
+    if not protocol_module._begin_new_peak():
         pytest.skip("this system keeps no peak of memory that can be reset")
 
     class Hungry(Oracle):
@@ -218,7 +219,7 @@ def test_hna_by_alpha_by_hand():
     y, closed = np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 0, 1])
     uncertainty = np.array([0.1, 0.1, 0.4, 0.3, 0.6])
     # alpha 1 rejects u > 1/2, 3 rejects u > 1/4, 1e9 all: AKS 2/3, 1/3, 0 and AUS 1/2, 1, 1.
-    found = _protocol.hna_by_alpha(y, closed, uncertainty, np.array([0, 1]), np.array([1, 3, 1e9]))
+    found = protocol_module.hna_by_alpha(y, closed, uncertainty, np.array([0, 1]), np.array([1, 3, 1e9]))
     assert found == pytest.approx([4 / 7, 1 / 2, 0])
 
 

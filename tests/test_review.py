@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opengcd.review import simulate_review
+from opengcd.bench.reviewer import simulate_review
 
 
 def test_a_clean_group_costs_a_name_and_a_confirmation():

@@ -14,12 +14,13 @@ from PIL import Image
 
 from opengcd import Workspace
 from opengcd.embed import Pixels
-from opengcd.service import _vectors, create_app
-from opengcd.service._app import LARGEST
-from opengcd.service._models import MOST_ITEMS
-from opengcd.service._shield import LARGEST_BODY
-from opengcd.service._turns import Turns
-from opengcd.workspace import _uploads
+from opengcd.service import create_app
+from opengcd.service import vectors as vectors_module
+from opengcd.service.app import LARGEST
+from opengcd.service.request_limits import LARGEST_BODY
+from opengcd.service.turns import Turns
+from opengcd.service.wire import MOST_ITEMS
+from opengcd.workspace import uploads as uploads_module
 from pictures import KNOWN, picture, truth
 from serving import API, connect, edit, finish, get, groups, png, send
 
@@ -482,7 +483,7 @@ def test_few_requests_with_images_work_at_a_time(app, client, workspace, monkeyp
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_images_with_too_many_pixels_together_are_refused(client, workspace, monkeypatch, keep):
-    monkeypatch.setattr(_uploads, "MOST_PIXELS", 12 * 12 * 2)
+    monkeypatch.setattr(uploads_module, "MOST_PIXELS", 12 * 12 * 2)
     files = [("files", ("x.png", content)) for content in (png("red", 1), png("red", 2), b"no image")]
     asked = {"keep": keep}
     assert client.post(f"{API}/recognize", params=asked, files=files).status_code == 200
@@ -534,7 +535,7 @@ def test_too_much_is_refused(client, monkeypatch):
     many = [("files", ("x.png", b"x"))] * 101
     assert client.post(f"{API}/recognize", files=many).status_code == 400
     as_json = {"Content-Type": "application/json"}
-    too_much = b" " * (_vectors.LARGEST_JSON + 1)
+    too_much = b" " * (vectors_module.LARGEST_JSON + 1)
     assert "application/x-npy" in client.post(f"{API}/recognize", content=too_much, headers=as_json).json()["detail"]
 
     def pieces(size):

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from opengcd.service import _access, create_app
-from opengcd.service._access import COOKIE, CSRF, TRIES
+from opengcd.service import authentication, create_app
+from opengcd.service.authentication import COOKIE, CSRF, TRIES
 from opengcd.workspace import WorkspaceError
 from serving import API, connect, get, send, serving
 
@@ -127,7 +127,7 @@ def test_failed_log_ins_are_slowed_down_and_a_right_token_always_logs_in(app, cl
     send(browser, "POST", "session", good)
     assert "wait a minute" in send(browser, "POST", "session", {"token": "wrong"}, 429)["detail"]
     later = time.monotonic() + 61
-    monkeypatch.setattr(_access.time, "monotonic", lambda: later)
+    monkeypatch.setattr(authentication.time, "monotonic", lambda: later)
     send(browser, "POST", "session", {"token": "wrong"}, 401)
 
 
@@ -166,9 +166,9 @@ def status_before_body(app, method, path, headers):
 def test_events_end_soon_after_the_token_is_revoked(workspace, by_cookie, monkeypatch):
     secret = workspace.access.make("bob", "read")
     number = workspace.access.tokens()[-1].id
-    assert _access.REMEMBERED + _access.LOOK < 5  # as the documentation promises
+    assert authentication.REMEMBERED + authentication.LOOK < 5  # as the documentation promises
     for name in ("REMEMBERED", "LOOK"):
-        monkeypatch.setattr(_access, name, 0.05)
+        monkeypatch.setattr(authentication, name, 0.05)
     with serving(workspace) as address, httpx.Client(base_url=address) as bob:
         if by_cookie:
             bob.post(f"{API}/session", json={"token": secret})
@@ -193,8 +193,8 @@ def test_tokens_are_stored_as_hashes_and_can_be_revoked(app, client, workspace, 
     browser.post(f"{API}/session", json={"token": secret})
     get(browser, "status")
     workspace.access.revoke(token.id)
-    later = time.monotonic() + _access.REMEMBERED + 1
-    monkeypatch.setattr(_access.time, "monotonic", lambda: later)
+    later = time.monotonic() + authentication.REMEMBERED + 1
+    monkeypatch.setattr(authentication.time, "monotonic", lambda: later)
     get(bob, "status", 401)
     get(browser, "status", 401)
     assert workspace.access.tokens() == [first]
@@ -228,7 +228,7 @@ def test_other_hosts_are_refused_and_browsers_told_to_be_careful(workspace):
 
 
 def test_no_path_of_a_request_reaches_the_file_system(app, client):
-    for path in ("/page/../_app.py", "/page/%2e%2e/_app.py", "/page/..%2f_app.py", "/page//etc/passwd",
+    for path in ("/page/../app.py", "/page/%2e%2e/app.py", "/page/..%2fapp.py", "/page//etc/passwd",
                  f"{API}/items/..%2f..%2fworkspace.db/image"):  # fmt: skip
         answer = client.get(path)
         assert answer.status_code in (404, 422), path

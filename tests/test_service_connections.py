@@ -10,9 +10,9 @@ import time
 import httpx
 import pytest
 
-from opengcd.service import _connections
-from opengcd.service._access import TRIES
-from opengcd.service._connections import BoundedProtocol
+from opengcd.service import connections
+from opengcd.service.authentication import TRIES
+from opengcd.service.connections import BoundedProtocol
 from serving import API, server, serving
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -22,7 +22,7 @@ GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 def address(workspace, monkeypatch):
     """The host and port of a server that waits for a second at most."""
     for name in ("HEADERS_WITHIN", "PIECE_WITHIN", "GRACE", "READ_WITHIN"):
-        monkeypatch.setattr(_connections, name, 0.5)
+        monkeypatch.setattr(connections, name, 0.5)
     with serving(workspace) as url:
         yield "127.0.0.1", int(re.search(r":(\d+)/", url)[1])
 
@@ -138,10 +138,10 @@ def test_answers_that_are_not_read(address, workspace, monkeypatch):
     assert alive(address)
 
 
-@pytest.mark.parametrize("number", [_connections.MOST_AHEAD, 10_000])
+@pytest.mark.parametrize("number", [connections.MOST_AHEAD, 10_000])
 def test_requests_ahead_of_their_answers(address, number, capfd):
     with opened(address, GET * number) as connection:
-        assert answer(connection).count(b"HTTP/1.1 200") == (number if number == _connections.MOST_AHEAD else 0)
+        assert answer(connection).count(b"HTTP/1.1 200") == (number if number == connections.MOST_AHEAD else 0)
     assert alive(address)
     assert capfd.readouterr().err == ""
 
@@ -156,8 +156,8 @@ def test_a_client_that_leaves_with_requests_open(address, workspace, capfd):
 
 
 def test_the_oldest_idle_connection_makes_room(address, workspace, monkeypatch):
-    monkeypatch.setattr(_connections, "MOST", 20)
-    monkeypatch.setattr(_connections, "HEADERS_WITHIN", 60)
+    monkeypatch.setattr(connections, "MOST", 20)
+    monkeypatch.setattr(connections, "HEADERS_WITHIN", 60)
     token = workspace.access.make("ann")
     listening = f"GET {API}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
     with opened(address, listening) as listener:

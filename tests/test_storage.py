@@ -21,9 +21,11 @@ from sklearn.naive_bayes import GaussianNB
 from threadpoolctl import threadpool_limits
 
 import opengcd
-from opengcd import ModelFileError, OpenWorldRecognizer, storage
-from opengcd.classify import MLP, SVM, XGB, _xgb
-from opengcd.classify._trees import Trees, check_trees
+from opengcd import ModelFileError, OpenWorldRecognizer
+from opengcd._internal import storage
+from opengcd.classify import MLP, SVM, XGB
+from opengcd.classify import xgb as xgb_module
+from opengcd.classify.trees import Trees, check_trees
 from opengcd.presets import Preset
 
 # Five well separated classes in six dimensions, 20 rows each; 0 to 2 are known at first.
@@ -257,7 +259,7 @@ FORBIDDEN_CALLS = {"torch.load", "eval", "exec"}
 
 
 SOURCES = sorted(Path(opengcd.__file__).parent.rglob("*.py"))
-RESTRICTED = "_pickled.py"
+RESTRICTED = "pickled.py"
 """Reads CIFAR's own files by an unpickler that resolves five names, all to stand-ins; test_raw.py attacks it."""
 
 
@@ -732,7 +734,7 @@ def test_old_trees_that_are_none(old_trees, raw, tmp_path):
 
 
 def test_old_trees_that_keep_their_reader_busy(old_trees, monkeypatch):
-    monkeypatch.setattr(_xgb, "SECONDS", 0)
+    monkeypatch.setattr(xgb_module, "SECONDS", 0)
     with pytest.raises(ModelFileError, match="does not read the trees within 0 seconds"):
         load(old_trees)
 

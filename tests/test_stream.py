@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 from opengcd import OpenWorldRecognizer, Workspace
 from opengcd.cli import app
-from opengcd.workspace import ConflictError, WorkspaceError, _loop
-from opengcd.workspace._models import folder_of
-from opengcd.workspace._review import to_learn
-from opengcd.workspace._schema import assignments, edits, groups, predictions
+from opengcd.workspace import ConflictError, WorkspaceError, loop
+from opengcd.workspace.groups import to_learn
+from opengcd.workspace.schema import assignments, edits, groups, predictions
+from opengcd.workspace.versions import folder_of
 from pictures import paint, truth
 
 KNOWN = ("red", "green", "black", "white", "orange", "purple", "brown", "grey")
@@ -193,7 +193,7 @@ def test_limits_that_make_no_sense(workspace):
 
 def test_the_threshold_follows_images_that_come_one_by_one(workspace, tmp_path, monkeypatch):
     before = workspace.status().version.threshold
-    monkeypatch.setattr(_loop, "MOMENT", 0.0)
+    monkeypatch.setattr(loop, "MOMENT", 0.0)
     for file in paint(tmp_path / "new", "red", range(500, 530)):
         workspace.keep([file.read_bytes()])
     after = workspace.status().version.threshold

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from opengcd.validation import (
+from opengcd._internal.validation import (
     UNKNOWN,
     UNKNOWN_STR,
     check_features,

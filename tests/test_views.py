@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from counting import check
 from opengcd import Workspace
-from opengcd.workspace import _looks, _unit_vectors
-from opengcd.workspace._unit_vectors import UnitVectors
+from opengcd.workspace import looks, unit_vectors
+from opengcd.workspace.unit_vectors import UnitVectors
 from pictures import paint
 
 ACTS = {
@@ -69,7 +69,7 @@ def test_a_reader_sees_what_was_when_it_began(workspace):
 @pytest.mark.parametrize("most_rows", [0, 10, 1000])
 def test_vectors_that_are_kept_and_vectors_that_are_read(workspace, tmp_path, monkeypatch, most_rows):
     """Distances are the same however much of the vectors is kept, and when items come one by one."""
-    monkeypatch.setattr(_unit_vectors, "BLOCK", 7)
+    monkeypatch.setattr(unit_vectors, "BLOCK", 7)
     kept = UnitVectors(most_rows * 4 * 192)
     for colour in ("red", "blue", "purple"):
         list(workspace.recognize(paint(tmp_path / "more", colour, [7000])))
@@ -85,7 +85,7 @@ def test_vectors_that_are_kept_and_vectors_that_are_read(workspace, tmp_path, mo
 
 def test_neighbours_that_are_far_away(workspace, monkeypatch):
     """Where hardly anything near is under review or learnt, the search goes on."""
-    monkeypatch.setattr(_looks, "MORE", (0, 5))
+    monkeypatch.setattr(looks, "MORE", (0, 5))
     recognised = [one.item for one in workspace.labels() if one.source == "recognized"]
     found = workspace.neighbours(recognised[0], 30)
     assert len(found) == 30

@@ -14,11 +14,12 @@ from sqlalchemy import insert, select
 from opengcd import Workspace
 from opengcd import workspace as package
 from opengcd.embed import Pixels
-from opengcd.workspace import ConflictError, WorkspaceError, _models, _review
-from opengcd.workspace._database import Database
-from opengcd.workspace._log import editing, undo_last
-from opengcd.workspace._migrations import create_tables
-from opengcd.workspace._schema import assignments, meta
+from opengcd.workspace import ConflictError, WorkspaceError, versions
+from opengcd.workspace import groups as groups_module
+from opengcd.workspace.database import Database
+from opengcd.workspace.log import editing, undo_last
+from opengcd.workspace.migrations import create_tables
+from opengcd.workspace.schema import assignments, meta
 from pictures import COLOURS, KNOWN, RECOGNIZER, paint, paint_world, truth
 
 JPEG = b"\xff\xd8"
@@ -235,7 +236,7 @@ def test_an_edit_on_what_someone_else_has_changed_is_refused(workspace):
 def test_neighbours_by_hand(workspace):
     item = novel(workspace)["blue"].items[0]
     with workspace._database.reading() as connection:
-        taught = {row.item_id: row.label for row in connection.execute(_models.learnt(connection))}
+        taught = {row.item_id: row.label for row in connection.execute(versions.learnt(connection))}
         homes = {i: group.id for group in workspace.groups() for i in group.items}
         ids = sorted({*taught, *homes} - {item})
         X = workspace._vectors(connection, [item, *ids]).astype(float)
@@ -254,7 +255,7 @@ def test_a_group_that_looks_like_a_known_class(workspace):
     workspace.discover(k=4)  # no room for new classes: all are put back
     reds = [one.item for one in workspace.labels() if truth(one.paths[0]) == "red" and one.source == "recognized"]
     with workspace._editing("try") as edit:
-        home = _review.make_group(edit, "novel", "odd", False)
+        home = groups_module.make_group(edit, "novel", "odd", False)
         edit.touch(assignments, reds)
         edit.connection.execute(
             insert(assignments),
@@ -515,7 +516,7 @@ def test_how_a_network_computes_is_kept_with_the_workspace(tmp_path, monkeypatch
         asked.update(options)
         return Pixels()
 
-    monkeypatch.setattr("opengcd.workspace._project.load_embedder", load)
+    monkeypatch.setattr("opengcd.workspace.project.load_embedder", load)
     Workspace.create(tmp_path / "w", "network", pooling="mean", precision="half").close()
     with Workspace(tmp_path / "w", device="cpu") as workspace:
         assert workspace._embedder.name == "pixels"

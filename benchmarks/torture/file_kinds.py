@@ -91,7 +91,7 @@ class Images(Kind):
     share = 11_000
 
     def make_good(self) -> list[bytes]:
-        from opengcd.images import EmbedderError
+        from opengcd.embed.images import EmbedderError
 
         self.refusals = (EmbedderError,)
         rng = np.random.default_rng(0)
@@ -152,7 +152,7 @@ class Images(Kind):
         ]  # fmt: skip
 
     def load(self, one: bytes) -> None:
-        from opengcd.images import decoders
+        from opengcd.embed.images import decoders
 
         decoders().image(one)
         decoders().jpeg(one, 16)
@@ -195,7 +195,7 @@ class Npy(Kind):
         ]  # fmt: skip
 
     def load(self, one: bytes) -> None:
-        from opengcd.service._vectors import from_npy
+        from opengcd.service.vectors import from_npy
 
         from_npy(one)
 
@@ -254,8 +254,8 @@ class Models(Kind):
 
     def make_good(self) -> list[Any]:
         from opengcd import ModelFileError, OpenWorldRecognizer
+        from opengcd._internal.storage import read_model
         from opengcd.persistence import KIND
-        from opengcd.storage import read_model
 
         self.refusals = (ModelFileError,)
         rng = np.random.default_rng(0)
@@ -272,7 +272,7 @@ class Models(Kind):
         return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
 
     def _written(self, header: Any, arrays: dict[str, np.ndarray]) -> dict[str, bytes]:
-        from opengcd.storage import write_model
+        from opengcd._internal.storage import write_model
 
         shutil.rmtree(self.folder / "changed", ignore_errors=True)
         write_model(self.folder / "changed", header, arrays)
@@ -404,7 +404,7 @@ class Settings(Kind):
 
     def load(self, one: bytes) -> None:
         from opengcd import Workspace
-        from opengcd.workspace._settings import read_settings
+        from opengcd.workspace.settings import read_settings
 
         self.file.write_bytes(one)
         if read_settings(self.folder / "w").database is None:  # another one would be asked for over the network

@@ -20,7 +20,7 @@ from benchmarks.torture.report import Outcome, Setting
 from benchmarks.torture.reviewers import Acknowledged, Caller, Key, Notes, Reviewer, discover, listen, recognise, review
 from benchmarks.workspace import KNOWN, WIDTH, fill
 from opengcd import Workspace
-from opengcd.workspace import _schema as schema
+from opengcd.workspace import schema
 
 SIZES = 4_000, 20_000, 100_000
 """Items."""

@@ -188,10 +188,10 @@ def _execute(step: str, place: Place, kill_at: int, operations: str) -> None:
 
 def main() -> None:
     import opengcd.recognizer  # noqa: F401  # before the fork: it takes seconds
-    from opengcd.embed import _pixels
-    from opengcd.workspace import _intake
+    from opengcd.embed import pixels as pixels_module
+    from opengcd.workspace import intake
 
-    _pixels.BATCH, _intake.SURVEY = 5, 17  # many small steps, so that a kill hits one of many places
+    pixels_module.BATCH, intake.SURVEY = 5, 17  # many small steps, so that a kill hits one of many places
     operations = tempfile.mktemp(prefix="opengcd-operations-")
     for line in sys.stdin:
         command = json.loads(line)

@@ -16,9 +16,9 @@ UNKNOWN = -1
 """The label of rejected items beside integer labels; beside strings it is ``"unknown"``."""
 
 if TYPE_CHECKING:
+    from opengcd._internal.storage import ModelFileError
     from opengcd.recognizer import OpenWorldRecognizer
     from opengcd.service.client import Client
-    from opengcd.storage import ModelFileError
     from opengcd.workspace import Workspace
 
 __all__ = [
@@ -36,11 +36,10 @@ __all__ = [
 _HOME = {
     "Client": "opengcd.service.client",
     "OpenWorldRecognizer": "opengcd.recognizer",
-    "ModelFileError": "opengcd.storage",
+    "ModelFileError": "opengcd._internal.storage",
     "Workspace": "opengcd.workspace",
 }
 _SUBPACKAGES = (
-    "baselines",
     "bench",
     "classify",
     "discover",
@@ -49,7 +48,6 @@ _SUBPACKAGES = (
     "metrics",
     "osr",
     "presets",
-    "review",
     "service",
     "workspace",
 )

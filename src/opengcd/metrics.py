@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from opengcd import UNKNOWN
-from opengcd.validation import UNKNOWN_STR, check_features
+from opengcd._internal.validation import UNKNOWN_STR, check_features
 
 __all__ = [
     "Parts",
@@ -153,7 +153,7 @@ def silhouette(X: Any, labels: Any, *, device: str = "auto") -> float:
     with :math:`a_i` the mean distance to the rest of the own cluster and :math:`b_i` the smallest mean distance to
     another cluster. Exact; distances are formed in blocks, so memory stays bounded whatever the number of rows.
     """
-    from opengcd import kernels
+    from opengcd._internal import kernels
 
     X = check_features(X, min_rows=2)
     labels = _as_labels(labels, "labels")

@@ -13,8 +13,11 @@ import numpy as np
 import torch
 
 from opengcd import __version__
+from opengcd._internal.kernels import resolve_device
+from opengcd._internal.storage import ModelFileError, read_model, write_model
+from opengcd._internal.validation import check_features, check_integer, check_labels, encode, refuse_unknown_label
+from opengcd._internal.whitening import WithinClassWhitening
 from opengcd.classify import CLASSIFIERS, XGB, ArrayClassifier, infer, trees_from_ubj
-from opengcd.kernels import resolve_device
 from opengcd.memory import ExemplarMemory, Selector, check_selector
 from opengcd.osr import (
     AlphaSearch,
@@ -28,9 +31,6 @@ from opengcd.osr import (
     check_alpha,
 )
 from opengcd.presets import Preset, resolve_preset
-from opengcd.storage import ModelFileError, read_model, write_model
-from opengcd.validation import check_features, check_integer, check_labels, encode, refuse_unknown_label
-from opengcd.whitening import WithinClassWhitening
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer

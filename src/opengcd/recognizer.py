@@ -11,9 +11,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from opengcd import persistence
+from opengcd._internal.kernels import resolve_device
+from opengcd._internal.progress import Progress, silent
+from opengcd._internal.randomness import Seed, derive, seed_sequence
+from opengcd._internal.validation import (
+    check_features,
+    check_first_classes,
+    check_integer,
+    check_labels,
+    check_mask,
+    check_share,
+    encode,
+    refuse_unknown_label,
+    unknown_label,
+)
 from opengcd.classify import CLASSIFIERS, Inference, check_classifier, fit_classifier, infer, name_rows
 from opengcd.discover import Discovery, Labelled, discover_by_kmeans, discover_jointly, with_confirmed
-from opengcd.kernels import resolve_device
 from opengcd.memory import ExemplarMemory, Selector, check_selector, keeps_mean
 from opengcd.osr import (
     AlphaSearch,
@@ -26,19 +39,6 @@ from opengcd.osr import (
     search_alpha,
 )
 from opengcd.presets import Preset, resolve_preset
-from opengcd.progress import Progress, silent
-from opengcd.randomness import Seed, derive, seed_sequence
-from opengcd.validation import (
-    check_features,
-    check_first_classes,
-    check_integer,
-    check_labels,
-    check_mask,
-    check_share,
-    encode,
-    refuse_unknown_label,
-    unknown_label,
-)
 
 MEMORY, CLASSIFIER, ALPHA, NUMBER, GROUPS, NOVELTY = range(6)
 """The steps of a phase; each has a seed of its own, so that none disturbs another."""

@@ -1,6 +1,6 @@
 """The paper's experiments: protocol and measurements."""
 
-from opengcd.bench._cells import (
+from opengcd.bench.cells import (
     Cell,
     Outcome,
     ResultsError,
@@ -10,10 +10,10 @@ from opengcd.bench._cells import (
     run_cell,
     run_cells,
 )
-from opengcd.bench._datasets import PLANS, FeatureFileError, Plan, available, load_dataset, plan_for
-from opengcd.bench._figures import Picture, pictures
-from opengcd.bench._methods import make_method, method_names
-from opengcd.bench._protocol import (
+from opengcd.bench.datasets import PLANS, FeatureFileError, Plan, available, load_dataset, plan_for
+from opengcd.bench.figures import Picture, pictures
+from opengcd.bench.methods import make_method, method_names
+from opengcd.bench.protocol import (
     PROTOCOLS,
     Dataset,
     OpenWorldMethod,
@@ -22,9 +22,9 @@ from opengcd.bench._protocol import (
     class_groups,
     run_protocol,
 )
-from opengcd.bench._raw import RAW_DATASETS, RawDataset, RawDatasetError, make_features, read_raw
-from opengcd.bench._report import write_report
-from opengcd.bench._tables import (
+from opengcd.bench.raw import RAW_DATASETS, RawDataset, RawDatasetError, make_features, read_raw
+from opengcd.bench.report import write_report
+from opengcd.bench.tables import (
     KINDS,
     NOTE,
     blocks,

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from opengcd.classify._base import ArrayClassifier, Inference, Standardised
-from opengcd.classify._logistic import Logistic
-from opengcd.classify._mlp import MLP
-from opengcd.classify._svm import SVM
-from opengcd.classify._xgb import XGB, trees_from_ubj
-from opengcd.randomness import Seed, as_int
+from opengcd._internal.randomness import Seed, as_int
+from opengcd.classify.classifier import ArrayClassifier, Inference, Standardised
+from opengcd.classify.logistic import Logistic
+from opengcd.classify.mlp import MLP
+from opengcd.classify.svm import SVM
+from opengcd.classify.xgb import XGB, trees_from_ubj
 
 __all__ = [
     "CLASSIFIERS",

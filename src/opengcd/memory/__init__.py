@@ -1,9 +1,9 @@
 """The fixed-size, class-balanced exemplar memory and the rules that fill it (Sec. 3.2)."""
 
-from opengcd.memory._buffer import ExemplarMemory, allot
-from opengcd.memory._ds3 import DS3Solution, lambda_max, solve_ds3
-from opengcd.memory._greedy import greedy
-from opengcd.memory._selectors import SELECTORS, Selector, check_selector, keeps_mean, select_exemplars
+from opengcd.memory.buffer import ExemplarMemory, allot
+from opengcd.memory.ds3 import DS3Solution, lambda_max, solve_ds3
+from opengcd.memory.greedy_selection import greedy
+from opengcd.memory.selectors import SELECTORS, Selector, check_selector, keeps_mean, select_exemplars
 
 __all__ = [
     "SELECTORS",

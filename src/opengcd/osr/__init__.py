@@ -1,11 +1,11 @@
 """The open-set decision: the paper's rule with the search for its one parameter (Sec. 3.4), and a score of our own."""
 
-from opengcd.osr._novelty import NoveltyScore, Witnesses
-from opengcd.osr._outlier import LocalOutlierFactor
-from opengcd.osr._rejection import Judgement, NoveltyRejection, Rejection, UncertaintyRejection
-from opengcd.osr._rule import UncertaintyRule, check_alpha, critical_alpha
-from opengcd.osr._search import DECADES, KNOWN_KEPT, AlphaSearch, OpenSplit, search_alpha, split_open_world
-from opengcd.osr._threshold import Share, Threshold, UnknownProfile, bounded_threshold, known_share, stream_threshold
+from opengcd.osr.alpha_search import DECADES, KNOWN_KEPT, AlphaSearch, OpenSplit, search_alpha, split_open_world
+from opengcd.osr.novelty import NoveltyScore, Witnesses
+from opengcd.osr.outlier import LocalOutlierFactor
+from opengcd.osr.rejection import Judgement, NoveltyRejection, Rejection, UncertaintyRejection
+from opengcd.osr.rule import UncertaintyRule, check_alpha, critical_alpha
+from opengcd.osr.threshold import Share, Threshold, UnknownProfile, bounded_threshold, known_share, stream_threshold
 
 __all__ = [
     "DECADES",

@@ -8,19 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opengcd.service._app import create_app
-    from opengcd.service._run import Site, run
+    from opengcd.service.app import create_app
+    from opengcd.service.server import Site, run
 
 __all__ = ["Site", "create_app", "run"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "create_app":
-        from opengcd.service._app import create_app
+        from opengcd.service.app import create_app
 
         return create_app
     if name in ("Site", "run"):
-        from opengcd.service import _run
+        from opengcd.service import server
 
-        return getattr(_run, name)
+        return getattr(server, name)
     raise AttributeError(f"module 'opengcd.service' has no attribute {name!r}")

@@ -1,9 +1,8 @@
 """A user's project on disk: images in, labels out, with a review in between that nothing is lost of."""
 
-from opengcd.workspace._access import SCOPES, Grant, Token, check_name
-from opengcd.workspace._check import Finding
-from opengcd.workspace._conflicts import ConflictError
-from opengcd.workspace._errors import (
+from opengcd.workspace.check import Finding
+from opengcd.workspace.conflicts import ConflictError
+from opengcd.workspace.errors import (
     DamagedError,
     MissingError,
     ReadOnlyError,
@@ -11,19 +10,20 @@ from opengcd.workspace._errors import (
     UnavailableError,
     WorkspaceError,
 )
-from opengcd.workspace._export import csv_line
-from opengcd.workspace._files import find_files, readable
-from opengcd.workspace._folders import Changes
-from opengcd.workspace._jobs import CancelledError, Job
-from opengcd.workspace._labels import SOURCES, Labelled
-from opengcd.workspace._log import Edited, Entry
-from opengcd.workspace._looks import Map, Neighbour
-from opengcd.workspace._loop import Discovered
-from opengcd.workspace._models import Version
-from opengcd.workspace._recognition import Result
-from opengcd.workspace._review import Group, GroupSize, check_label
-from opengcd.workspace._views import Choice, Item, Member, Page, Phase, Rejection
-from opengcd.workspace._workspace import Status, Workspace
+from opengcd.workspace.export import csv_line
+from opengcd.workspace.facade import Status, Workspace
+from opengcd.workspace.files import find_files, readable
+from opengcd.workspace.folders import Changes
+from opengcd.workspace.groups import Group, GroupSize, check_label
+from opengcd.workspace.job_queue import CancelledError, Job
+from opengcd.workspace.labels import SOURCES, Labelled
+from opengcd.workspace.log import Edited, Entry
+from opengcd.workspace.looks import Map, Neighbour
+from opengcd.workspace.loop import Discovered
+from opengcd.workspace.predictions import Result
+from opengcd.workspace.tokens import SCOPES, Grant, Token, check_name
+from opengcd.workspace.versions import Version
+from opengcd.workspace.views import Choice, Item, Member, Page, Phase, Rejection
 
 __all__ = [
     "SCOPES",

@@ -1,0 +1,366 @@
+"""Cells of the benchmark: one method on one dataset with one seed, each in a file of its own.
+
+A cell is written when it is finished and not before, so an interruption loses at most the cell under way, and a second
+run does what is missing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import json
+import multiprocessing
+import os
+import platform
+import queue
+import re
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+
+from opengcd import metrics
+from opengcd._internal.progress import Progress, silent
+from opengcd._internal.randomness import derive
+from opengcd._internal.storage import plain, replace_file
+from opengcd.bench.datasets import feature_file, load_dataset, plan_for
+from opengcd.bench.methods import make_method, method_factory
+from opengcd.bench.protocol import PhaseResult, check_protocol, class_groups, run_protocol
+
+FORMAT = "opengcd-results"
+FORMAT_VERSION = 2
+HEADER = "results.json"
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class ResultsError(ValueError):
+    """A results folder is of another version, or not one of ours."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """What is run."""
+
+    dataset: str
+    method: str
+    seed: int
+    protocol: str = "paper"
+    learn: str = "discovered"
+    memory: int | None = None
+    """Number of exemplars; None is the paper's number for the dataset."""
+
+    def __str__(self) -> str:
+        words = [self.dataset, self.method]
+        words += [self.protocol] * (self.protocol != "paper") + ["learns all"] * (self.learn == "all")
+        words += [f"memory {self.memory}"] * (self.memory is not None)
+        return " ".join([*words, "seed", str(self.seed)])
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        memory = "full" if self.memory is None else self.memory
+        parts = (self.dataset, self.method, self.protocol, self.learn, memory, self.seed)
+        return "--".join(quote(str(part), safe="") for part in parts) + ".json"
+
+
+class Outcome(NamedTuple):
+    """A cell that was run; if it failed, why, and where in the code."""
+
+    cell: Cell
+    error: str = ""
+    trace: str = ""
+
+
+def make_cells(
+    datasets: Sequence[str],
+    methods: Sequence[str],
+    seeds: Sequence[int],
+    protocol: str = "paper",
+    learn: str = "discovered",
+    memories: Sequence[int | None] = (None,),
+) -> list[Cell]:
+    """Return every combination once, after checking what can be checked."""
+    for method in methods:
+        method_factory(method)
+    check_protocol(protocol, learn)
+    if any(memory is not None and memory < 1 for memory in memories):
+        raise ValueError("A memory holds at least one exemplar; give numbers from 1.")
+    choices = itertools.product(datasets, memories, methods, seeds)
+    return list(dict.fromkeys(Cell(d, m, s, protocol, learn, memory) for d, memory, m, s in choices))
+
+
+def parse_numbers(text: str, name: str) -> list[int]:
+    """Read ``"0-4"``, ``"0,2,5"`` or a mixture.
+
+    >>> parse_numbers("0-2,7", "seeds")
+    [0, 1, 2, 7]
+    """
+    numbers: list[int] = []
+    for part in text.split(","):
+        bounds = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
+        if bounds is None:
+            raise ValueError(f"{text!r} names no {name}; write 0-4 or 0,2,5.")
+        first, last = int(bounds[1]), int(bounds[2] or bounds[1])
+        if last < first:
+            raise ValueError(f"{text!r} names no {name}: {first} is larger than {last}.")
+        numbers += range(first, last + 1)
+    return numbers
+
+
+def run_cells(
+    cells: Iterable[Cell],
+    features: Path,
+    out: Path,
+    *,
+    jobs: int = 1,
+    threads: int = 1,
+    progress: Progress = silent,
+) -> Iterator[Outcome]:
+    """Run the cells that have no file yet in ``jobs`` processes, and yield each as it is done.
+
+    A cell that fails is reported and leaves no file; the others go on. Each process computes with ``threads`` threads.
+    Sums are rounded in another order with another number of threads, and small differences grow from phase to phase;
+    so the numbers depend on ``threads``, but not on ``jobs``.
+    """
+    open_results(out, create=True)
+    cells = list(cells)
+    prints = {name: fingerprint(feature_file(features, name)) for name in {cell.dataset for cell in cells}}
+    done = set()
+    for result in read_results(out):
+        cell = Cell(**result["cell"])
+        if result["features"] != prints.get(cell.dataset, result["features"]):
+            raise ResultsError(
+                f"{out / cell.file} was made from other features; nothing was changed. Choose another folder."
+            )
+        done.add(cell)
+    todo = [cell for cell in cells if cell not in done]
+    progress("cells", 0, len(todo))
+    if todo:
+        yield from _run_in_processes(todo, features, out, min(jobs, len(todo)), threads, progress)
+
+
+def _run_in_processes(
+    todo: Sequence[Cell], features: Path, out: Path, jobs: int, threads: int, progress: Progress
+) -> Iterator[Outcome]:
+    context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
+    listener = _Listener(context.Queue(), progress)
+    pool = ProcessPoolExecutor(jobs, context, _start_worker, (threads, listener.reports))
+    try:
+        with _environment(dict.fromkeys(THREAD_VARIABLES, str(threads)) | {"OMP_WAIT_POLICY": "PASSIVE"}):
+            running = {pool.submit(_run_and_write, cell, features, out): cell for cell in todo}
+        for i, future in enumerate(as_completed(running), 1):
+            if isinstance(future.exception(), BrokenProcessPool):
+                left = [str(cell) for cell in todo if not (out / cell.file).exists()]
+                raise ResultsError(
+                    "A process ended without a word, perhaps for lack of memory. What was finished is kept; run the "
+                    f"same command with fewer jobs to go on. Not finished: {'; '.join(left)}."
+                )
+            listener.close_bars(running[future])
+            progress("cells", i, len(todo))
+            yield future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.terminate()
+        listener.stop()
+
+
+def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> dict[str, Any]:
+    """Lead one method through the phases; return all that was measured, ready for JSON.
+
+    The class order depends on the seed alone, or is fixed, so all methods meet the same classes in the same phases.
+    """
+    start = time.perf_counter()
+    data = load_dataset(features, cell.dataset)
+    plan = plan_for(data)
+    order = None
+    if cell.protocol == "authors":
+        order = np.arange(len(data.class_names)) if data.class_order is None else data.class_order
+    groups = class_groups(len(data.class_names), plan.sizes, derive(cell.seed, 0), order)
+    method = make_method(
+        cell.method,
+        dataset=cell.dataset,
+        protocol=cell.protocol,
+        memory_size=plan.memory if cell.memory is None else cell.memory,
+        random_state=cell.seed,
+    )
+    phases = run_protocol(
+        method,
+        data,
+        groups,
+        protocol=cell.protocol,
+        learn=cell.learn,
+        random_state=derive(cell.seed, 1),
+        progress=progress,
+    )
+    results = [result for result, _ in phases]
+    return {
+        "cell": dataclasses.asdict(cell),
+        "features": fingerprint(feature_file(features, cell.dataset)),
+        "environment": _describe_environment(),
+        "seconds": time.perf_counter() - start,
+        "final_average_accuracy": metrics.final_average_accuracy([result.accuracy for result in results]),
+        "phases": [_plain(result) for result in results],
+    }
+
+
+def fingerprint(file: Path) -> str:
+    """Return a digest of a file's content."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()[:16]
+
+
+def read_results(out: Path) -> list[dict[str, Any]]:
+    """Read every finished cell of a results folder, as :func:`run_cell` returned it."""
+    open_results(out)
+    return [_read_cell(file) for file in sorted(out.glob("*--*.json"))]
+
+
+def open_results(out: Path, *, create: bool = False) -> None:
+    """Check that a folder holds results of this version; with ``create``, make an empty one if there is none."""
+    header = out / HEADER
+    if create and (not out.exists() or (out.is_dir() and not any(out.iterdir()))):
+        out.mkdir(parents=True, exist_ok=True)
+        replace_file(header, json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION}).encode())
+    try:
+        document = json.loads(header.read_text())
+    except (OSError, ValueError):
+        document = None
+    if not isinstance(document, dict):
+        raise ResultsError(f"{out} is no folder of results; choose a new or an empty one.")
+    if document.get("format") != FORMAT or document.get("format_version") != FORMAT_VERSION:
+        raise ResultsError(f"{out} holds results of another version; nothing was changed. Choose another folder.")
+
+
+def _read_cell(file: Path) -> dict[str, Any]:
+    try:
+        result: dict[str, Any] = json.loads(file.read_text())
+        # A copy under another name would count a seed twice.
+        sound = Cell(**result["cell"]).file == file.name and {"features", "environment", "phases"} <= result.keys()
+    except (OSError, ValueError, KeyError, TypeError):
+        sound = False
+    if not sound:
+        raise ResultsError(f"{file} is no result of a cell; move it away to go on.")
+    return result
+
+
+def _plain(result: PhaseResult) -> dict[str, Any]:
+    values = dataclasses.asdict(result)
+    for name in ("osr_parts", "gcd_parts"):
+        found = getattr(result, name)
+        values[name] = None if found is None else found._asdict()
+    return values
+
+
+def _describe_environment() -> dict[str, Any]:
+    """What the numbers may depend on."""
+    import torch
+
+    packages = ("opengcd", "numpy", "scipy", "scikit-learn", "torch", "xgboost-cpu", "xgboost")
+    versions = {}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions | {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "threads": torch.get_num_threads(),
+    }
+
+
+# What runs in the processes.
+
+_reports: Any = None
+"""The queue to the parent, in a process that works for it."""
+
+
+def _start_worker(threads: int, reports: Any) -> None:
+    import torch
+
+    global _reports
+    torch.set_num_threads(threads)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and ends its workers
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _reports = reports
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed cannot end its workers, and nobody would wait for what they compute."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _run_and_write(cell: Cell, features: Path, out: Path) -> Outcome:
+    """Run a cell; what goes wrong is told in words, since not every exception survives the way to the parent."""
+    try:
+        result = run_cell(cell, features, lambda stage, done, total: _reports.put((cell, stage, done, total)))
+        replace_file(out / cell.file, json.dumps(result, indent=1, default=plain).encode())
+    except Exception as error:
+        return Outcome(cell, f"{type(error).__name__}: {error}", traceback.format_exc())
+    return Outcome(cell)
+
+
+class _Listener:
+    """Passes on what the processes report.
+
+    A process that is ended while it writes can block the queue for good, so nothing here waits for the queue without
+    a limit.
+    """
+
+    def __init__(self, reports: Any, progress: Progress) -> None:
+        self.reports = reports
+        self._progress = progress
+        self._stages: dict[Cell, set[str]] = {}
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def close_bars(self, cell: Cell) -> None:
+        """Show that nothing of a cell is under way any more."""
+        for stage in self._stages.pop(cell, ()):
+            self._progress(stage, 1, 1)
+
+    def stop(self) -> None:
+        """Stop listening."""
+        self._stopped.set()
+        self._thread.join(timeout=2)
+
+    def _listen(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                cell, stage, done, total = self.reports.get(timeout=0.2)
+            except queue.Empty:
+                continue
+            name = f"{cell}: {stage}"
+            self._stages.setdefault(cell, set()).add(name)
+            self._progress(name, done, total)
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """Set environment variables for the processes that are started meanwhile."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

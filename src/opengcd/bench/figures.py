@@ -1,0 +1,244 @@
+"""Results as pictures (Appendices B and C, and the phases at a glance)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from opengcd import metrics
+from opengcd.bench.datasets import PLANS
+from opengcd.bench.tables import Phase, Result, Runs, Setting, board, deviation, methods_of, numbers, settings_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MARKERS = "os^Dvph*X<>P"
+SHOWN = {"Acc": "accuracy_all", "HNA": "hna", "HCA": "hca"}
+"""What is drawn by phase and by size of the memory."""
+
+
+class Picture(NamedTuple):
+    """A figure with a name for its file and a sentence that says what it shows."""
+
+    name: str
+    text: str
+    figure: Figure
+
+
+def pictures(results: Sequence[Result]) -> Iterator[Picture]:
+    """Draw all that the results hold, setting by setting, and what the size of the memory does."""
+    settings = settings_of(results)
+    for setting in settings:
+        found = board(results, setting)
+        suffix = "-".join(str(part) for part in setting if part is not None)
+        yield Picture(
+            f"phases-{suffix}",
+            f"Accuracy, HNA and HCA by phase; bars are standard deviations over seeds ({setting}).",
+            _draw_phases(found),
+        )
+        for method in _with(found, "alpha_curve"):
+            yield Picture(
+                f"alpha-{method}-{suffix}",
+                f"HNA of {method} against alpha: solid on the stream, dashed in the search on labelled data; "
+                f"a mark is an alpha that was chosen ({setting}).",
+                _draw_alpha(found, method),
+            )
+        for method in _with(found, "k_curve"):
+            yield Picture(
+                f"k-{method}-{suffix}",
+                f"The search of {method} for the number of classes, first seed: the numbers give its order, the dotted "
+                f"line is the true k ({setting}).",
+                _draw_k(found, method),
+            )
+        yield Picture(
+            f"acc-hca-{suffix}",
+            f"Appendix B: ACC lets a known class be matched to a group, HCA does not. Left, a case by hand; right, all "
+            f"phases of all runs ({setting}).",
+            _draw_acc_hca(found),
+        )
+    for protocol, learn in sorted({(s.protocol, s.learn) for s in settings if s.memory is not None}):
+        found_at = {s: board(results, s) for s in settings if (s.protocol, s.learn) == (protocol, learn)}
+        varied = {m for s, found in found_at.items() if s.memory for runs in found.values() for m in methods_of(runs)}
+        for method in sorted(varied):
+            yield Picture(
+                f"memory-{method}-{protocol}-{learn}",
+                f"Acc, HNA and HCA of {method} against the number of exemplars (protocol {protocol}).",
+                _draw_memory(found_at, method),
+            )
+
+
+def appendix_b() -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Return truth, prediction and known classes of a case like Appendix B's.
+
+    Classes 1, 2 and 3 are known, 4 and 5 novel. Two thirds of classes 1 and 2 are put in groups 4 and 5, and the novel
+    items are taken for classes 1 and 2. ACC matches group 4 to class 1 and calls that right.
+    """
+    truth = np.repeat([1, 2, 3, 4, 5], 6)
+    predicted = np.repeat([4, 1, 5, 2, 3, 1, 4, 2, 5], [4, 2, 4, 2, 6, 4, 2, 4, 2])
+    return truth, predicted, [1, 2, 3]
+
+
+def _draw_phases(found: dict[str, Runs]) -> Figure:
+    figure, grid = _grid(len(found), len(SHOWN))
+    methods = sorted({method for runs in found.values() for method in methods_of(runs)})
+    for row, (dataset, runs) in zip(grid, found.items(), strict=True):
+        for axes, (title, name) in zip(row, SHOWN.items(), strict=True):
+            for i, method in enumerate(methods):
+                points = [(t, values) for t in sorted(runs) if (values := _values(runs[t].get(method, []), name))]
+                if points:
+                    axes.errorbar(
+                        [t for t, _ in points],
+                        [100 * np.mean(values) for _, values in points],
+                        [100 * (deviation(values) or 0) for _, values in points],
+                        color=f"C{i % 10}",
+                        marker=MARKERS[i % len(MARKERS)],
+                        capsize=2,
+                        label=method,
+                    )
+            axes.set(title=f"{dataset}: {title}", xlabel="phase", ylabel="%", ylim=(-2, 102), xticks=sorted(runs))
+    _legend_below(figure, grid)
+    return figure
+
+
+def _draw_alpha(found: dict[str, Runs], method: str) -> Figure:
+    figure, grid = _grid(1, len(found))
+    for axes, (dataset, runs) in zip(grid[0], found.items(), strict=True):
+        for t in sorted(runs):
+            of_method = [phase for phase in runs[t].get(method, []) if phase["alpha_curve"]]
+            if not of_method:
+                continue
+            curves = np.array([phase["alpha_curve"] for phase in of_method]).mean(0)
+            axes.plot(curves[:, 0], 100 * curves[:, 2], color=f"C{t}", label=f"phase {t}")
+            axes.plot(curves[:, 0], 100 * curves[:, 1], "--", color=f"C{t}", linewidth=0.8)
+            for phase in of_method:
+                for alpha, _, hna in phase["alpha_curve"]:
+                    if alpha == phase["alpha"]:
+                        axes.plot(alpha, 100 * hna, "o", color=f"C{t}", markersize=5)
+        axes.set(title=f"{dataset}: {method}", xlabel="α", ylabel="HNA, %", xscale="log", ylim=(-2, 102))
+    _legend_below(figure, grid)
+    return figure
+
+
+def _draw_k(found: dict[str, Runs], method: str) -> Figure:
+    shown = {
+        dataset: {t: runs[t][method][0] for t in sorted(runs) if _searched(runs[t].get(method, [])[:1])}
+        for dataset, runs in found.items()
+    }
+    shown = {dataset: phases for dataset, phases in shown.items() if phases}
+    figure, grid = _grid(len(shown), max(map(len, shown.values()), default=1))
+    for row, (dataset, phases) in zip(grid, shown.items(), strict=True):
+        for axes, (t, phase) in zip(row, phases.items(), strict=False):
+            _draw_search(axes, phase)
+            axes.set(title=f"{dataset}, phase {t}", xlabel="k", ylabel="score")
+            count_by_logarithm(axes)
+    return figure
+
+
+def _draw_search(axes: Axes, phase: Phase) -> None:
+    curve = sorted(phase["k_curve"])
+    axes.plot([point[0] for point in curve], [point[1] for point in curve], ".-", color="0.6", linewidth=0.8)
+    for i, (k, score, *_) in enumerate(phase["k_curve"], 1):
+        axes.annotate(str(i), (k, score), fontsize=7, xytext=(0, 3), textcoords="offset points", ha="center")
+    axes.axvline(phase["k"], color="C0", linewidth=1, label=f"k = {phase['k']}")
+    axes.axvline(phase["k_true"], color="k", linestyle=":", linewidth=1, label=f"true k = {phase['k_true']}")
+    axes.legend(frameon=False, fontsize=8)
+
+
+def _draw_acc_hca(found: dict[str, Runs]) -> Figure:
+    figure, grid = _grid(1, 2)
+    left, right = grid[0]
+    truth, predicted, known = appendix_b()
+    counts = metrics.contingency(truth, predicted)
+    left.imshow(counts, cmap="Blues")
+    for (i, j), n in np.ndenumerate(counts):
+        if n:
+            left.text(j, i, str(n), ha="center", va="center", color="w" if n > 4 else "k")
+    acc, hca = metrics.clustering_accuracy(truth, predicted), metrics.hca(truth, predicted, known)
+    ticks = {"xticks": range(5), "yticks": range(5), "xticklabels": range(1, 6), "yticklabels": range(1, 6)}
+    left.set(title=f"ACC {100 * acc:.0f} %, HCA {100 * hca:.0f} %", xlabel="truth (4, 5: novel)", ylabel="prediction")
+    left.set(**ticks)
+    for i, (dataset, runs) in enumerate(found.items()):
+        phases = [p for by_method in runs.values() for of_method in by_method.values() for p in of_method]
+        x, y = 100 * np.array([(p["acc"], p["hca"]) for p in phases if p["acc"] is not None]).reshape(-1, 2).T
+        right.scatter(x, y, marker=MARKERS[i % len(MARKERS)], s=14, label=dataset)
+    right.plot([0, 100], [0, 100], ":", color="0.5", linewidth=1)
+    right.set(xlabel="ACC, %", ylabel="HCA, %", xlim=(-2, 102), ylim=(-2, 102))
+    right.legend(frameon=False)
+    return figure
+
+
+def _draw_memory(found: dict[Setting, dict[str, Runs]], method: str) -> Figure:
+    datasets = sorted({dataset for setting, by_dataset in found.items() if setting.memory for dataset in by_dataset})
+    figure, grid = _grid(len(datasets), len(SHOWN))
+    for row, dataset in zip(grid, datasets, strict=True):
+        for axes, (title, name) in zip(row, SHOWN.items(), strict=True):
+            for t in sorted({t for by_dataset in found.values() for t in by_dataset.get(dataset, {})}):
+                points = sorted(
+                    (size, 100 * np.mean(values))
+                    for setting, by_dataset in found.items()
+                    if (size := setting.memory or _usual_memory(dataset))
+                    and (values := _values(by_dataset.get(dataset, {}).get(t, {}).get(method, []), name))
+                )
+                if points:
+                    sizes, means = zip(*points, strict=True)
+                    axes.plot(sizes, means, color=f"C{t}", marker=MARKERS[t % len(MARKERS)], label=f"phase {t}")
+            axes.set(title=f"{dataset}: {title}", xlabel="exemplars", ylabel="%", ylim=(-2, 102))
+            count_by_logarithm(axes)
+    _legend_below(figure, grid)
+    return figure
+
+
+def _usual_memory(dataset: str) -> int | None:
+    return PLANS[dataset].memory if dataset in PLANS else None
+
+
+def _grid(rows: int, columns: int) -> tuple[Figure, list[list[Axes]]]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.6 * columns, 2.9 * max(1, rows)), layout="constrained")
+    return figure, figure.subplots(max(1, rows), columns, squeeze=False).tolist()
+
+
+def count_by_logarithm(axes: Axes) -> None:
+    """Spread a count logarithmically, with plain numbers at the ticks."""
+    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _legend_below(figure: Figure, grid: list[list[Axes]]) -> None:
+    """One legend for all: what has a name has the same look everywhere."""
+    entries: dict[str, Any] = {}
+    for row in grid:
+        for axes in row:
+            handles, labels = axes.get_legend_handles_labels()
+            entries = dict(zip(labels, handles, strict=True)) | entries
+    if entries:
+        order = sorted(entries)
+        figure.legend([entries[n] for n in order], order, loc="outside lower center", ncols=4, frameon=False)
+
+
+def _values(runs: Sequence[Phase], name: str) -> list[float]:
+    return numbers(run[name] for run in runs)
+
+
+def _searched(runs: Sequence[Phase]) -> bool:
+    return any(run["k_curve"] for run in runs)
+
+
+def _with(found: dict[str, Runs], name: str) -> list[str]:
+    """Methods that have such a curve in any phase."""
+    drawn = {
+        method
+        for runs in found.values()
+        for by_method in runs.values()
+        for method, phases in by_method.items()
+        if any(phase[name] for phase in phases)
+    }
+    return sorted(drawn)

@@ -1,0 +1,151 @@
+"""Methods by name: ours with each classifier, its ablations (Sec. 4.2.2), baselines, any class by ``module:Class``."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opengcd._internal.progress import Progress, silent
+from opengcd.bench.baselines import BASELINES
+from opengcd.bench.protocol import OpenWorldMethod
+from opengcd.classify import CLASSIFIERS
+from opengcd.discover import ClassNumberEstimate, Clustering, Discovery, arrange
+from opengcd.presets import PRESETS
+from opengcd.recognizer import OpenWorldRecognizer
+
+
+class IncrementalOnly(OpenWorldRecognizer):
+    """IL-E: learns new classes from all of their labelled data, but neither rejects nor discovers."""
+
+    learns_from = "all"
+
+
+class ClosedSet(OpenWorldRecognizer):
+    """CSR: neither learns new classes, nor rejects, nor discovers."""
+
+    learns_from = "nothing"
+
+
+class Undiscovered(OpenWorldRecognizer):
+    """OWR-UE: rejects, but leaves what it rejected in one heap, to be labelled one by one."""
+
+    reviews_one_by_one = True
+    discovers_from = "rejected"
+
+    def discover(self, X: Any, k: int | None = None, *, progress: Progress = silent, **more: Any) -> Discovery:
+        """Return all rows as one group."""
+        X = np.asarray(X)
+        known = len(self.classes_)
+        center = X.mean(0) if len(X) else np.zeros(X.shape[1])
+        heap = Clustering(np.full(len(X), known), np.tile(center, (known + 1, 1)), 0.0, 0)
+        return arrange(X, self.classes_, heap, ClassNumberEstimate(known + 1, [], True, "", known + 1))
+
+
+class Family(NamedTuple):
+    """A method that exists for every classifier."""
+
+    kind: type[OpenWorldRecognizer]
+    text: str
+    settings: dict[str, Any]
+
+
+NEVER_REJECT = {"alpha": 0.0}
+ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "best": ("what we recommend", {}),
+    "best-plain": ("without whitening: features are only centred and scaled", {"whiten": False}),
+    "best-two": ("without neighbours in the score for unknown, which then has two parts", {"neighbours": False}),
+    "best-fixed": ("without adaptation: the threshold for unknown from labelled data alone", {"adapt": False}),
+    "best-rejects": ("discovery on the rejected rows alone, not on the whole stream", {"over_stream": False}),
+    "best-sized": ("without rehearsal: as many new classes as their sizes suggest", {"search": "size"}),
+    "best-headless": ("without the refinement head", {"head": False}),
+}
+"""``best`` and what becomes of it without one part: a text and the settings of its preset that differ."""
+FAMILIES = {
+    "opengcd": Family(OpenWorldRecognizer, "the paper's full method", {}),
+    "csr": Family(ClosedSet, "closed-set recognition: no learning, rejection or discovery", NEVER_REJECT),
+    "il-e": Family(IncrementalOnly, "incremental learning from exemplars: no rejection or discovery", NEVER_REJECT),
+    "owr-ue": Family(Undiscovered, "open-world recognition without discovery: rejects are labelled one by one", {}),
+}
+
+BASELINE_TEXTS = {
+    "nno": "Nearest Non-Outlier: nearest class mean in a learnt metric, within a radius",
+    "evm": "Extreme Value Machine: Weibull distributions of the margins around points",
+    "l2ac": "Learning to Accept Classes: a network compares a row with examples of a class",
+    "deepnno": "DeepNNO: class means that follow a trained head, and one threshold",
+    "b-doc": "B-DOC: a trained head that clusters, and a learnt radius for each class",
+}
+
+
+class AuthorsSettings(NamedTuple):
+    """What the paper's code fixes for a dataset where its text has a search or one value for all."""
+
+    alpha: float
+    max_classes: int
+    n_init: int
+
+
+AUTHORS = {
+    "cifar10": AuthorsSettings(1e4, 10, 6),
+    "cifar100": AuthorsSettings(1e5, 110, 14),
+    "cub": AuthorsSettings(1.0, 350, 4),
+}
+
+
+def method_names() -> dict[str, str]:
+    """Return every built-in method with a line that says what it is."""
+    ours = {name: text for name, (text, _) in ABLATIONS.items()}
+    ours |= {f"{name}-{c}": f"{family.text}; classifier {c}" for name, family in FAMILIES.items() for c in CLASSIFIERS}
+    return ours | {name: f"baseline: {BASELINE_TEXTS[name]}" for name in BASELINES}
+
+
+def make_method(name: str, *, dataset: str = "", protocol: str = "paper", **settings: Any) -> OpenWorldMethod:
+    """Return a fresh method for a built-in name or ``module:Class``; ``settings`` go to its constructor.
+
+    In protocol ``authors``, our own methods also follow the code in what it does otherwise than the text.
+    """
+    if protocol == "authors" and _split(name)[0] in FAMILIES:
+        settings = _as_the_authors(dataset) | settings
+    return method_factory(name)(**settings)
+
+
+def method_factory(name: str) -> Callable[..., Any]:
+    """Return what makes a method of that name, or raise an error that lists the names."""
+    family, classifier = _split(name)
+    if name in ABLATIONS:
+        preset = dataclasses.replace(PRESETS["best"], **ABLATIONS[name][1])
+        return lambda **settings: OpenWorldRecognizer(**({"preset": preset} | settings))
+    if family in FAMILIES and classifier in CLASSIFIERS:
+        kind, _, fixed = FAMILIES[family]
+        return lambda **settings: kind(classifier, **({"preset": "paper"} | settings | fixed))
+    if name in BASELINES:
+        return BASELINES[name]
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        raise ValueError(f"Unknown method {name!r}; choose from {', '.join(method_names())}, or give module:Class.")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except Exception as error:  # a user's module can fail in any way
+        raise ValueError(f"The method {name!r} cannot be imported: {type(error).__name__}: {error}.") from error
+    verbs = ("fit", "learn", "predict", "predict_closed", "unknown_score", "discover")
+    lacking = [verb for verb in verbs if not hasattr(found, verb)]
+    if lacking:
+        raise ValueError(f"The method {name!r} lacks {', '.join(lacking)}.")
+    return found
+
+
+def _split(name: str) -> tuple[str, str]:
+    family, _, classifier = name.rpartition("-")
+    return family, classifier
+
+
+def _as_the_authors(dataset: str) -> dict[str, Any]:
+    settings: dict[str, Any] = {"preset": "authors", "selector": "authors"}
+    if dataset.lower() in AUTHORS:
+        alpha, max_classes, n_init = AUTHORS[dataset.lower()]
+        preset = dataclasses.replace(PRESETS["authors"], n_init=n_init)
+        settings |= {"preset": preset, "alpha": alpha, "max_classes": max_classes}
+    return settings

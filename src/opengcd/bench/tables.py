@@ -1,0 +1,428 @@
+"""Results as tables: mean ± standard deviation over seeds, in the paper's layout with the paper's numbers beside."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from shlex import quote
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opengcd.bench.published import published
+
+ABLATIONS = ("csr", "il-e", "owr-ue")
+BOLD = "**"
+NOTE = (
+    "Percent, but for k and the actions; mean ± standard deviation over seeds; in parentheses what the paper printed; "
+    "the best of each phase in bold. Where numbers differ from the paper's, there are three reasons besides chance: "
+    "features from another backbone than its DINO ViT-B/16; HNA, which the paper's code computed from two precisions "
+    "instead of two recalls (HNA′ is that quantity and stands beside the paper's number, HNA is what its text defines; "
+    "how the baselines' HNA was computed is not known); and the test rows, which in protocol paper are the official "
+    "test sets and in the paper's code were not (docs/experiments.md)."
+)
+
+Result = dict[str, Any]
+"""A cell as :func:`opengcd.bench.read_results` returns it."""
+Phase = dict[str, Any]
+"""One phase of it."""
+Runs = dict[int, dict[str, list[Phase]]]
+"""By phase and method, a run a seed."""
+
+
+class Setting(NamedTuple):
+    """What results must share to stand in one table."""
+
+    protocol: str
+    learn: str
+    memory: int | None
+
+    def __str__(self) -> str:
+        words = [f"protocol {self.protocol}"]
+        words += ["the whole next training set is learnt"] * (self.learn == "all")
+        words += [f"{self.memory} exemplars"] * (self.memory is not None)
+        return ", ".join(words)
+
+
+class Entry(NamedTuple):
+    """A number of a table."""
+
+    mean: float
+    sd: float | None
+    seeds: int
+    digits: int = 1
+    published: float | None = None
+    best: bool = False
+
+    def text(self, bold: str = BOLD) -> str:
+        """``**mean ± sd** (published)``."""
+        own = f"{self.mean:.{self.digits}f}" + ("" if self.sd is None else f" ± {self.sd:.{self.digits}f}")
+        own = f"{bold}{own}{bold}" if self.best else own
+        return own if self.published is None else f"{own} ({self.published:g})"
+
+
+class Table(NamedTuple):
+    """A title, a header, and rows of text or numbers; an empty string is a cell without content."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str | Entry]]
+
+    def texts(self, bold: str = BOLD) -> list[list[str]]:
+        """Return the rows as text."""
+        return [[cell if isinstance(cell, str) else cell.text(bold) for cell in row] for row in self.rows]
+
+
+class Column(NamedTuple):
+    """A title, how its number is read off a phase in the unit shown, what our copy of the paper's numbers calls it."""
+
+    title: str
+    read: Callable[[Phase], float | None]
+    published: str = ""
+    merit: Callable[[Phase], float | None] | None = None
+    """The larger, the better; None for a column that has no best."""
+    digits: int = 1
+
+
+def _percent(name: str) -> Callable[[Phase], float | None]:
+    return lambda phase: None if phase[name] is None else 100 * phase[name]
+
+
+def _part(of: str, name: str) -> Callable[[Phase], float | None]:
+    return lambda phase: None if phase[of] is None else 100 * phase[of][name]
+
+
+def _accuracy_on(i: int) -> Callable[[Phase], float | None]:
+    return lambda phase: 100 * phase["accuracy"][i] if i < len(phase["accuracy"]) else None
+
+
+def _larger(title: str, read: Callable[[Phase], float | None], published: str = "") -> Column:
+    return Column(title, read, published, read)
+
+
+def _smaller(title: str, read: Callable[[Phase], float | None], digits: int = 1) -> Column:
+    return Column(title, read, "", lambda phase: None if (value := read(phase)) is None else -value, digits)
+
+
+def _actions_per_item(phase: Phase) -> float | None:
+    return phase["actions"] / phase["rejected"] if phase["rejected"] else None
+
+
+def _actions_per_name(phase: Phase) -> float | None:
+    return phase["actions"] / phase["named"] if phase["named"] else None
+
+
+def _k_off(phase: Phase) -> float | None:
+    return None if phase["k_error"] is None else 100 * abs(phase["k_error"])
+
+
+PAPER_COLUMNS = [
+    *(_larger(f"Ts{i + 1}", _accuracy_on(i), f"acc_ts{i + 1}") for i in range(4)),
+    _larger("Acc", _percent("accuracy_all"), "acc_all"),
+    _larger("HNA", _percent("hna")),
+    _larger("HNA′", _percent("hna_precision"), "hna"),
+    Column("k true", lambda phase: phase["k_true"], digits=0),
+    Column("k", lambda phase: phase["k"], "est_k"),
+    _smaller("k off", _k_off),
+    _larger("HCA", _percent("hca"), "hca"),
+]
+K_COLUMNS = ("k true", "k", "k off")
+"""Without discovery there is no k to estimate."""
+DETAIL_COLUMNS = [
+    Column("lg α", lambda phase: np.log10(phase["alpha"]) if phase["alpha"] else None),
+    _larger("AUROC", _percent("auroc")),
+    _larger("AKS", _part("osr_parts", "aks")),
+    _larger("AUS", _part("osr_parts", "aus")),
+    _larger("AKS after", _part("gcd_parts", "aks")),
+    _larger("ANS", _part("gcd_parts", "ans")),
+    _larger("ACC", _percent("acc")),
+    _smaller("forgetting", _percent("forgetting")),
+    _larger("learnt", _percent("learnt_share")),
+    _smaller("classes missed", lambda phase: phase["missing_classes"]),
+    Column("rejected", lambda phase: phase["rejected"], digits=0),
+    Column("actions per item", _actions_per_item, digits=2),
+    _smaller("actions per name", _actions_per_name, digits=2),
+]
+COST_COLUMNS = [
+    Column(f"{stage}, {unit}", lambda phase, s=stage, m=measure: phase[m].get(s), digits=0)  # type: ignore[misc]
+    for unit, measure in (("s", "seconds"), ("MB", "peak_mb"))
+    for stage in ("fit", "recognise", "discover")
+]
+
+RUN_COLUMNS = [
+    Column("minutes", lambda result: result["seconds"] / 60),
+    Column("mean of the last accuracies", lambda result: 100 * result["final_average_accuracy"]),
+    Column("last forgetting", lambda result: 100 * result["phases"][-1]["forgetting"]),
+]
+"""These are read off a whole result."""
+
+
+def settings_of(results: Sequence[Result]) -> list[Setting]:
+    """Return the settings that results were made under, the paper's own first."""
+    found = {_setting(result) for result in results}
+    return sorted(found, key=lambda s: (s.protocol != "paper", s.learn == "all", s.memory is not None, s.memory or 0))
+
+
+def board(results: Sequence[Result], setting: Setting) -> dict[str, Runs]:
+    """Return the results of a setting by dataset, phase and method; each of these has a list with a run a seed."""
+    found: dict[str, Runs] = {}
+    cells = ((r["cell"]["dataset"], r["cell"]["method"], r["cell"]["seed"], r) for r in _under(results, setting))
+    for dataset, method, _, result in sorted(cells, key=lambda cell: cell[:3]):
+        runs = found.setdefault(dataset, {})
+        for phase in result["phases"]:
+            runs.setdefault(phase["phase"], {}).setdefault(method, []).append(phase)
+    return found
+
+
+def paper_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
+    """Return the paper's Table 1 (methods) and Table 2 (ablation) for each dataset that has results."""
+    tables = []
+    for dataset, runs in board(results, setting).items():
+        methods = methods_of(runs)
+        ablations = [method for method in methods if _family(method) in ABLATIONS]
+        classifiers = {method.rpartition("-")[2] for method in ablations}
+        full = [m for m in methods if _family(m) == "opengcd" and m.rpartition("-")[2] in classifiers]
+        others = [method for method in methods if method not in ablations]
+        if others:
+            tables.append(_table(f"{dataset}: methods", setting, dataset, runs, others, PAPER_COLUMNS))
+        if ablations:
+            columns = [column for column in PAPER_COLUMNS if column.title not in K_COLUMNS]
+            tables.append(_table(f"{dataset}: ablation", setting, dataset, runs, [*ablations, *full], columns))
+    return tables
+
+
+def detail_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
+    """Return for each dataset what the paper's layout leaves out: the parts, alpha, forgetting, effort."""
+    return _tables_of_all(results, setting, "behind the numbers", DETAIL_COLUMNS)
+
+
+def cost_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
+    """Return for each dataset the seconds and the peak of memory of each stage."""
+    return _tables_of_all(results, setting, "time and memory", COST_COLUMNS)
+
+
+def commands(results: Sequence[Result], setting: Setting) -> str:
+    """Return the commands that make the results of a setting."""
+    groups: dict[tuple[str, int], list[Result]] = {}
+    for result in _under(results, setting):
+        key = result["cell"]["dataset"], result["environment"].get("threads", 1)
+        groups.setdefault(key, []).append(result)
+    lines: list[str] = []
+    for (dataset, threads), group in sorted(groups.items()):
+        seeds = sorted({result["cell"]["seed"] for result in group})
+        consecutive = len(seeds) > 1 and seeds == list(range(seeds[0], seeds[-1] + 1))
+        shown = f"{seeds[0]}-{seeds[-1]}" if consecutive else ",".join(map(str, seeds))
+        methods = ",".join(sorted({result["cell"]["method"] for result in group}, key=_rank))
+        line = f"opengcd bench run --datasets {quote(dataset)} --methods {quote(methods)} --seeds {shown}"
+        line += f" --protocol {setting.protocol}"
+        line += " --learn all" if setting.learn == "all" else ""
+        line += f" --memory {setting.memory}" if setting.memory is not None else ""
+        line += f" --threads {threads}" if threads != 1 else ""
+        lines.append(f"{line} --features features --out results")
+    return "\n".join(lines)
+
+
+def environments(results: Sequence[Result], setting: Setting) -> str:
+    """Say what the results were computed with, each difference on a line of its own."""
+    lines: dict[str, list[Result]] = {}
+    for result in _under(results, setting):
+        known = result["environment"]
+        lines.setdefault(", ".join(f"{name} {known[name]}" for name in sorted(known)), []).append(result)
+    if len(lines) == 1:
+        return f"Computed with {next(iter(lines))}."
+    return "\n".join(
+        f"{len(cells)} cells ({', '.join(sorted({c['cell']['method'] for c in cells}))}) computed with {line}."
+        for line, cells in lines.items()
+    )
+
+
+def run_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
+    """Return for each dataset what a whole run over all phases takes and ends with."""
+    tables = []
+    for dataset, runs in board(results, setting).items():
+        rows: list[list[str | Entry]] = []
+        for method in methods_of(runs):
+            whole = [
+                r for r in _under(results, setting) if (r["cell"]["dataset"], r["cell"]["method"]) == (dataset, method)
+            ]
+            rows.append([method, str(len(whole)), *(_entry(whole, column, None) for column in RUN_COLUMNS)])
+        header = ["method", "seeds", *(column.title for column in RUN_COLUMNS)]
+        tables.append(Table(f"{dataset}: whole runs", header, rows))
+    return tables
+
+
+def markdown(table: Table) -> str:
+    """Return a table in Markdown."""
+    lines = [table.header, ["---"] * len(table.header), *table.texts()]
+    return f"**{table.title}**\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def latex(results: Sequence[Result], setting: Setting) -> str:
+    """Return the paper's layout for LaTeX, the datasets side by side; it needs booktabs and xcolor."""
+    found = board(results, setting)
+    columns = [column for column in PAPER_COLUMNS if column.title not in ("k true", "k off")]
+    width = len(columns)
+    titles = " & ".join(_escape(column.title) for column in columns)
+    lines = [
+        *(f"% {line}" for line in (NOTE, *commands(results, setting).splitlines())),
+        rf"\begin{{tabular}}{{ll{'r' * width * len(found)}}}",
+        r"\toprule",
+        "& " + " ".join(rf"& \multicolumn{{{width}}}{{c}}{{\bf {_escape(name)}}}" for name in found) + r"\\",
+        "Phase & Method" + f" & {titles}" * len(found) + r"\\",
+    ]
+    methods = sorted({method for runs in found.values() for method in methods_of(runs)}, key=_rank)
+    for phase in sorted({phase for runs in found.values() for phase in runs}):
+        lines.append(r"\midrule")
+        rows = {name: _entries(setting, name, phase, runs.get(phase, {}), columns) for name, runs in found.items()}
+        for method in methods:
+            cells = [cell for of_dataset in rows.values() for cell in of_dataset.get(method, [""] * width)]
+            shown = " & ".join(cell if isinstance(cell, str) else _latex_entry(cell) for cell in cells)
+            lines.append(rf"{phase} & {_escape(method)} & {shown}\\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def tidy_csv(results: Sequence[Result]) -> str:
+    """Return every number on a line of its own: what it is, mean, standard deviation, seeds, and the paper's."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([*Setting._fields, "dataset", "phase", "method", "metric", "mean", "sd", "seeds", "paper"])
+    columns = [*PAPER_COLUMNS, *DETAIL_COLUMNS, *COST_COLUMNS]
+    for setting in settings_of(results):
+        for dataset, runs in board(results, setting).items():
+            for phase, by_method in runs.items():
+                for method, entries in _entries(setting, dataset, phase, by_method, columns).items():
+                    for column, entry in zip(columns, entries, strict=True):
+                        if isinstance(entry, Entry):
+                            what = [*setting, dataset, phase, method, column.title]
+                            writer.writerow([*what, entry.mean, entry.sd, entry.seeds, entry.published])
+    return stream.getvalue()
+
+
+Maker = Callable[[Sequence[Result], Setting], list[Table]]
+KINDS: dict[str, list[Maker]] = {
+    "tables": [paper_tables],
+    "details": [detail_tables],
+    "cost": [run_tables, cost_tables],
+}
+"""What there is to show of a setting."""
+
+
+def blocks(results: Sequence[Result]) -> dict[str, str]:
+    """Return the tables of each setting in Markdown, with the commands that make their results, by name."""
+    found = {}
+    for setting in settings_of(results):
+        made_by = f"```\n{commands(results, setting)}\n```\n\n{environments(results, setting)}"
+        for kind, makers in KINDS.items():
+            tables = [markdown(table) for make in makers for table in make(results, setting)]
+            found[f"{kind}: {setting}"] = "\n\n".join([made_by, *tables])
+    return found
+
+
+def fill(document: str, texts: Mapping[str, str]) -> str:
+    """Put each text between its marks ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; what lies outside stays."""
+    for name in re.findall(r"<!-- begin (.*?) -->", document):
+        if name not in texts:
+            raise ValueError(f"The document asks for {name!r}, but there is only {', '.join(map(repr, texts))}.")
+        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+        before, rest = document.split(begin, 1)
+        if end not in rest:
+            raise ValueError(f"The document has {begin!r} without {end!r} after it.")
+        document = f"{before}{begin}\n{texts[name].strip()}\n{end}{rest.split(end, 1)[1]}"
+    return document
+
+
+def methods_of(runs: Runs) -> list[str]:
+    """Return the methods that have results, in the paper's order: other methods, the ablations, the full method."""
+    return sorted({method for by_method in runs.values() for method in by_method}, key=_rank)
+
+
+def _under(results: Sequence[Result], setting: Setting) -> list[Result]:
+    return [result for result in results if _setting(result) == setting]
+
+
+def _setting(result: Result) -> Setting:
+    return Setting(*(result["cell"][field] for field in Setting._fields))
+
+
+def _tables_of_all(results: Sequence[Result], setting: Setting, title: str, columns: list[Column]) -> list[Table]:
+    found = board(results, setting)
+    return [_table(f"{name}: {title}", setting, name, runs, methods_of(runs), columns) for name, runs in found.items()]
+
+
+def _table(
+    title: str, setting: Setting, dataset: str, runs: Runs, methods: Sequence[str], columns: list[Column]
+) -> Table:
+    rows: list[list[str | Entry]] = []
+    for phase, by_method in sorted(runs.items()):
+        found = _entries(setting, dataset, phase, {m: by_method[m] for m in methods if m in by_method}, columns)
+        rows += [[str(phase), method, *entries] for method, entries in found.items()]
+    used = [0, 1, *(i + 2 for i in range(len(columns)) if any(row[i + 2] != "" for row in rows))]
+    header = ["phase", "method", *(column.title for column in columns)]
+    number = "/".join(
+        sorted({str(len(by_method[m])) for by_method in runs.values() for m in methods if m in by_method})
+    )
+    title = f"{title} ({number} seed{'' if number == '1' else 's'})"
+    return Table(title, [header[i] for i in used], [[row[i] for i in used] for row in rows])
+
+
+def _entries(
+    setting: Setting, dataset: str, phase: int, by_method: Mapping[str, Sequence[Phase]], columns: Sequence[Column]
+) -> dict[str, list[str | Entry]]:
+    """Return the row of each method, with the best entry of each column marked."""
+
+    def entry(method: str, column: Column) -> str | Entry:
+        if column.title in K_COLUMNS and _family(method) in ABLATIONS:
+            return ""
+        # The paper's tables are for its own size of the memory.
+        beside = published(method, dataset, phase, column.published) if setting.memory is None else None
+        return _entry(by_method[method], column, beside)
+
+    rows = {method: [entry(method, column) for column in columns] for method in by_method}
+    for i, column in enumerate(columns):
+        if column.merit is None or len(rows) < 2:
+            continue
+        merits = {method: numbers(map(column.merit, runs)) for method, runs in by_method.items()}
+        means = {method: round(float(np.mean(values)), column.digits) for method, values in merits.items() if values}
+        for method, row in rows.items():
+            cell = row[i]
+            if isinstance(cell, Entry) and means[method] == max(means.values()):  # what looks alike is marked alike
+                row[i] = cell._replace(best=True)
+    return rows
+
+
+def _entry(runs: Sequence[Phase], column: Column, beside: float | None) -> str | Entry:
+    values = numbers(map(column.read, runs))
+    if not values:
+        return ""
+    return Entry(float(np.mean(values)), deviation(values), len(values), column.digits, beside)
+
+
+def deviation(values: Sequence[float]) -> float | None:
+    """Return the standard deviation over seeds; of one seed there is none."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+def numbers(values: Iterable[float | None]) -> list[float]:
+    """Return the values that are there and are numbers."""
+    return [float(value) for value in values if value is not None and not np.isnan(value)]
+
+
+def _family(method: str) -> str:
+    return method.rpartition("-")[0]
+
+
+def _rank(method: str) -> tuple[int, str]:
+    order = [*ABLATIONS, "opengcd"]
+    return (1 + order.index(_family(method)) if _family(method) in order else 0), method
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"([_%&#])", r"\\\1", text).replace("′", "$'$").replace("α", r"$\alpha$")
+
+
+def _latex_entry(entry: Entry) -> str:
+    own = rf"\textbf{{{entry.mean:.1f}}}" if entry.best else f"{entry.mean:.1f}"
+    own += "" if entry.sd is None else rf"{{\tiny$\pm${entry.sd:.1f}}}"
+    return own if entry.published is None else rf"{own} {{\color{{gray}}\tiny {entry.published:g}}}"

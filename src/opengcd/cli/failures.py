@@ -1,0 +1,55 @@
+"""How commands fail: in a line that says what to do, with an exit status of its own where some images are bad."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import typer
+
+from opengcd.cli.output import echo
+
+SOME_IMAGES_BAD = 3
+"""Exit status of a command that did its work except for some images."""
+
+
+@contextmanager
+def errors_in_a_line() -> Iterator[None]:
+    """Show what is wrong with the input, or that the user stopped the command, without a traceback."""
+    try:
+        yield
+    except (ValueError, OSError, ImportError) as error:
+        echo(f"Error: {error}", err=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        echo("Interrupted. What was finished is kept; the same command goes on from there.", err=True)
+        raise typer.Exit(130) from None
+
+
+def tell_bad(path: str, reason: str) -> None:
+    """Say that a file could not be used."""
+    from opengcd.workspace import readable
+
+    echo(f"{readable(path)}: {reason}", err=True)
+
+
+def end_for_bad(number: int) -> None:
+    """End with an exit status that says that so many files could not be used, if there were any."""
+    if number:
+        echo(f"{number} could not be used; the rest is done.", err=True)
+        raise typer.Exit(SOME_IMAGES_BAD)
+
+
+def list_bad(bad: Sequence[tuple[str, str]]) -> None:
+    """List files that could not be used, and end with an exit status that says so; do nothing if there are none."""
+    for path, reason in bad:
+        tell_bad(path, reason)
+    end_for_bad(len(bad))
+
+
+def require(package: str, extra: str) -> None:
+    """End with the command that installs a package that is missing."""
+    if importlib.util.find_spec(package) is None:
+        echo(f'This command needs {package}: pip install "opengcd[{extra}]"', err=True)
+        raise typer.Exit(1)

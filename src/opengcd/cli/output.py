@@ -1,0 +1,28 @@
+"""What commands print: nothing in a name can steer the terminal or pass for another line."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from opengcd._internal.text import printable
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print one line."""
+    typer.echo(printable(text), err=err)
+
+
+def echo_lines(text: str, *, err: bool = False) -> None:
+    """Print text whose line breaks are meant."""
+    for line in text.split("\n"):
+        echo(line, err=err)
+
+
+def write_out(content: bytes) -> None:
+    """Write data to standard output: as it is to a file or a program, and made safe to print to a terminal."""
+    if sys.stdout.isatty():
+        echo_lines(content.decode("utf-8", "backslashreplace").removesuffix("\n"))
+    else:
+        typer.echo(content, nl=False)

@@ -1,0 +1,284 @@
+"""How many classes are there? Estimated by hiding some of the known ones (Sec. 3.5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from opengcd._internal import kernels
+from opengcd._internal.progress import Progress, silent
+from opengcd._internal.randomness import Seed, derive, generator, seed_sequence
+from opengcd._internal.validation import check_features, check_integer, check_labels
+from opengcd.discover.kmeans import ss_kmeans
+from opengcd.metrics import clustering_accuracy
+
+SILHOUETTE_ROWS = 5000
+"""Above this many rows the silhouette is taken on a random sample of as many; its standard error is below 0.01."""
+SCAN_POINTS = 12
+SURVIVORS = 2
+"""Restarts of k-means that are carried to the end for each k tried; the others seldom win, and would take most time."""
+NOISE = 0.02
+"""Scores of the same k under two seeds differ by about this much; less is no difference."""
+
+PLATEAU = 0.01
+"""How little the score may fall while k is raised to the right end of a plateau."""
+
+
+class CurvePoint(NamedTuple):
+    """One evaluated k: its score, and the two indices it is made of.
+
+    For an estimate by rehearsal: the logarithm of its probability (0 for the likeliest k), the agreement of two
+    groupings with k, and the agreement that hidden classes reached.
+    """
+
+    k: int
+    score: float
+    validation: float
+    cohesion: float
+
+
+class ClassNumberEstimate(NamedTuple):
+    """The number of classes, known ones included, and what there is to judge it by."""
+
+    k: int
+    curve: list[CurvePoint]
+    """Every k evaluated, in the order of the search."""
+    trusted: bool
+    reason: str
+    """Why the estimate should not be trusted; empty if it can be."""
+    k_raw: int
+    """The best k seen; ``k`` is never less than the number of known classes."""
+    interval: tuple[int, int] | None = None
+    """The number lies between these with a probability of 90 %; None where the search says nothing of the kind."""
+
+
+def estimate_class_number(
+    X_labelled: Any,
+    y_labelled: Any,
+    X_unlabelled: Any,
+    max_classes: int = 500,
+    objective: str = "acc+sc",
+    search: str = "paper",
+    random_state: Seed = None,
+    *,
+    n_init: int = 10,
+    max_iter: int = 200,
+    device: str = "auto",
+    progress: Progress = silent,
+) -> ClassNumberEstimate:
+    r"""Estimate the number of known and novel classes among labelled and unlabelled rows together.
+
+    A random third of the known classes is hidden: the rest are *anchors* and keep their labels, the hidden *validation*
+    rows join the unlabelled ones. For a candidate k, semi-supervised k-means++ clusters them all, and the score is
+
+    .. math:: \mathrm{ACC}(\text{validation rows}) + \mathrm{SC}(\text{unlabelled rows}).
+
+    Each k is evaluated once, with a seed of its own, so the score is a function of k; the best k seen wins.
+
+    Parameters
+    ----------
+    max_classes : int
+        Largest k tried.
+    objective : str
+        ``"acc+sc"`` (Eqs. 4, 5). ``"fmi+db"`` is what the authors' code maximises: Fowlkes-Mallows plus Davies-Bouldin,
+        although the latter is better when lower; ``"fmi-db"`` puts that right.
+    search : str
+        ``"paper"``: bounded Brent on (number of anchors, ``max_classes``], one random split of the classes. It probes
+        wide apart first, and with a large bound it can end on a far-off local maximum.
+        ``"robust"``: a scan of twelve values of k, log-spaced from the number of known classes, then Brent between the
+        neighbours of the best, then k is raised while the score does not fall; every known class is hidden once, in
+        three splits whose scores are averaged.
+        ``"authors"``: as ``"paper"``, from the number of known classes + 1.
+    n_init, max_iter : int
+        Passed on to :func:`ss_kmeans`.
+
+    Returns
+    -------
+    ClassNumberEstimate
+
+    """
+    U = check_features(X_unlabelled, name="X_unlabelled", min_rows=0)
+    L = check_features(X_labelled, name="X_labelled", width=U.shape[1])
+    classes, codes = np.unique(check_labels(y_labelled, len(L), name="y_labelled"), return_inverse=True)
+    known = len(classes)
+    if known < 2:
+        raise ValueError("The number of classes cannot be estimated from a single known class: one has to be hidden.")
+    if objective not in OBJECTIVES:
+        raise ValueError(f"Unknown objective {objective!r}; choose from {', '.join(OBJECTIVES)}.")
+    if search not in ("paper", "robust", "authors"):
+        raise ValueError(f"Unknown search {search!r}; choose 'paper', 'robust' or 'authors'.")
+    if check_integer(max_classes, "max_classes") < known:
+        raise ValueError(f"max_classes={max_classes} is less than the {known} known classes.")
+    if len(U) < 2:
+        return ClassNumberEstimate(known, [], True, "", known)
+
+    score = _Score(
+        L,
+        codes,
+        U,
+        objective,
+        3 if search == "robust" else 1,
+        seed_sequence(random_state),
+        progress,
+        n_init=n_init,
+        max_iter=max_iter,
+        device=device,
+    )
+    low = {"paper": score.splits[0].anchors + 1, "robust": known, "authors": known + 1}[search]
+    high = min(max_classes, known + len(U))
+    low = min(low, high)
+    if search == "robust":
+        scan = np.unique(np.geomspace(low, high, SCAN_POINTS).round().astype(int))
+        best = int(np.argmax([score(int(k)) for k in scan]))
+        _brent(score, int(scan[max(best - 1, 0)]), int(scan[min(best + 1, len(scan) - 1)]))
+    else:
+        _brent(score, low, high)
+    best_point = max(score.curve, key=lambda point: (point.score, point.k))
+    if search == "robust":
+        best_point = _right_end_of_plateau(score, best_point, high)
+    reason = _distrust(score, best_point, known, high)
+    progress("estimating the number of classes", len(score.curve), len(score.curve))
+    return ClassNumberEstimate(max(best_point.k, known), score.curve, not reason, reason, best_point.k)
+
+
+class _Score:
+    """The objective as a function of k, evaluated once for each k and averaged over one or more splits."""
+
+    def __init__(
+        self,
+        L: np.ndarray,
+        codes: np.ndarray,
+        U: np.ndarray,
+        objective: str,
+        splits: int,
+        seed: np.random.SeedSequence,
+        progress: Progress,
+        **kmeans: Any,
+    ) -> None:
+        rng = generator(derive(seed, 0))
+        hidden = _hidden_classes(int(codes.max()) + 1, splits, rng)
+        self.splits = [_Split(L, codes, U, part) for part in hidden]
+        sample = np.sort(rng.permutation(len(U))[:SILHOUETTE_ROWS])
+        self.sample = sample
+        self.validate, cohere = OBJECTIVES[objective]
+        self.judge = cohere(U[sample], kmeans["device"])
+        self.seed, self.progress, self.kmeans = seed, progress, kmeans
+        self.curve: list[CurvePoint] = []
+
+    def __call__(self, k: int) -> float:
+        for point in self.curve:
+            if point.k == k:
+                return point.score
+        self.progress("estimating the number of classes", len(self.curve), 0)
+        seeds = (derive(self.seed, 1, k, i) for i in range(len(self.splits)))
+        parts = [self._evaluate(split, k, seed) for split, seed in zip(self.splits, seeds, strict=True)]
+        validation, cohesion = np.mean(parts, axis=0)
+        self.curve.append(CurvePoint(k, float(validation + cohesion), float(validation), float(cohesion)))
+        return self.curve[-1].score
+
+    def _evaluate(self, split: _Split, k: int, seed: np.random.SeedSequence) -> tuple[float, float]:
+        found = ss_kmeans(split.L, split.codes, split.rows, k, survivors=SURVIVORS, random_state=seed, **self.kmeans)
+        hidden, stream = found.labels[: len(split.truth)], found.labels[len(split.truth) :]
+        groups = np.unique(stream[self.sample], return_inverse=True)[1]
+        cohesion = -1.0
+        if 2 <= groups.max() + 1 <= len(groups) - 1:
+            cohesion = self.judge(groups)
+        return self.validate(split.truth, hidden), cohesion
+
+
+class _Split:
+    """Known classes divided in anchors, which keep their labels, and hidden ones, which join the unlabelled rows."""
+
+    def __init__(self, L: np.ndarray, codes: np.ndarray, U: np.ndarray, hidden: np.ndarray) -> None:
+        known = int(codes.max()) + 1
+        number = np.full(known, -1)
+        anchors = np.setdiff1d(np.arange(known), hidden)
+        number[anchors] = np.arange(len(anchors))
+        is_anchor = number[codes] >= 0
+        self.anchors, self.hidden = len(anchors), len(hidden)
+        self.L, self.codes = L[is_anchor], number[codes[is_anchor]]
+        self.truth = codes[~is_anchor]
+        self.rows = np.concatenate([L[~is_anchor], U])
+
+
+def _hidden_classes(known: int, splits: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Choose the classes to hide in each split: a random third of them, or every class once in three splits."""
+    order = rng.permutation(known)
+    if splits == 1:
+        return [order[: max(1, known - -(-2 * known // 3))]]
+    return [part for part in np.array_split(order, splits) if len(part)]
+
+
+def _brent(score: _Score, low: int, high: int) -> None:
+    """Bounded Brent on the rounded k; the curve of ``score`` remembers what was evaluated."""
+    if high - low < 4:
+        for k in range(low, high + 1):
+            score(k)
+    else:
+        minimize_scalar(lambda x: -score(round(x)), bounds=(low, high), method="bounded", options={"xatol": 0.5})
+
+
+def _right_end_of_plateau(score: _Score, best: CurvePoint, high: int) -> CurvePoint:
+    """Raise k as long as the score does not fall.
+
+    The score does not see a novel class that shares the cluster of an anchor: the silhouette looks at unlabelled rows
+    alone. So a k that is too small by a few can score as well as the true one, and just beyond the true one it falls.
+    """
+    k = best.k
+    while k < high and score(k + 1) >= best.score - PLATEAU:
+        k += 1
+    return next(point for point in score.curve if point.k == k)
+
+
+def _distrust(score: _Score, best: CurvePoint, known: int, high: int) -> str:
+    """Say what speaks against the estimate, or nothing."""
+    if best.k < known:
+        return f"the best k seen, {best.k}, is less than the {known} known classes"
+    if all(split.hidden < 2 for split in score.splits):
+        return "only one class at a time could be hidden, and its accuracy only says how little it was split"
+    if best.k == high:
+        return f"the best k seen is the largest allowed, {high}"
+    looked_at = sorted({known, high, *(p.k for p in score.curve if p.k >= known)})
+    for a, b in pairwise(looked_at):
+        if b > max(2 * a, a + 2) and a <= best.k:
+            return f"no k between {a} and {b} was looked at"
+    rivals = [p.k for p in score.curve if p.score > best.score - NOISE and abs(p.k - best.k) > 0.2 * best.k]
+    if rivals:
+        return f"k = {', '.join(map(str, sorted(rivals)))} scored as well as {best.k} within the noise"
+    return ""
+
+
+def _silhouette(X: np.ndarray, device: str) -> Judge:
+    # The distances of the sample do not depend on k: form them once, then each k costs one product.
+    D = kernels.distances(kernels.to_tensor(X, device))
+    return lambda groups: float(kernels.silhouette_from_distances(D, kernels.to_tensor(groups, D.device)).mean())
+
+
+def _davies_bouldin(X: np.ndarray, device: str) -> Judge:
+    from sklearn.metrics import davies_bouldin_score
+
+    return lambda groups: float(davies_bouldin_score(X, groups))
+
+
+def _separation(X: np.ndarray, device: str) -> Judge:
+    judge = _davies_bouldin(X, device)
+    return lambda groups: -judge(groups)
+
+
+def _fowlkes_mallows(truth: np.ndarray, clusters: np.ndarray) -> float:
+    from sklearn.metrics import fowlkes_mallows_score
+
+    return float(fowlkes_mallows_score(truth, clusters))
+
+
+Judge = Callable[[np.ndarray], float]
+"""How well rows cohere in the groups they were put in."""
+OBJECTIVES: dict[str, tuple[Callable[[np.ndarray, np.ndarray], float], Callable[[np.ndarray, str], Judge]]] = {
+    "acc+sc": (clustering_accuracy, _silhouette),
+    "fmi+db": (_fowlkes_mallows, _davies_bouldin),
+    "fmi-db": (_fowlkes_mallows, _separation),
+}

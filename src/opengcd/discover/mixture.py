@@ -1,0 +1,181 @@
+"""A mixture over known classes and novel groups at once, on unit vectors: beyond the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from opengcd._internal import kernels
+from opengcd._internal.randomness import Seed, derive, seed_sequence
+from opengcd.discover.kmeans import kmeans_centers
+
+
+class Mixture(NamedTuple):
+    """Where each row belongs, and the groups themselves; known classes come first."""
+
+    labels: np.ndarray
+    """(n,) The most likely class or group."""
+    probabilities: np.ndarray
+    """(n,) How likely it is."""
+    centers: np.ndarray
+    """(k, d) Unit vectors."""
+    sizes: np.ndarray
+    """(k,) Expected number of rows."""
+    recurrence: np.ndarray
+    """(k,) How well each class or group was found again by the other restarts: mean of the largest Jaccard index."""
+
+
+class LabelledClasses(NamedTuple):
+    """All that the mixture asks of labelled rows."""
+
+    sums: Tensor
+    """(C, d) Sum of the rows of each known class."""
+    counts: Tensor
+    """(C,) Their number."""
+
+
+def joint_mixture(
+    L: np.ndarray,
+    codes: np.ndarray,
+    U: np.ndarray,
+    rejected: np.ndarray,
+    k: int,
+    *,
+    concentration: float = 15.0,
+    balance: float = 1.0,
+    label_weight: float = 1.0,
+    steps: int = 60,
+    restarts: int = 6,
+    tries: int = 2,
+    start_steps: int = 30,
+    random_state: Seed = None,
+    device: str = "auto",
+) -> Mixture:
+    r"""Decide of all rows of a stream together which are of known classes, and group the others.
+
+    A von Mises-Fisher mixture on unit vectors, with one component for each known class and each of the ``k`` - C novel
+    groups. Known ones start at their class means, novel ones at k-means on the ``rejected`` rows alone: no novel row
+    shall fall to a known class before it had a chance. Then EM:
+
+    .. math:: r_{ij} \propto \exp(\kappa\, c_j \cdot u_i - \beta \log \tfrac{n_j}{\sum n}), \qquad
+              c_j \propto \sum_{l: y_l = j} l + \sum_i r_{ij} u_i, \qquad
+              n_j = \omega\, |\{l: y_l = j\}| + \sum_i r_{ij}
+
+    with the concentration :math:`\kappa`, and a *charge* for size, :math:`\beta` (``balance``): at 1 it evens out
+    groups, where a mixture proper has -1. :math:`\omega` (``label_weight``) says how much a labelled row counts in the
+    size of its class; with more labelled rows than the stream has of a class, less than 1. Of the restarts the one is
+    kept whose groups the others find again best: the most likely one may be a loner.
+    Time :math:`O(\text{restarts} \cdot \text{steps} \cdot n k d)`, memory :math:`O(n d)`.
+    """
+    known = int(codes.max()) + 1 if len(codes) else 0
+    novel = k - known
+    if novel < 1:
+        raise ValueError(f"k={k} leaves no novel group beside {known} known classes; raise it.")
+    if novel > int(rejected.sum()):
+        raise ValueError(f"k={k} asks for {novel} novel groups among {int(rejected.sum())} rejected rows; lower it.")
+    seed = seed_sequence(random_state)
+    rows = kernels.to_tensor(U, device)
+    centers, charges = mixtures(
+        labelled_classes(L, codes, device),
+        rows,
+        kernels.to_tensor(rejected, device),
+        novel,
+        [derive(seed, r) for r in range(restarts)],
+        concentration=concentration,
+        balance=balance,
+        label_weight=label_weight,
+        steps=steps,
+        tries=tries,
+        start_steps=start_steps,
+    )
+    found = [_decide(rows, *end, concentration) for end in zip(centers, charges, strict=True)]
+    again = [[jaccard(one.labels, other.labels, k) for other in found if other is not one] for one in found]
+    recurrence = [np.mean(a, axis=0) if a else np.ones(k) for a in again]
+    best = int(
+        np.argmax([r[known:] @ m.sizes[known:] / m.sizes[known:].sum() for r, m in zip(recurrence, found, strict=True)])
+    )
+    return found[best]._replace(recurrence=recurrence[best])
+
+
+def labelled_classes(L: np.ndarray, codes: np.ndarray, device: str = "auto") -> LabelledClasses:
+    """Take labelled rows to the device, as much of them as the mixture asks for."""
+    rows, classes = kernels.to_tensor(L, device), kernels.to_tensor(codes, device).long()
+    known = int(codes.max()) + 1 if len(codes) else 0
+    return LabelledClasses(kernels.class_sums(rows, classes, known), torch.bincount(classes, minlength=known))
+
+
+def mixtures(
+    labelled: LabelledClasses,
+    rows: Tensor,
+    rejected: Tensor,
+    novel: int,
+    seeds: Sequence[Seed],
+    *,
+    part: Tensor | None = None,
+    concentration: float = 15.0,
+    balance: float = 1.0,
+    label_weight: float,
+    steps: int,
+    tries: int,
+    start_steps: int,
+) -> tuple[Tensor, Tensor]:
+    """EM of :func:`joint_mixture` from each of P seeds, all at once; return centres, (P, k, d), and charges, (P, k).
+
+    ``part``, (P, n), says which rows take part in each of the P; all if it is not given.
+    """
+    P, k, d = len(seeds), len(labelled.counts) + novel, rows.shape[1]
+    started = None if part is None else part[:, rejected]
+    starts = kmeans_centers(rows[rejected], novel, seeds, part=started, tries=tries, max_iter=start_steps)
+    centers = normalize(torch.cat([labelled.sums.expand(P, -1, -1), starts], 1), dim=2)
+    charges = rows.new_zeros(P, k)
+    fixed = torch.cat([labelled.sums, rows.new_zeros(novel, d)])
+    counts = torch.cat([label_weight * labelled.counts, rows.new_zeros(novel)])
+    with kernels.threads_for(P * rows.numel()):
+        for _ in range(steps):
+            sums, sizes = fixed.repeat(P, 1, 1), counts.repeat(P, 1)
+            for block in kernels.row_blocks(rows, P * k):
+                R = torch.softmax(_logits(rows[block], centers, charges, concentration), 2)
+                if part is not None:
+                    R *= part[:, block].T[:, :, None]
+                sums += (R.view(-1, P * k).T @ rows[block]).view(P, k, d)
+                sizes += R.sum(0)
+            centers = normalize(sums, dim=2)
+            charges = balance * torch.log(sizes.clamp(min=1e-6) / sizes.sum(1, keepdim=True))
+    return centers, charges
+
+
+def jaccard(labels: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
+    """Return for each of ``k`` groups its largest Jaccard index with a group of another grouping of the same rows."""
+    shared = np.bincount(labels * k + others, minlength=k * k).reshape(k, k)
+    union = shared.sum(1, keepdims=True) + shared.sum(0) - shared
+    best: np.ndarray = (shared / np.maximum(union, 1)).max(1)
+    return best
+
+
+def _logits(rows: Tensor, centers: Tensor, charges: Tensor, concentration: float) -> Tensor:
+    """How well every class and group of each of P mixtures fits the rows: (n, P, k)."""
+    fit = torch.addmm(-charges.flatten(), rows, centers.flatten(0, 1).T, alpha=concentration)
+    return fit.view(-1, *charges.shape)
+
+
+def _decide(rows: Tensor, centers: Tensor, charge: Tensor, concentration: float) -> Mixture:
+    labels, probabilities = [], []
+    sizes = torch.zeros(len(centers), dtype=rows.dtype, device=rows.device)
+    for block in kernels.row_blocks(rows, len(centers)):
+        R = torch.softmax(_logits(rows[block], centers[None], charge[None], concentration)[:, 0], 1)
+        top, which = R.max(1)
+        labels.append(which)
+        probabilities.append(top)
+        sizes += R.sum(0)
+    return Mixture(
+        torch.cat(labels).cpu().numpy(),
+        torch.cat(probabilities).double().cpu().numpy(),
+        centers.cpu().numpy(),
+        sizes.double().cpu().numpy(),
+        np.ones(len(centers)),
+    )

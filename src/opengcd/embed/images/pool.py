@@ -1,0 +1,302 @@
+"""Images decoded by other processes: a file that crashes, hangs or swells its decoder is refused, and that is all."""
+
+from __future__ import annotations
+
+import atexit
+import math
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from opengcd._internal.child_process import start_child
+from opengcd.embed.images import messages as protocol
+from opengcd.embed.images.reading import MAX_PIXELS, EmbedderError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Source = TypeVar("Source")
+MOST = min(16, os.cpu_count() or 1)
+"""Processes."""
+AHEAD = 4 * MOST
+"""Images that are read and decoded before they are asked for, if they are small."""
+SMALL = 1_000_000
+"""Pixels of an image that counts as small."""
+PIXELS_AHEAD = MAX_PIXELS
+"""Pixels of larger images that are decoded before they are asked for."""
+PIXELS_AT_ONCE = 2 * MAX_PIXELS
+"""Pixels of larger images that all processes together decode at a time: about 20 bytes of memory each, at worst."""
+MAX_BYTES = 256 * 2**20
+"""Largest file that is decoded: the largest image, uncompressed, fits."""
+TOO_LARGE = f"the file has more than {MAX_BYTES // 2**20} MiB; make it smaller"
+MOST_REPLY = 3 * MAX_PIXELS + 100
+"""Bytes that a process may send: not even one that a file has taken over can fill the memory of this one."""
+TICK = 0.25
+"""Seconds between looks whether a process takes too long."""
+
+
+class Header(NamedTuple):
+    """What a file says of its image."""
+
+    width: int
+    height: int
+    format: str
+    """By Pillow's name."""
+
+
+class _Reply(NamedTuple):
+    kind: bytes
+    size: tuple[int, int]
+    payload: bytearray
+
+
+class _Large(NamedTuple):
+    """A file whose image is decoded when there is room for it."""
+
+    raw: bytes
+    pixels: int
+
+
+class _Worker:
+    """One process, asked by one thread at a time."""
+
+    def __init__(self) -> None:
+        self._process = start_child("opengcd.embed.images.worker")
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._requests, self._replies = self._process.stdin, self._process.stdout
+        self._lock = threading.Lock()
+        self._deadline = math.inf
+        self.late = False
+        try:
+            self._receive()
+        except EOFError:
+            raise OSError(f"The image decoder does not start (exit status {self.close()}).") from None
+
+    def ask(self, wish: bytes, raw: bytes, most: int, side: int) -> _Reply:
+        """Return the answer; an OSError or EOFError says that the process has ended."""
+        self._set_deadline(time.monotonic() + protocol.SECONDS)
+        self._requests.write(protocol.REQUEST.pack(wish, most, side, len(raw)))
+        self._requests.write(raw)
+        self._requests.flush()
+        reply = self._receive()
+        self._set_deadline(math.inf)
+        return reply
+
+    def end_if_late(self) -> None:
+        with self._lock:
+            if time.monotonic() > self._deadline:
+                self.late = True
+                self._process.kill()
+
+    def end(self) -> int:
+        """End the process; return its exit status."""
+        self._process.kill()
+        return self.close()
+
+    def close(self) -> int:
+        """Let the process end when it has nothing more to do; return its exit status."""
+        self._replies.close()
+        with suppress(OSError):  # what could not be sent any more
+            self._requests.close()
+        return self._process.wait()
+
+    def _set_deadline(self, deadline: float) -> None:
+        with self._lock:
+            self._deadline = deadline
+
+    def _receive(self) -> _Reply:
+        head = self._replies.read(protocol.REPLY.size)
+        if len(head) < protocol.REPLY.size:
+            raise EOFError
+        kind, width, height, length = protocol.REPLY.unpack(head)
+        if length > MOST_REPLY:
+            raise EOFError
+        payload = bytearray(length)
+        if self._replies.readinto(payload) < length:  # type: ignore[attr-defined]
+            raise EOFError
+        return _Reply(kind, (width, height), payload)
+
+
+class Decoders:
+    """Processes that decode images; they start when they are needed, and end with this process.
+
+    Threads may share it. A file that cannot be decoded is an :class:`EmbedderError` with the reason.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
+        self._room = threading.BoundedSemaphore(most)
+        self._idle: list[_Worker] = []
+        self._busy: set[_Worker] = set()
+        self._lock = threading.Lock()
+        self._watching = False
+        self._changed = threading.Condition()
+        self._pixels = 0
+        """Of large images that are being decoded."""
+        atexit.register(self.close)
+
+    def header(self, raw: bytes) -> Header:
+        """Return the size and format of an image, from its header alone."""
+        reply = self._ask(protocol.PIXELS, raw, most=0)
+        return Header(*reply.size, reply.payload.decode())
+
+    def check(self, raw: bytes) -> str:
+        """Decode all of an image and return its format."""
+        return self._whole(protocol.CHECK, raw).payload.decode()
+
+    def image(self, raw: bytes) -> Image:
+        """Return what :func:`~opengcd.embed.read_image` does, pixel for pixel."""
+        return _image(self._whole(protocol.PIXELS, raw))
+
+    def jpeg(self, raw: bytes, side: int = 0) -> bytes:
+        """Return an image as a JPEG file, if wanted at most ``side`` pixels wide and high."""
+        return bytes(self._whole(protocol.JPEG, raw, side).payload)
+
+    def stream(
+        self, sources: Iterable[Source], read: Callable[[Source], bytes]
+    ) -> Generator[tuple[Source, Image | str]]:
+        """Yield sources, in order, with the image or the reason why there is none; ``read`` returns a source's file.
+
+        Coming images are decoded meanwhile: few, and large ones only while they have ``PIXELS_AHEAD`` together.
+        """
+        source = iter(sources)
+        begun: deque[tuple[Source, Future[Image | _Large | str]]] = deque()
+        coming: deque[tuple[Source, int, Future[Any]]] = deque()
+        pixels = 0
+        threads = ThreadPoolExecutor(self.most, "decoding")
+        try:
+            while True:
+                more = islice(source, AHEAD - len(begun))
+                begun.extend((one, threads.submit(self._begin, read, one)) for one in more)
+                while begun and (not coming or (len(coming) < AHEAD and begun[0][1].done())):
+                    one, future = begun[0]
+                    found = future.result()
+                    if not isinstance(found, _Large):
+                        coming.append((one, 0, future))
+                    elif not coming or pixels + found.pixels <= PIXELS_AHEAD:
+                        coming.append((one, found.pixels, threads.submit(self._finish, found)))
+                        pixels += found.pixels
+                    else:
+                        break
+                    begun.popleft()
+                if not coming:
+                    return
+                one, size, image = coming.popleft()
+                yield one, image.result()
+                pixels -= size
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+    def close(self) -> None:
+        """End the processes that have nothing to do."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.close()
+
+    def _begin(self, read: Callable[[Source], bytes], one: Source) -> Image | _Large | str:
+        """Decode an image if it is small."""
+        try:
+            raw = read(one)
+            reply = self._ask(protocol.PIXELS, raw, SMALL)
+        except EmbedderError as error:
+            return str(error)
+        return _Large(raw, math.prod(reply.size)) if reply.kind == protocol.DESCRIBED else _image(reply)
+
+    def _finish(self, file: _Large) -> Image | str:
+        try:
+            return _image(self._large(protocol.PIXELS, file))
+        except EmbedderError as error:
+            return str(error)
+
+    def _whole(self, wish: bytes, raw: bytes, side: int = 0) -> _Reply:
+        reply = self._ask(wish, raw, SMALL, side)
+        if reply.kind == protocol.DESCRIBED:
+            reply = self._large(wish, _Large(raw, math.prod(reply.size)), side)
+        return reply
+
+    def _large(self, wish: bytes, file: _Large, side: int = 0) -> _Reply:
+        """Decode a large image when there is room for it beside others."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._pixels or self._pixels + file.pixels <= PIXELS_AT_ONCE)
+            self._pixels += file.pixels
+        try:
+            return self._ask(wish, file.raw, MAX_PIXELS, side)
+        finally:
+            with self._changed:
+                self._pixels -= file.pixels
+                self._changed.notify_all()
+
+    def _ask(self, wish: bytes, raw: bytes, most: int, side: int = 0) -> _Reply:
+        if len(raw) > MAX_BYTES:
+            raise EmbedderError(TOO_LARGE)
+        with self._room:
+            worker = self._take()
+            try:
+                reply = worker.ask(wish, raw, most, side)
+            except (OSError, EOFError):
+                raise EmbedderError(_why(worker.late, worker.end())) from None
+            except BaseException:
+                worker.end()  # what it answers now belongs to no request
+                raise
+            finally:
+                with self._lock:
+                    self._busy.discard(worker)
+            with self._lock:
+                self._idle.append(worker)
+        if reply.kind == protocol.REFUSED:
+            raise EmbedderError(reply.payload.decode())
+        return reply
+
+    def _take(self) -> _Worker:
+        with self._lock:
+            worker = self._idle.pop() if self._idle else None
+            if not self._watching:
+                self._watching = True
+                threading.Thread(target=self._watch, name="decoders", daemon=True).start()
+        worker = worker or _Worker()
+        with self._lock:
+            self._busy.add(worker)
+        return worker
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(TICK)
+            with self._lock:
+                busy = list(self._busy)
+            for worker in busy:
+                worker.end_if_late()
+
+
+@cache
+def decoders() -> Decoders:
+    """Return the decoders that all of this process shares."""
+    return Decoders()
+
+
+if hasattr(os, "register_at_fork"):  # the processes answer to one parent alone
+    os.register_at_fork(after_in_child=decoders.cache_clear)
+
+
+def _image(reply: _Reply) -> Image:
+    from PIL import Image
+
+    header, pixels = protocol.ppm_header(*reply.size), reply.payload
+    if not pixels.startswith(header) or len(pixels) != len(header) + 3 * math.prod(reply.size):
+        raise OSError("The image decoder does not send what it was asked for.")
+    del pixels[: len(header)]
+    return Image.frombuffer("RGB", reply.size, pixels, "raw", "RGB", 0, 1)
+
+
+def _why(late: bool, status: int) -> str:
+    if late:
+        return f"decoding it takes more than {protocol.SECONDS:.0f} seconds"
+    return f"it crashes the decoder (exit status {status}): it is damaged, or takes too much memory"

@@ -1,0 +1,81 @@
+"""A process that decodes images for another one, until that one is gone; see ``pool.py``."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from typing import BinaryIO
+
+from opengcd._internal.child_process import confine
+from opengcd.embed.images import messages as protocol
+from opengcd.embed.images.reading import EmbedderError, open_image, read_image
+
+QUALITY = 85
+
+
+def serve(requests: BinaryIO, replies: BinaryIO) -> None:
+    """Answer requests until there are no more."""
+    _reply(replies, protocol.READY)
+    while len(head := requests.read(protocol.REQUEST.size)) == protocol.REQUEST.size:
+        wish, most, side, length = protocol.REQUEST.unpack(head)
+        raw = requests.read(length)
+        _end_after(2 * protocol.SECONDS)  # should the other process not be there any more to do so in time
+        try:
+            _answer(replies, io.BytesIO(raw), wish, most, side)
+        except (EmbedderError, MemoryError) as error:
+            reason = str(error) or "decoding it takes too much memory; make it smaller"
+            _reply(replies, protocol.REFUSED, payload=reason.encode(errors="backslashreplace"))
+        _end_after(0)
+
+
+def _answer(replies: BinaryIO, file: BinaryIO, wish: bytes, most: int, side: int) -> None:
+    with open_image(file) as opened:
+        size, format = opened.size, (opened.format or "").encode()
+    if size[0] * size[1] > most:
+        _reply(replies, protocol.DESCRIBED, size, format)
+        return
+    file.seek(0)
+    image = read_image(file)
+    if wish == protocol.CHECK:
+        _reply(replies, protocol.DONE, size, format)
+    elif wish == protocol.PIXELS:
+        # Pillow writes a PPM file, which is a short header and the plain pixels, without making a copy of them.
+        length = len(protocol.ppm_header(*image.size)) + 3 * image.width * image.height
+        replies.write(protocol.REPLY.pack(protocol.DONE, *image.size, length))
+        image.save(replies, "PPM")
+        replies.flush()
+    else:
+        if side:
+            image.thumbnail((side, side))
+        stream = io.BytesIO()
+        image.save(stream, "JPEG", quality=QUALITY)
+        _reply(replies, protocol.DONE, image.size, stream.getvalue())
+
+
+def _reply(replies: BinaryIO, kind: bytes, size: tuple[int, int] = (0, 0), payload: bytes = b"") -> None:
+    replies.write(protocol.REPLY.pack(kind, *size, len(payload)) + payload)
+    replies.flush()
+
+
+def _end_after(seconds: float) -> None:
+    if hasattr(signal, "setitimer"):  # not on Windows
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def main() -> None:
+    """Serve standard input; whatever a library prints goes nowhere."""
+    confine(protocol.MEMORY)
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    try:
+        serve(sys.stdin.buffer, replies)
+    except BrokenPipeError:
+        os._exit(0)  # the other process is gone
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Networks as ONNX files, computed by onnxruntime. A file is data: nothing in it is executed as Python."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Generator, Iterable
+from contextlib import closing
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opengcd._internal.progress import Progress, silent
+from opengcd._internal.validation import check_integer
+from opengcd.embed.batches import gather, prepared
+from opengcd.embed.images import EmbedderError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+BATCH = 16
+SIDE = 224
+"""Of an image where the network takes any size."""
+MARGIN = 256 / 224
+"""How much larger an image is before its middle is cut out."""
+MEAN = np.array([0.485, 0.456, 0.406], dtype=np.float32)
+STD = np.array([0.229, 0.224, 0.225], dtype=np.float32)
+
+
+class OnnxNetwork:
+    """A network with one input, images of batch × 3 × height × width; its first output is taken.
+
+    Images are prepared as is usual for networks trained on ImageNet: the shorter side is resized to 8/7 of the input's,
+    the middle is cut out, and colours are normalised by ImageNet's mean and deviation.
+    """
+
+    def __init__(self, file: str, device: str = "auto", pooling: str = "cls", batch_size: int | None = None) -> None:
+        self.name = file
+        self.pooling = pooling
+        self.session = _session(file, device)
+        inputs = self.session.get_inputs()
+        if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].shape[1] not in (3, "3"):
+            shapes = ", ".join(f"{one.name} {one.shape}" for one in inputs)
+            raise EmbedderError(f"{file} should take images of batch × 3 × height × width, but takes {shapes}.")
+        rows, _, height, width = inputs[0].shape
+        self.size = tuple(side if isinstance(side, int) else SIDE for side in (width, height))
+        # A network that was exported for one number of images takes no other.
+        self.batch_size = rows if isinstance(rows, int) else check_integer(batch_size or BATCH, "batch_size")
+        self._fixed = isinstance(rows, int)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the file, and of how an image becomes a vector."""
+        settings = json.dumps([self.pooling, self.size, MARGIN, MEAN.tolist(), STD.tolist()])
+        digest = hashlib.sha256(settings.encode())
+        file = Path(self.name)
+        for part in sorted(f for f in file.parent.iterdir() if f.name.startswith(file.name)):
+            digest.update(part.read_bytes())  # a large network has its weights in model.onnx.data or model.onnx_data
+        return digest.hexdigest()
+
+    def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
+        """Return one row for each image."""
+        return gather(self.stream(images), total, progress)
+
+    def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
+        """Yield rows batch by batch; coming batches are decoded and prepared while the network computes."""
+        with closing(prepared(images, self.batch_size, self._prepare, np.concatenate, 1)) as batches:
+            for batch in batches:
+                yield self._vectors(batch)
+
+    def _prepare(self, images: list[Image]) -> np.ndarray:
+        return np.stack([self._prepare_one(image) for image in images]).transpose(0, 3, 1, 2)
+
+    def _prepare_one(self, image: Image) -> np.ndarray:
+        from PIL.Image import Resampling
+
+        width, height = self.size
+        scale = max(width * MARGIN / image.width, height * MARGIN / image.height)
+        large = image.resize((round(image.width * scale), round(image.height * scale)), Resampling.BICUBIC)
+        left, top = (large.width - width) // 2, (large.height - height) // 2
+        middle = large.crop((left, top, left + width, top + height))
+        return (np.asarray(middle, dtype=np.float32) / 255 - MEAN) / STD
+
+    def _vectors(self, batch: np.ndarray) -> np.ndarray:
+        rows = len(batch)
+        if self._fixed and rows < self.batch_size:
+            batch = np.concatenate([batch, np.zeros((self.batch_size - rows, *batch.shape[1:]), dtype=np.float32)])
+        feed = {self.session.get_inputs()[0].name: np.ascontiguousarray(batch)}
+        try:
+            output = np.asarray(self.session.run(None, feed)[0], dtype=np.float32)
+        except Exception as error:  # files from elsewhere can be wrong in any way
+            raise EmbedderError(f"{self.name} cannot be computed: {error}") from error
+        if output.ndim < 2 or len(output) != len(batch):
+            shape = " × ".join(map(str, output.shape)) or "one number"
+            raise EmbedderError(
+                f"The first output of {self.name} must have a row for each of {len(batch)} images: {shape}."
+            )
+        return self._pooled(output[:rows])
+
+    def _pooled(self, output: np.ndarray) -> np.ndarray:
+        if output.ndim == 2 or (self.pooling == "pooled" and output.ndim > 2 and output[0].size == output.shape[1]):
+            return output.reshape(len(output), -1)
+        if output.ndim == 3 and self.pooling != "pooled":
+            return output[:, 0] if self.pooling == "cls" else output.mean(1)
+        if output.ndim == 4 and self.pooling == "mean":
+            return output.mean((2, 3))
+        raise EmbedderError(
+            f"The first output of {self.name} has the shape {list(output.shape)}, which pooling={self.pooling!r} does "
+            "not suit; use 'cls' or 'mean' for tokens, 'mean' for a map of channels × height × width."
+        )
+
+
+def _session(file: str, device: str) -> Any:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise ImportError(f'The embedder {file!r} needs onnxruntime: pip install "opengcd[onnx]".') from error
+    wanted = ["CPUExecutionProvider"]
+    if device != "cpu":
+        wanted.insert(0, "CUDAExecutionProvider")
+    there = onnxruntime.get_available_providers()
+    try:
+        return onnxruntime.InferenceSession(file, providers=[name for name in wanted if name in there])
+    except Exception as error:  # files from elsewhere can be wrong in any way
+        raise EmbedderError(f"{file} holds no network that onnxruntime can use: {error}") from error

@@ -1,0 +1,48 @@
+"""Plain pixels, for images so small that they are features already."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from opengcd._internal.progress import Progress, silent
+from opengcd.embed.batches import gather
+from opengcd.embed.images import as_rgb
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+BATCH = 100
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """Red, green and blue from 0 to 1 of an image resized to ``side`` × ``side``, row by row."""
+
+    side: int = 8
+    name: ClassVar[str] = "pixels"
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells these vectors from others."""
+        return f"pixels{self.side}"
+
+    def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
+        """Return one row of ``3 * side**2`` numbers for each image."""
+        return gather(self.stream(images), total, progress)
+
+    def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
+        """Yield the rows of some images at a time."""
+        rows = map(self._row, images)
+        while batch := list(islice(rows, BATCH)):
+            yield np.stack(batch)
+
+    def _row(self, image: Image) -> np.ndarray:
+        from PIL.Image import Resampling
+
+        small = as_rgb(image).resize((self.side, self.side), Resampling.BILINEAR)
+        return np.asarray(small, dtype=np.float32).ravel() / 255

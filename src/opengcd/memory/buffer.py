@@ -1,0 +1,123 @@
+"""The exemplar memory: a fixed number of labelled rows, shared evenly by the classes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from opengcd._internal.randomness import Seed, derive, seed_sequence
+from opengcd._internal.validation import check_features, check_integer, check_labels
+from opengcd.memory.selectors import Selector, is_nested, select_each
+
+
+class ExemplarMemory:
+    r"""At most ``size`` labelled rows, balanced over the classes (Sec. 3.2).
+
+    Every class gets :math:`|M_r| / |C|` rows. The remainder of that division, and what a class with too few rows
+    leaves over, is handed out to the others one row at a time, so the memory is as full as it can be and never over.
+
+    Parameters
+    ----------
+    size : int or None
+        Total number of rows; None means as many as the first update brings (the paper's :math:`N_0`).
+    selector : str or callable
+        See :func:`select_exemplars`.
+    rank_once : bool
+        Whether a class that was cut once and brings nothing new is only cut further, from the end, and not chosen
+        anew: choosing from what was chosen forgets what the class looked like. For selectors that put the most
+        important row first: herding, greedy, kcenter, and functions with a true attribute ``nested``.
+    random_state, device
+        Passed on to the selector.
+
+    Attributes
+    ----------
+    X, y : arrays
+        The exemplars; those of one class stand together, most important first.
+    seen : dict
+        How many rows each class ever brought.
+    ranked : set
+        Classes that were cut; their exemplars stand in the selector's order.
+
+    """
+
+    def __init__(
+        self,
+        size: int | None = None,
+        selector: Selector = "ds3",
+        random_state: Seed = None,
+        device: str = "auto",
+        rank_once: bool = False,
+    ) -> None:
+        self.size = None if size is None else check_integer(size, "memory_size")
+        self.selector = selector
+        self.device = device
+        self.rank_once = rank_once
+        self.seed = seed_sequence(random_state)
+        self.updates = 0
+        self.X = np.empty((0, 0), dtype=np.float32)
+        self.y = np.empty(0, dtype=np.int64)
+        self.seen: dict[Any, int] = {}
+        self.ranked: set[Any] = set()
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def update(self, X: Any, y: Any) -> np.ndarray:
+        """Merge new labelled rows with the exemplars and choose for every class.
+
+        Returns the numbers of the rows kept, counted over the old exemplars and then ``X``.
+        """
+        X = check_features(X, width=self.X.shape[1] if len(self) else None)
+        y = check_labels(y, len(X), like=self.y)
+        fresh = y
+        seen = Counter(self.seen) + Counter(y.tolist())
+        if len(self):
+            X, y = np.concatenate([self.X, X]), np.concatenate([self.y, y])
+        size = len(X) if self.size is None else self.size
+        classes, codes = np.unique(y, return_inverse=True)
+        rows = [np.flatnonzero(codes == c) for c in range(len(classes))]
+        quotas = allot(size, [len(r) for r in rows])
+        seed = derive(self.seed, self.updates)
+        rngs = [np.random.default_rng(derive(seed, c)) for c in range(len(classes))]
+        names = classes.tolist()
+        nested = self.rank_once and is_nested(self.selector)
+        kept_in_order = self.ranked.difference(fresh.tolist()) if nested else set()
+        # Offered no more rows than it has places, a class keeps them as they stand.
+        offered = [r[:q] if name in kept_in_order else r for name, r, q in zip(names, rows, quotas, strict=True)]
+        picks = select_each([X[r] for r in offered], quotas, self.selector, rngs, self.device)
+        cut = {name for name, r, quota in zip(names, rows, quotas, strict=True) if quota < len(r)}
+        kept = np.concatenate([r[p] for r, p in zip(rows, picks, strict=True)])
+        self.X, self.y, self.size, self.seen = X[kept], y[kept], size, dict(seen)
+        self.ranked = kept_in_order | cut
+        self.updates += 1
+        return kept
+
+
+def allot(size: int, available: list[int]) -> list[int]:
+    """Share ``size`` places as evenly as the numbers of available rows permit.
+
+    >>> allot(10, [9, 9, 9])
+    [4, 3, 3]
+    >>> allot(10, [1, 9, 9])
+    [1, 5, 4]
+    """
+    if size < len(available):
+        raise ValueError(
+            f"A memory of {size} rows cannot hold {len(available)} classes; set memory_size to at least "
+            f"{len(available)}, better to twenty times as many."
+        )
+    quotas = [0] * len(available)
+    open_ = [c for c, n in enumerate(available) if n]
+    left = size
+    while open_ and left >= len(open_):
+        share = left // len(open_)
+        for c in open_:
+            given = min(share, available[c] - quotas[c])
+            quotas[c] += given
+            left -= given
+        open_ = [c for c in open_ if quotas[c] < available[c]]
+    for c in open_[:left]:
+        quotas[c] += 1
+    return quotas

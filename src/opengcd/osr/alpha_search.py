@@ -1,0 +1,131 @@
+"""Open-set grid search (Mendes Júnior et al. 2022): alpha from labelled data alone."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opengcd._internal.progress import Progress, silent
+from opengcd._internal.randomness import Seed, derive, generator, seed_sequence
+from opengcd._internal.validation import check_features, check_integer, check_labels
+from opengcd.classify import fit_classifier, infer
+from opengcd.metrics import harmonic_means
+from opengcd.osr.rule import critical_alpha
+
+DECADES = tuple(10.0**e for e in range(-10, 11))
+"""The paper's grid."""
+KNOWN_KEPT = 0.95
+"""Where no class can play the unknown: keep this share of the known items that are right without rejection."""
+
+
+class AlphaSearch(NamedTuple):
+    """The alpha found, and for every alpha of the grid the mean HNA (or AKS, see ``criterion``) it reached."""
+
+    alpha: float
+    grid: np.ndarray
+    scores: np.ndarray
+    criterion: str
+
+
+class OpenSplit(NamedTuple):
+    """A game of open world with labelled rows: rows to fit on, and known and unknown ones to judge by."""
+
+    fitting: np.ndarray
+    held_out: np.ndarray
+    unknown: np.ndarray
+    number: np.ndarray
+    """What each class is called in the game; -1 for those that play the unknown."""
+
+
+def search_alpha(
+    X: Any,
+    y: Any,
+    classifier: Any = "svm",
+    *,
+    grid: Sequence[float] = DECADES,
+    repeats: int = 5,
+    random_state: Seed = None,
+    device: str = "auto",
+    progress: Progress = silent,
+) -> AlphaSearch:
+    r"""Find the alpha of :class:`UncertaintyRule` by playing open world with the known classes.
+
+    Each repeat takes a random half of the classes as known and the rest as unknown, fits the classifier on half of the
+    rows of the former, and measures HNA on their other half and all rows of the latter. The alpha with the best mean
+    HNA wins; on a tie the smallest, which rejects least. A row is rejected by just the alphas above
+    :math:`\max p / u`, so one fit serves the whole grid.
+
+    With two classes no repeat is possible (a classifier needs two). Then the largest alpha is taken that keeps 95 % of
+    the held-out rows that are right without rejection.
+
+    The halves have fewer classes and rows than the model that will use alpha, and confidence depends on both, so the
+    alpha found is biased.
+    """
+    X = check_features(X)
+    classes, codes = np.unique(check_labels(y, len(X)), return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError("The search for alpha needs rows of at least two classes.")
+    alphas = np.sort(np.asarray(grid, dtype=np.float64))
+    if not len(alphas) or not np.isfinite(alphas).all() or (alphas < 0).any():
+        raise ValueError("grid must hold finite numbers from 0.")
+    seed, open_world = seed_sequence(random_state), len(classes) > 2
+    if np.bincount(codes).max() < 2:
+        warnings.warn("No class has two rows, so alpha cannot be searched for; nothing will be rejected.", stacklevel=2)
+    scores, unrejected = np.zeros((check_integer(repeats, "repeats"), len(alphas))), np.zeros(repeats)
+    for r in range(repeats):
+        progress("searching alpha", r, repeats)
+        fitting, held_out, unknown, number = split_open_world(codes, derive(seed, r))
+        model = fit_classifier(classifier, X[fitting], number[codes[fitting]], derive(seed, r, 0), device)
+        labels, accepted = _accepted(model, X[held_out], alphas)
+        right = (labels == number[codes[held_out]])[:, None]
+        unrejected[r] = _share(right)[0]
+        aks = scores[r] = _share(accepted & right)
+        if open_world:
+            aus = 1 - _share(_accepted(model, X[unknown], alphas)[1])
+            scores[r] = harmonic_means(aks, aus)
+    progress("searching alpha", repeats, repeats)
+    mean = scores.mean(0)
+    if open_world and mean.max() == 0 and np.bincount(codes).max() > 1:
+        warnings.warn("No alpha of the grid tells known from unknown classes; nothing will be rejected.", stacklevel=2)
+    if open_world:
+        return AlphaSearch(float(alphas[mean.argmax()]), alphas, mean, "HNA")
+    kept = (mean >= KNOWN_KEPT * unrejected.mean()) & (mean > 0)
+    return AlphaSearch(float(alphas[kept.nonzero()[0].max(initial=0)]), alphas, mean, "AKS")
+
+
+def split_open_world(codes: np.ndarray, random_state: Seed = None) -> OpenSplit:
+    """Let a random half of the classes play the known ones, and half of their rows be held out.
+
+    Of two classes both are known: a classifier needs as many.
+    """
+    rng, n = generator(random_state), int(codes.max()) + 1
+    known = rng.permutation(n)[: -(-n // 2)] if n > 2 else np.arange(n)
+    number = np.full(n, -1)
+    number[known] = np.arange(len(known))
+    return OpenSplit(*_halves(codes, known, rng), np.flatnonzero(number[codes] < 0), number)
+
+
+def _halves(codes: np.ndarray, known: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Split the rows of each class in two; the larger half is for fitting, so that no class is left out of it."""
+    fitting, held_out = [], []
+    for c in known:
+        rows = rng.permutation(np.flatnonzero(codes == c))
+        middle = -(-len(rows) // 2)
+        fitting.append(rows[:middle])
+        held_out.append(rows[middle:])
+    return np.concatenate(fitting), np.concatenate(held_out)
+
+
+def _accepted(model: Any, X: np.ndarray, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the closed-set labels, and which rows each alpha accepts."""
+    if not len(X):
+        return np.empty(0, dtype=np.int64), np.empty((0, len(alphas)), dtype=bool)
+    labels, p = infer(model, X)
+    return labels, critical_alpha(p)[:, None] >= alphas
+
+
+def _share(mask: np.ndarray) -> np.ndarray:
+    return mask.sum(0) / max(1, len(mask))

@@ -1,0 +1,186 @@
+"""The HTTP service of a workspace: JSON under /api/v1, and the review page."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.routing import compile_path
+
+from opengcd import __version__
+from opengcd.service import (
+    authentication,
+    job_runner,
+    map_routes,
+    recognition_routes,
+    record_routes,
+    review_routes,
+    telemetry,
+)
+from opengcd.service import events as events_module
+from opengcd.service.events import Events
+from opengcd.service.job_runner import Runner
+from opengcd.service.map_routes import Draughtsman
+from opengcd.service.recognition_routes import Recognition
+from opengcd.service.request_limits import Shield
+from opengcd.service.state import State
+from opengcd.service.supervision import Health
+from opengcd.service.telemetry import Metrics
+from opengcd.service.vectors import MOST_NUMBERS
+from opengcd.service.wire import Problem
+from opengcd.workspace import (
+    ConflictError,
+    MissingError,
+    ReadOnlyError,
+    TooLargeError,
+    UnavailableError,
+    Workspace,
+    WorkspaceError,
+)
+
+PAGE = Path(__file__).parent / "page"
+API = "/api/v1"
+CODES = {MissingError: 404, ReadOnlyError: 403, TooLargeError: 413}
+"""What HTTP calls an error of the workspace; others are 409, since it cannot be done as things stand."""
+RETRY_AFTER = "5"
+"""Seconds."""
+DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE}
+"""Errors of the operating system that an administrator can mend while the service runs."""
+LARGEST = {f"{API}/recognize": 64 * 2**20, f"{API}/edits": 4 * 2**20}
+"""Bytes of a request, by path, where more than a few are of use: images and vectors, and the numbers of many items."""
+
+
+def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
+    """Return the service of a workspace as an ASGI application; ``hosts`` are names that it is reached by."""
+
+    @asynccontextmanager
+    async def running(app: FastAPI) -> AsyncIterator[None]:
+        state.runner.start()
+        watching = asyncio.create_task(state.recognition.watch())
+        yield
+        watching.cancel()
+        await run_in_threadpool(state.runner.stop)
+
+    health = Health()
+    draughtsman = Draughtsman(workspace, health.task("map"))
+    recognition = Recognition(workspace, health.task("recognition"))
+    state = State(
+        workspace=workspace,
+        doorkeeper=authentication.Doorkeeper(workspace),
+        runner=Runner(workspace, recognition, health.task("jobs")),
+        events=Events(workspace, draughtsman, health.task("events")),
+        recognition=recognition,
+        metrics=Metrics(),
+        draughtsman=draughtsman,
+        health=health,
+    )
+    app = FastAPI(
+        title="OpenGCD",
+        version=__version__,
+        openapi_url=f"{API}/openapi.json",
+        docs_url=None,  # it would load scripts from elsewhere
+        redoc_url=None,
+        lifespan=running,
+    )
+    app.state.service = state
+    app.add_middleware(Shield, hosts=tuple(hosts), note=state.metrics.note, largest=LARGEST)
+    app.include_router(telemetry.reading)
+    for module in (
+        recognition_routes,
+        record_routes,
+        review_routes,
+        map_routes,
+        job_runner,
+        events_module,
+    ):  # the busiest is found first
+        for router in (module.reading, getattr(module, "writing", None)):
+            if router is not None:
+                app.include_router(router, prefix=API)
+    for router in (authentication.router, authentication.reading):
+        app.include_router(router, prefix=API)
+    _explain_errors(app)
+    _describe_vectors(app, recognition)
+
+    @app.get("/healthz", tags=["health"], responses={400: {"model": Problem}, 503: {"model": Problem}})
+    def healthz() -> dict[str, str]:
+        """Return that the service and its database answer, and that nothing that works in the background is down."""
+        down = sorted(health.down)
+        try:
+            workspace.last_edit()
+        except UnavailableError:
+            down = ["database", *down]
+        if down:  # why is not for everybody who can reach the server
+            raise UnavailableError(f"Down: {', '.join(down)}. The log of the server says why.")
+        return {"status": "ok"}
+
+    @app.get("/", include_in_schema=False)
+    def page() -> FileResponse:
+        return FileResponse(PAGE / "index.html")
+
+    app.mount("/page", StaticFiles(directory=PAGE), name="page")
+    return app
+
+
+def _explain_errors(app: FastAPI) -> None:
+    """Say in one line what is wrong."""
+
+    @app.exception_handler(WorkspaceError)
+    def refused(_: Request, error: WorkspaceError) -> Response:
+        content: dict[str, object] = {"detail": str(error)}
+        if isinstance(error, ConflictError):
+            entry = error.entry
+            content["conflict"] = {"edit": entry.id, "who": entry.who, "verb": entry.verb}
+            return JSONResponse(content, 409)
+        if isinstance(error, UnavailableError):
+            return JSONResponse(content, 503, {"Retry-After": RETRY_AFTER})
+        return JSONResponse(content, CODES.get(type(error), 409))
+
+    @app.exception_handler(OSError)
+    def disk(_: Request, error: OSError) -> Response:
+        if error.errno not in DISK:
+            raise error
+        told = f"The disk cannot be used ({error.strerror}); what was finished before is kept. Try again later."
+        return JSONResponse({"detail": told}, 503, {"Retry-After": RETRY_AFTER})
+
+    @app.exception_handler(RequestValidationError)
+    def malformed(_: Request, error: RequestValidationError) -> Response:
+        problems = error.errors()[:10]
+        told = [
+            f"{'.'.join(map(str, problem['loc'][1:])) or 'body'}: {problem['msg'].removeprefix('Value error, ')}"
+            for problem in problems
+        ]
+        return JSONResponse({"detail": "; ".join(told)}, 422)
+
+    @app.exception_handler(405)
+    def other_method(request: Request, error: HTTPException) -> Response:
+        """Name all methods of the address: each of its routes knows its own alone."""
+        documented = app.openapi()["paths"].items()
+        here = [names for path, names in documented if compile_path(path)[0].match(request.url.path)]
+        methods = sorted({name.upper() for names in here for name in names}) or ["GET"]
+        return JSONResponse({"detail": f"Use {' or '.join(methods)} here."}, 405, {"Allow": ", ".join(methods)})
+
+
+def _describe_vectors(app: FastAPI, recognition: Recognition) -> None:
+    """Let the document say how long a vector is, and how many may come, once that is known."""
+    make = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = deepcopy(make())
+        if recognition.width is not None:
+            body = document["paths"][f"{API}/recognize"]["post"]["requestBody"]["content"]["application/json"]
+            rows = body["schema"]["properties"]["vectors"]
+            rows["items"]["minItems"] = rows["items"]["maxItems"] = recognition.width
+            rows["maxItems"] = min(rows["maxItems"], MOST_NUMBERS // recognition.width)
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]

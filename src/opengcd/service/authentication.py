@@ -1,0 +1,186 @@
+"""Who may do what: bearer tokens for programs, sessions in cookies for the page."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, ClassVar
+
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.routing import APIRoute
+from fastapi.security import APIKeyCookie, HTTPBearer
+
+from opengcd.service import wire as api
+from opengcd.service.bodies import CarefulRequest
+from opengcd.service.state import Service
+from opengcd.workspace import Grant, Workspace
+
+COOKIE = "opengcd_session"
+CSRF = "x-csrf-token"
+REMEMBERED = 3.0
+"""Seconds for which a secret that was good is not looked up again."""
+LOOK = 1.5
+"""Seconds between looks whether a listener may still listen; with the above, a revoked token works for five seconds."""
+MOST_REMEMBERED = 10_000
+TRIES, MINUTE = 10, 60.0
+"""Log-ins that may fail in a minute from one address."""
+
+_bearer = HTTPBearer(auto_error=False, description="A token from `opengcd token`.")
+_cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="The session of the page, by POST /session.")
+Cookie = Annotated[str | None, Depends(_cookie)]
+
+
+class Doorkeeper:
+    """Knows who comes in; remembers for a moment whom it knows, so that most requests need no database."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.access = workspace.access
+        self._known: OrderedDict[tuple[str, str], tuple[float, Grant]] = OrderedDict()
+        self._failed: OrderedDict[str, deque[float]] = OrderedDict()
+
+    async def grant(self, kind: str, secret: str) -> Grant | None:
+        """Return what a token or a session may do; None if it is not good."""
+        key = kind, hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+        now = time.monotonic()
+        if (known := self._known.get(key)) and known[0] > now:
+            return known[1]
+        look_up = self.access.by_token if kind == "token" else self.access.by_session
+        found = await run_in_threadpool(look_up, secret)
+        if found is not None:
+            self._known[key] = now + REMEMBERED, found
+            while len(self._known) > MOST_REMEMBERED:
+                self._known.popitem(last=False)
+        return found
+
+    def forget(self) -> None:
+        """Look everybody up again."""
+        self._known.clear()
+
+    def may_try(self, address: str) -> bool:
+        """Return whether an address may try to log in."""
+        failed = self._failed.get(address, deque())
+        while failed and failed[0] < time.monotonic() - MINUTE:
+            failed.popleft()
+        return len(failed) < TRIES
+
+    def note_failure(self, address: str) -> None:
+        """Remember that a log-in failed."""
+        self._failed.setdefault(address, deque(maxlen=TRIES)).append(time.monotonic())
+        self._failed.move_to_end(address)
+        while len(self._failed) > MOST_REMEMBERED:
+            self._failed.popitem(last=False)
+
+
+def csrf_of(session: str) -> str:
+    """Return what the page must send along; another site can neither read nor guess it."""
+    return hashlib.sha256(f"csrf {session}".encode()).hexdigest()
+
+
+def shown(request: Request) -> tuple[str, str] | None:
+    """Return the token or the session that a request shows: its kind and its secret."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token.strip():
+        return "token", token.strip()
+    cookie = request.cookies.get(COOKIE)
+    return None if cookie is None else ("session", cookie)
+
+
+async def admit(request: Request, scope: str) -> Grant:
+    """Return what a request may do, if it comes from someone with a scope."""
+    secret = shown(request)
+    grant = secret and await request.app.state.service.doorkeeper.grant(*secret)
+    if secret is None or grant is None:
+        raise HTTPException(
+            401,
+            "Log in, or send a token: Authorization: Bearer TOKEN. `opengcd token DIR` makes one.",
+            {"WWW-Authenticate": "Bearer"},
+        )
+    if secret[0] == "session" and request.method not in ("GET", "HEAD"):
+        sent = request.headers.get(CSRF, "")
+        if not hmac.compare_digest(sent.encode(), csrf_of(secret[1]).encode()):
+            raise HTTPException(403, "The header X-CSRF-Token is missing or wrong; load the page again.")
+    if scope not in grant.scopes:
+        raise HTTPException(403, "This token may read only; ask for one with the scope write.")
+    return grant
+
+
+class _Route(APIRoute):
+    """A route that lets people in before it reads what they send: dependencies would be asked after that."""
+
+    needed: ClassVar[str | None] = None
+    """The scope."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what handles a request."""
+        handle = super().get_route_handler()
+
+        async def admitted(request: Request) -> Response:
+            if self.needed is not None:
+                request.state.grant = await admit(request, self.needed)
+            return await handle(CarefulRequest(request.scope, request.receive))
+
+        return admitted
+
+
+class _Reading(_Route):
+    needed = "read"
+
+
+class _Writing(_Route):
+    needed = "write"
+
+
+Responses = dict[int | str, dict[str, Any]]
+MALFORMED: Responses = {code: {"model": api.Problem} for code in (400, 413, 422, 503)}
+"""What anybody may be told: an unreadable body or a strange host, too large a body, wrong content, an outage."""
+REFUSED: Responses = MALFORMED | {code: {"model": api.Problem} for code in (401, 403)} | {409: {"model": api.Conflict}}
+"""And what those who may come in may be told: also that it cannot be done as things stand."""
+
+
+def guarded(scope: str, tag: str) -> APIRouter:
+    """Return a router whose every route needs a scope."""
+    described = [Depends(_bearer), Depends(_cookie)]  # these tell the document how to log in, and refuse nobody
+    route = _Writing if scope == "write" else _Reading
+    return APIRouter(tags=[tag], dependencies=described, responses=REFUSED, route_class=route)
+
+
+router = APIRouter(tags=["access"], responses=MALFORMED, route_class=_Route)
+reading = guarded("read", "access")
+
+
+@router.post("/session", responses={401: {"model": api.Problem}, 429: {"model": api.Problem}})
+def log_in(request: Request, response: Response, service: Service, told: api.LogIn) -> api.Session:
+    """Begin a session by a token; the answer sets a cookie. A right token always logs in."""
+    address = request.client.host if request.client else ""
+    doorkeeper = service.doorkeeper
+    found = doorkeeper.access.log_in(told.token, told.who)
+    if found is None:
+        if not doorkeeper.may_try(address):
+            raise HTTPException(429, "Too many log-ins have failed; wait a minute.", {"Retry-After": "60"})
+        doorkeeper.note_failure(address)
+        raise HTTPException(401, "This token is not valid; `opengcd token DIR` makes one.")
+    secret, grant = found
+    response.set_cookie(
+        COOKIE, secret, max_age=30 * 86400, httponly=True, samesite="strict", secure=request.url.scheme == "https"
+    )
+    return api.Session(who=grant.who, scopes=list(grant.scopes), csrf=csrf_of(secret))
+
+
+@reading.get("/session")
+def session(request: Request, cookie: Cookie) -> api.Session:
+    """Return who is logged in."""
+    grant: Grant = request.state.grant
+    return api.Session(who=grant.who, scopes=list(grant.scopes), csrf=csrf_of(cookie) if cookie else "")
+
+
+@reading.delete("/session", status_code=204)
+def log_out(response: Response, service: Service, cookie: Cookie) -> None:
+    """End the session."""
+    if cookie is not None:
+        service.doorkeeper.access.log_out(cookie)
+        service.doorkeeper.forget()
+    response.delete_cookie(COOKIE)

@@ -1,0 +1,63 @@
+"""The map of what is under review: at once a plain one; a better one is drawn in the background."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from opengcd.service import wire as api
+from opengcd.service.authentication import guarded
+from opengcd.service.state import Person, Service
+from opengcd.service.supervision import Task
+from opengcd.workspace import Workspace
+
+reading = guarded("read", "review")
+
+
+class Draughtsman:
+    """Draws one map at a time, in a thread of its own."""
+
+    def __init__(self, workspace: Workspace, task: Task) -> None:
+        self.workspace = workspace
+        self.drawn = 0
+        """Maps so far."""
+        self._task = task
+        self._not_before = 0.0
+        """When to try again after a failure, by the monotonic clock."""
+        self._busy = threading.Lock()
+
+    def start(self) -> None:
+        """Draw the map, unless one is being drawn, or could not be a moment ago."""
+        if time.monotonic() < self._not_before or not self._busy.acquire(blocking=False):
+            return
+        try:
+            threading.Thread(target=self._draw, name="map", daemon=True).start()
+        except RuntimeError as error:  # too many threads; the plain map stays
+            self._fail(error)
+            self._busy.release()
+
+    def _draw(self) -> None:
+        try:
+            self.workspace.draw_map()
+            self.drawn += 1
+            self._task.succeeded()
+        except Exception as error:  # the plain map stays
+            self._fail(error)
+        finally:
+            self._busy.release()
+
+    def _fail(self, error: Exception) -> None:
+        self._not_before = time.monotonic() + self._task.failed(error)
+
+
+@reading.get("/map")
+def map(workspace: Person, service: Service) -> api.Map:
+    """Return all images under review on a plane: what looks alike lies close together.
+
+    The first answer may be a rough one, `drawn` false; the event `map` tells when a better one is ready.
+    """
+    found = workspace.map()
+    if not found.drawn:
+        service.draughtsman.start()
+    x, y = found.places.T.round(4).tolist()
+    return api.Map(items=found.items, x=x, y=y, group=found.groups, drawn=found.drawn)

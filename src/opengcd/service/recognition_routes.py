@@ -1,0 +1,303 @@
+"""Recognition: of vectors without a look at the database, many requests in one pass; of images, kept if wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from fastapi import HTTPException, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+from pydantic_core import to_json
+from starlette.datastructures import UploadFile
+
+from opengcd.service import wire as api
+from opengcd.service.authentication import Responses, guarded
+from opengcd.service.state import Service
+from opengcd.service.supervision import Task
+from opengcd.service.turns import Turns
+from opengcd.service.vectors import NPY, from_json, from_npy
+from opengcd.workspace import Workspace
+
+if TYPE_CHECKING:
+    from opengcd.recognizer import OpenWorldRecognizer
+
+LOOK = 1.0
+"""Seconds between looks whether another version is in use."""
+MOST_ROWS = 1024
+"""Rows in one pass; while it runs, more wait."""
+GATHER = 0.004
+"""Seconds for which requests gather before a pass, while one comes after the other."""
+MOST_FILES = 100
+AT_ONCE = 2
+"""Requests whose images are decoded and embedded at a time; more of them would only share the same processors."""
+MOST_WAITING = 16
+"""Requests with images that wait for that."""
+MOST_TOLD = 1_000_000
+"""Classes in an answer, over all rows."""
+SMALL = 64 * 2**10
+"""Bytes that are dealt with at once; a thread for more costs little beside them."""
+
+log = logging.getLogger(__name__)
+_Asked = tuple[np.ndarray, int, asyncio.Future[list[dict[str, Any]]]]
+
+
+class Recognition:
+    """Answers for the version in use, all that has come meanwhile in one pass.
+
+    A pass over a few rows takes hardly longer than over one, so under load a request waits for the pass before it, and
+    shares one with those that came at the same time.
+    """
+
+    def __init__(self, workspace: Workspace, task: Task) -> None:
+        self.workspace = workspace
+        self._task = task
+        self.outdated = False
+        """Whether another version may be in use than the one that is loaded."""
+        self._recognizer: OpenWorldRecognizer | None = None
+        self._thread = ThreadPoolExecutor(1, "recognition", initializer=_on_one_core)
+        self._waiting: deque[_Asked] = deque()
+        self._passes: asyncio.Task[None] | None = None
+        self.turns = Turns(AT_ONCE, MOST_WAITING)
+        """For requests with images."""
+        self.rows = 0
+        """Vectors recognised so far."""
+
+    @property
+    def width(self) -> int | None:
+        """How many numbers a vector has; None as long as the recogniser is not loaded."""
+        return None if self._recognizer is None else self._recognizer.n_features_in_
+
+    async def watch(self) -> None:
+        """Load the recogniser, then follow which version other processes put to use, and the stream."""
+        # At first where the libraries are told to use one core, which is to hold for all requests.
+        where: ThreadPoolExecutor | None = self._thread
+        while True:
+            pause = LOOK
+            try:
+                await asyncio.get_running_loop().run_in_executor(where, self._follow)
+                self._task.succeeded()
+                where = None
+            except Exception as error:
+                pause = self._task.failed(error)
+            await asyncio.sleep(pause)
+
+    def _follow(self) -> None:
+        if self.workspace.knows_classes():
+            self.refresh()
+            if not gc.get_freeze_count():  # to look through all libraries for garbage would hold up everybody
+                gc.freeze()
+
+    def refresh(self) -> None:
+        """Use the version that is in use now."""
+        _, self._recognizer = self.workspace.follow()
+
+    def renew(self) -> None:
+        """Use the version that is in use now, for who may have changed it; if that fails, who asks next is told."""
+        self.outdated = True
+        try:
+            self.refresh()
+            self.outdated = False
+        except Exception as error:
+            log.warning("The version in use cannot be loaded: %s", error)
+
+    async def ask(self, X: np.ndarray, top: int) -> list[dict[str, Any]]:
+        """Return what is said of each row."""
+        return [said async for part in self.ask_in_parts(X, top) for said in part]
+
+    async def ask_in_parts(self, X: np.ndarray, top: int) -> AsyncIterator[list[dict[str, Any]]]:
+        """Yield what is said of each row, of so many at a time as one pass takes: others come in between."""
+        if self._recognizer is None or self.outdated:
+            await run_in_threadpool(self.refresh)
+        assert self._recognizer is not None
+        if X.shape[1] != self._recognizer.n_features_in_:
+            wanted = self._recognizer.n_features_in_
+            raise HTTPException(422, f"A vector has {wanted} numbers here, not {X.shape[1]}.")
+        if len(X) * min(top, len(self._recognizer.classes_)) > MOST_TOLD:
+            raise HTTPException(422, "The answer would be too long; ask for fewer classes by top, or send fewer rows.")
+        for start in range(0, len(X), MOST_ROWS):
+            answer = asyncio.get_running_loop().create_future()
+            self._waiting.append((X[start : start + MOST_ROWS], top, answer))
+            if self._passes is None or self._passes.done():
+                self._passes = asyncio.create_task(self._pass())
+            yield await answer
+
+    async def _pass(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            batch: list[_Asked] = []
+            rows = 0
+            while self._waiting and (not batch or rows + len(self._waiting[0][0]) <= MOST_ROWS):
+                batch.append(self._waiting.popleft())
+                rows += len(batch[-1][0])
+            try:
+                answers = await loop.run_in_executor(self._thread, self._recognize, [(X, top) for X, top, _ in batch])
+            except Exception as error:  # whoever asked is told
+                for _, _, answer in batch:
+                    if not answer.done():
+                        answer.set_exception(error)
+                continue
+            self.rows += rows
+            for (_, _, answer), said in zip(batch, answers, strict=True):
+                if not answer.done():  # who asked may have gone
+                    answer.set_result(said)
+            if self._waiting:
+                await asyncio.sleep(GATHER)
+
+    def _recognize(self, parts: Sequence[tuple[np.ndarray, int]]) -> list[list[dict[str, Any]]]:
+        assert self._recognizer is not None
+        classes = self._recognizer.classes_
+        said = self._recognizer.recognize(np.concatenate([X for X, _ in parts]))
+        unknown, known = said.probabilities[:, 0].tolist(), said.probabilities[:, 1:]
+        most = min(max(top for _, top in parts), len(classes))
+        best = np.argsort(-known, axis=1, kind="stable")[:, :most]
+        names, shares = classes[best].tolist(), np.take_along_axis(known, best, axis=1).round(6).tolist()
+        rows = zip(said.labels.tolist(), unknown, names, shares, strict=True)
+        return [
+            [_answer(label, u, list(zip(c[:top], p[:top], strict=True))) for _, (label, u, c, p) in zip(X, rows)]  # noqa: B905
+            for X, top in parts
+        ]
+
+
+def _on_one_core() -> None:
+    """Leave the other cores to those who ask and to jobs: passes are too small to gain from more.
+
+    The libraries under numpy know one number of threads for all of the process; what takes long runs in torch.
+    """
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    torch.set_num_threads(1)
+    threadpool_limits(1, "blas")
+
+
+def _answer(
+    label: str,
+    unknown: float,
+    top: list[tuple[str, float]],
+    id: int | None = None,
+    exemplars: Sequence[int] = (),
+    reason: str | None = None,
+) -> dict[str, Any]:
+    return {
+        "label": label,
+        "unknown": round(unknown, 6),
+        "top": top,
+        "id": id,
+        "exemplars": exemplars,
+        "name": None,
+        "reason": reason,
+    }
+
+
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": api.Vectors.model_json_schema()},
+            NPY: {"schema": {"type": "string", "format": "binary", "description": "numpy's format: n × d, float32"}},
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["files"],
+                    "properties": {
+                        "files": {
+                            "type": "array",
+                            "minItems": 1,
+                            "maxItems": MOST_FILES,
+                            "items": {"type": "string", "format": "binary"},
+                        }
+                    },
+                }
+            },
+        },
+    }
+}
+_ANSWERS: Responses = {200: {"model": list[api.Recognized]}}
+_ANSWERS |= {code: {"model": api.Problem} for code in (413, 415, 503)}
+reading = guarded("read", "recognition")
+
+
+@reading.post("/recognize", response_class=Response, responses=_ANSWERS, openapi_extra=_BODY)
+async def recognize(
+    request: Request,
+    service: Service,
+    keep: bool = False,
+    top: Annotated[int, Query(ge=1, le=1000, description="Classes to tell, the most likely first.")] = 3,
+) -> Response:
+    """Name what is known and reject what is not: feature vectors (JSON, or numpy's format), or images.
+
+    With `keep`, images become part of the stream and of the review, and the answer is what was stored of them, with
+    at most three classes; that needs the scope write.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        if keep and "write" not in request.state.grant.scopes:
+            raise HTTPException(403, "This token may read only; keep needs the scope write.")
+        raw = to_json(await _recognize_images(request, service, keep, top))
+    elif kind in ("application/json", NPY):
+        if keep:
+            raise HTTPException(409, "Only images can be kept; send them as multipart/form-data.")
+        X = await _vectors(request, from_npy if kind == NPY else from_json)
+        # What was written as JSON is let go at once: to look through millions of answers for garbage takes long.
+        parts = service.recognition.ask_in_parts(service.workspace.scaled(X), top)
+        raw = b"[" + b",".join([to_json(part)[1:-1] async for part in parts]) + b"]"
+    else:
+        raise HTTPException(415, f"Send application/json, {NPY} or multipart/form-data.")
+    return Response(raw, media_type="application/json")
+
+
+async def _vectors(request: Request, read: Callable[[bytes], np.ndarray]) -> np.ndarray:
+    pieces = [piece async for piece in request.stream()]
+    if sum(map(len, pieces)) < SMALL:
+        return read(b"".join(pieces))
+    return await run_in_threadpool(lambda: read(b"".join(pieces)))  # to join tens of megabytes takes long, too
+
+
+async def _recognize_images(request: Request, service: Service, keep: bool, top: int) -> list[dict[str, Any]]:
+    workspace = service.workspace.by(request.state.grant.who)
+    async with request.form(max_files=MOST_FILES, max_fields=0) as form:
+        files = [file for name, file in form.multi_items() if name == "files" and isinstance(file, UploadFile)]
+        if len(files) != len(form.multi_items()) or not files:
+            raise HTTPException(422, "Send images in fields named files, each with a file name.")
+        names = [os.path.basename(file.filename or "") for file in files]
+        async with service.recognition.turns.turn():
+            contents = [await file.read() for file in files]
+            if keep:
+                said = await run_in_threadpool(_kept, workspace, contents, top)
+            else:
+                said = await _looked_at(service, workspace, contents, top)
+    return [one | {"name": name} for name, one in zip(names, said, strict=True)]
+
+
+def _kept(workspace: Workspace, contents: Sequence[bytes], top: int) -> list[dict[str, Any]]:
+    """Take images into the stream, and return what was stored of them."""
+    results = workspace.keep(contents)
+    items = [result.item for result in results if result.item is not None]
+    near = dict(zip(items, workspace.exemplars_near(items), strict=True)) if items else {}
+    return [
+        _refused(r.reason) if r.item is None else _answer(r.label, r.unknown, r.top[:top], r.item, near[r.item])
+        for r in results
+    ]
+
+
+async def _looked_at(
+    service: Service, workspace: Workspace, contents: Sequence[bytes], top: int
+) -> list[dict[str, Any]]:
+    """Return what is said of images, of which no trace is left."""
+    X, reasons = await run_in_threadpool(workspace.embed, contents)
+    said = iter(await service.recognition.ask(X, top) if len(X) else [])
+    near = iter(await run_in_threadpool(workspace.nearest_exemplars, X) if len(X) else [])
+    return [_refused(reason) if reason else next(said) | {"exemplars": next(near)} for reason in reasons]
+
+
+def _refused(reason: str) -> dict[str, Any]:
+    return _answer("", 0.0, [], reason=reason)

@@ -1,0 +1,169 @@
+"""Where things stand, and what was done."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Literal
+
+from fastapi import HTTPException, Query, Response
+
+from opengcd.service import wire as api
+from opengcd.service.authentication import guarded
+from opengcd.service.job_runner import as_job
+from opengcd.service.review_routes import MISSING
+from opengcd.service.state import Person, Service
+from opengcd.workspace import Entry, readable
+
+KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "coco": "application/json"}
+
+reading = guarded("read", "records")
+writing = guarded("write", "records")
+
+
+@reading.get("/status")
+def status(workspace: Person) -> api.Status:
+    """Return where the workspace stands."""
+    edit, undo, redo = workspace.undo_state()  # first: what else is shown may be newer, but not older
+    found = workspace.status()
+    learnable = workspace.learnable()
+    return api.Status(
+        name=workspace.path.resolve().name,
+        embedder=os.path.basename(found.embedder) if os.path.isabs(found.embedder) else found.embedder,
+        version=found.version and api.Version(**found.version._asdict()),
+        versions=found.versions,
+        counts=found.counts,
+        discovered=found.discovered,
+        failures=found.failures,
+        edit=edit,
+        groups=len(found.groups),
+        to_review=sum(group.size for group in found.groups if group.kind != "removed"),
+        to_learn=learnable.total(),
+        memory=api.Memory(**found.version.report["memory"]) if found.version and found.version.report else None,
+        can_undo=_act(undo),
+        can_redo=_act(redo),
+        jobs=[as_job(job) for job in workspace.jobs.latest(unfinished=True)],
+    )
+
+
+@reading.get("/versions")
+def versions(workspace: Person) -> list[api.Version]:
+    """Return all versions of the recogniser, the oldest first."""
+    return [api.Version(**version._asdict()) for version in workspace.versions()]
+
+
+@reading.get("/phases")
+def phases(workspace: Person) -> list[api.Phase]:
+    """Return all versions with what they have seen and how right they are, the oldest first."""
+    found = []
+    for version, learnt, asked, rejected in workspace.phases():
+        right = (version.report or {}).get("after")
+        found.append(
+            api.Phase(
+                version=version.id,
+                phase=version.phase,
+                at=version.at,
+                in_use=version.in_use,
+                classes=len(version.classes),
+                learnt=learnt,
+                asked=asked,
+                rejected=rejected,
+                unknown_rate=rejected / asked if asked else None,
+                accuracy=right and api.Rightness(**right),
+            )
+        )
+    return found
+
+
+@reading.get("/classes")
+def classes(workspace: Person) -> list[api.Class]:
+    """Return the known classes with the items in the memory that stand for them."""
+    learnt = workspace.learnt()
+    return [
+        api.Class(label=label, learnt=learnt[label], exemplars=items) for label, items in workspace.exemplars().items()
+    ]
+
+
+@writing.post("/rollback", responses=MISSING)
+def rollback(workspace: Person, service: Service, wanted: api.Rollback) -> api.EditMade:
+    """Put a version of the recogniser to use; what it has not learnt is under review again."""
+    done = workspace.rollback(wanted.version, on=wanted.on)
+    service.recognition.renew()
+    return api.EditMade(edit=done.id)
+
+
+@reading.get("/rejection")
+def rejection(workspace: Person) -> api.Rejection:
+    """Return how images are rejected, and what other limits would do with the stream so far."""
+    found = workspace.rejection()
+    choices = [
+        api.RejectionChoice(**one._asdict(), share=one.rejected_stream / found.seen if found.seen else None)
+        for one in found.choices
+    ]
+    return api.Rejection(**found._asdict() | {"choices": choices})
+
+
+@writing.put("/rejection")
+def limit_rejection(workspace: Person, service: Service, wanted: api.RejectionLimit) -> api.EditMade:
+    """Reject at most this share of known images from now on; null lets the threshold follow the stream."""
+    done = workspace.limit_rejection(wanted.max_known_rejected, on=wanted.on)
+    service.recognition.renew()
+    return api.EditMade(edit=done.id)
+
+
+@reading.get("/history")
+def history(
+    workspace: Person,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+) -> list[api.Entry]:
+    """Return who did what when, the latest first."""
+    return [api.Entry(**entry._asdict()) for entry in workspace.history(limit, before)]
+
+
+@reading.get("/k", responses=MISSING)
+def class_number(workspace: Person) -> api.ClassNumber:
+    """Return how many classes the last discovery found."""
+    status = workspace.status()
+    found = status.discovered
+    if not found or status.version is None:
+        raise HTTPException(404, "Nothing has been discovered yet; start the job discover.")
+    return api.ClassNumber(
+        k=found["k"],
+        interval=found.get("k interval"),
+        trusted=found.get("trusted", True),
+        reason=found.get("reason", ""),
+        known=len(status.version.classes),
+        curve=found.get("curve", []),
+        confirmed=sum(group.confirmed and group.kind == "novel" for group in status.groups),
+    )
+
+
+@reading.get("/learnable")
+def learnable(workspace: Person) -> api.Learnable:
+    """Return what the job learn would take."""
+    version = workspace.status().version
+    known = set(version.classes if version else ())
+    counts = workspace.learnable()
+    new, more = (
+        [api.Count(label=label, count=n) for label, n in sorted(counts.items()) if (label in known) == old]
+        for old in (False, True)
+    )
+    return api.Learnable(new=new, known=more, total=counts.total())
+
+
+@reading.get("/export", response_class=Response, responses={200: {"content": {kind: {} for kind in KINDS.values()}}})
+def export(workspace: Person, format: Literal["csv", "json", "coco"] = "csv") -> Response:
+    """Return the label of every image, and who says so."""
+    suffix = "csv" if format == "csv" else "json"
+    headers = {"Content-Disposition": f'attachment; filename="labels.{suffix}"'}
+    return Response(workspace.export_bytes(format), media_type=KINDS[format], headers=headers)
+
+
+@reading.get("/failures")
+def failures(workspace: Person) -> list[api.Failure]:
+    """Return the files that could not be used."""
+    return [api.Failure(name=readable(os.path.basename(path)), reason=reason) for path, reason in workspace.failures()]
+
+
+def _act(entry: Entry | None) -> api.Act | None:
+    return None if entry is None else api.Act(id=entry.id, verb=entry.verb)

@@ -1,0 +1,166 @@
+"""Groups, images and edits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from fastapi import Path, Query, Request, Response
+
+from opengcd.service import wire as api
+from opengcd.service.authentication import Responses, guarded
+from opengcd.service.state import Person, Service
+from opengcd.workspace import Edited, Entry, Workspace, readable
+
+FOR_EVER = "private, max-age=31536000, immutable"
+"""An item is its content, so a picture of it never changes."""
+MISSING: Responses = {404: {"model": api.Problem}}
+PICTURE: Responses = MISSING | {200: {"content": {"image/jpeg": {}, "image/png": {}}}, 304: {"description": "As known"}}
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+Offset = Annotated[int, Query(ge=0, le=2**31 - 1)]
+
+reading = guarded("read", "review")
+writing = guarded("write", "review")
+
+
+@reading.get("/groups")
+def groups(workspace: Person) -> api.Groups:
+    """Return all groups, in the order of the review."""
+    edit, cards = workspace.overview()
+    found = [api.Group(**group._asdict(), typical=typical, suggestion=hint) for group, typical, hint in cards]
+    return api.Groups(edit=edit, groups=found)
+
+
+@reading.get("/groups/{id}/items", responses=MISSING)
+def members(
+    workspace: Person,
+    id: Number,
+    offset: Offset = 0,
+    limit: Annotated[int, Query(ge=1, le=5000)] = 500,
+    order: Literal["typical", "odd"] = "typical",
+) -> api.ItemPage:
+    """Return images of a group, the most typical first, or the odd ones out."""
+    page = workspace.members(id, offset, limit, odd=order == "odd")
+    items = [
+        api.Item(
+            id=member.id,
+            name=member.name,
+            probability=member.probability,
+            unknown=member.prediction and member.prediction.unknown,
+            label=member.prediction and member.prediction.label,
+            top=_pairs(member.prediction.top if member.prediction else []),
+        )
+        for member in page.items
+    ]
+    return api.ItemPage(edit=page.edit, total=page.total, items=items)
+
+
+@reading.get("/items/{id}", responses=MISSING)
+def item(workspace: Person, id: Number) -> api.ItemDetails:
+    """Return all that is known of an image."""
+    one, group = workspace.item(id)
+    names = [readable(os.path.basename(path)) for path in one.paths]
+    return api.ItemDetails(
+        id=one.item,
+        name=names[0] if names else "",
+        probability=one.probability,
+        unknown=one.unknown,
+        label=None if one.label == "unknown" else one.label,
+        top=_pairs(one.top),
+        group=group,
+        paths=names,
+        width=one.width,
+        height=one.height,
+        source=one.source,
+    )
+
+
+@reading.get("/items/{id}/thumbnail", response_class=Response, responses=PICTURE)
+def thumbnail(request: Request, workspace: Person, id: Number) -> Response:
+    """Return a small picture."""
+    if known := _known(request, workspace, id):
+        return known
+    return Response(workspace.thumbnail(id), media_type="image/jpeg", headers=_headers(workspace, id))
+
+
+@reading.get("/items/{id}/image", response_class=Response, responses=PICTURE)
+def image(request: Request, workspace: Person, id: Number) -> Response:
+    """Return the image itself, as it is or as a JPEG if browsers do not know its format."""
+    if known := _known(request, workspace, id):
+        return known
+    content, kind = workspace.image(id)
+    return Response(content, media_type=kind, headers=_headers(workspace, id))
+
+
+@reading.get("/items/{id}/neighbours", responses=MISSING)
+def neighbours(workspace: Person, id: Number, limit: Annotated[int, Query(ge=1, le=500)] = 24) -> list[api.Neighbour]:
+    """Return the images under review, and learnt ones, that look most like one."""
+    return [api.Neighbour(**one._asdict()) for one in workspace.neighbours(id, limit)]
+
+
+@writing.post("/edits", responses=MISSING)
+def edit(workspace: Person, request: api.EditRequest) -> api.Edited:
+    """Change groups; refused if someone has changed the same since the edit that the client saw."""
+    done = _apply(workspace, request)
+    return api.Edited(edit=done.id, groups=done.groups, made=done.group)
+
+
+@writing.post("/undo", responses=MISSING)
+def undo(workspace: Person, service: Service, seen: api.On) -> api.Undone:
+    """Take back the last edit, if it is the one that the client saw."""
+    done = workspace.undo(on=seen.on)
+    service.recognition.renew()
+    return api.Undone(edit=done.id, groups=done.groups, undone=_entry(done.entry))
+
+
+@writing.post("/redo", responses=MISSING)
+def redo(workspace: Person, service: Service, seen: api.On) -> api.Redone:
+    """Do again what was undone last, if the last edit is the one that the client saw."""
+    done = workspace.redo(on=seen.on)
+    service.recognition.renew()
+    return api.Redone(edit=done.id, groups=done.groups, redone=_entry(done.entry))
+
+
+def _apply(workspace: Workspace, request: api.EditRequest) -> Edited:
+    on = request.on
+    match request:
+        case api.Name():
+            return workspace.name(request.group, request.label, confirm=request.confirm, on=on)
+        case api.Confirm():
+            return workspace.confirm(request.group, on=on)
+        case api.Unconfirm():
+            return workspace.unconfirm(request.group, on=on)
+        case api.Move():
+            home = request.label if request.group is None else request.group
+            assert home is not None
+            return workspace.move(request.items, home, on=on)
+        case api.Separate():
+            return workspace.separate(request.items, request.label, on=on)
+        case api.Remove():
+            return workspace.remove(request.items, on=on)
+        case api.Merge():
+            return workspace.merge(request.group, request.into, on=on)
+        case api.Split():
+            return workspace.split(request.group, request.n, on=on)
+
+
+def _pairs(top: Sequence[tuple[str, float]]) -> list[list[str | float]]:
+    return [list(pair) for pair in top]
+
+
+def _entry(entry: Entry | None) -> api.Entry:
+    assert entry is not None
+    return api.Entry(**entry._asdict())
+
+
+def _headers(workspace: Workspace, id: int) -> dict[str, str]:
+    return {"ETag": f'"{workspace.content(id)}"', "Cache-Control": FOR_EVER}
+
+
+def _known(request: Request, workspace: Workspace, id: int) -> Response | None:
+    """The answer to a browser that has the picture."""
+    headers = _headers(workspace, id)
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    return None

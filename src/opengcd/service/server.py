@@ -1,0 +1,119 @@
+"""The server itself, as `opengcd serve` starts it."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import sys
+import webbrowser
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from opengcd._internal.text import printable
+from opengcd.service.app import create_app
+from opengcd.service.connections import BoundedServer, bounded_config
+from opengcd.workspace import Workspace
+
+LINK_LASTS = timedelta(minutes=10)
+SWITCH = 0.001
+"""Seconds after which a thread that computes, as a job does, lets a request go on; every query waits for that once."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a server listens, and how it is reached."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    names: Sequence[str] = ()
+    """Host names that requests may be sent to, besides ``host`` and localhost."""
+    proxies: Sequence[str] = ()
+    """Addresses of proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are believed."""
+    certificate: Path | None = None
+    """For https, with its key."""
+    key: Path | None = None
+
+
+def run(
+    workspace: Workspace,
+    site: Site | None = None,
+    *,
+    open_page: bool = False,
+    tell: Callable[[str], object] = print,
+) -> None:
+    """Serve a workspace until interrupted."""
+    sys.setswitchinterval(SWITCH)
+    site = site or Site()
+    host, certificate = site.host, site.certificate
+    app = create_app(workspace, hosts=[host, *site.names])
+    config = bounded_config(
+        app,
+        host,
+        site.port,
+        ssl_certfile=certificate,
+        ssl_keyfile=site.key,
+        proxy_headers=bool(site.proxies),
+        forwarded_allow_ips=list(site.proxies),
+    )
+    server = _Server(config)
+    _log_to_stderr()
+
+    def started(port: int) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        address = f"{'https' if certificate else 'http'}://{shown}:{port}/"
+        if not len(workspace.access):
+            secret = workspace.access.make(workspace.who)
+            tell(f"Token, shown this once: {secret}")
+            tell(f"{address}#token={secret}")
+        else:
+            tell(f"{address} (a token: opengcd token {workspace.path})")
+        if open_page:
+            webbrowser.open(f"{address}#token={workspace.access.make(workspace.who, once_within=LINK_LASTS)}")
+        if not _loopback(host) and certificate is None:
+            tell("Others on the network can reach this; without https they can also read along.")
+
+    server.started_at, server.ending = started, app.state.service.events.stop
+    server.run()
+
+
+class _SafeFormatter(logging.Formatter):
+    """Writes lines in which no name steers a terminal or passes for another line."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return printable(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:
+        return "\n".join(map(printable, super().formatException(ei).split("\n")))
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_SafeFormatter("%(levelname)s: %(message)s"))
+    for name in ("opengcd", "uvicorn"):
+        logging.getLogger(name).addHandler(handler)
+
+
+class _Server(BoundedServer):
+    """Tells when it listens, and where; and when it is about to end."""
+
+    started_at: Callable[[int], None]
+    ending: Callable[[], None]
+
+    async def startup(self, *args: object, **more: object) -> None:
+        await super().startup(*args, **more)  # type: ignore[arg-type]
+        if self.started:
+            self.started_at(self.servers[0].sockets[0].getsockname()[1])
+
+    async def shutdown(self, *args: object, **more: object) -> None:
+        self.ending()  # else it would wait for pages that listen for events, for ever
+        await super().shutdown(*args, **more)  # type: ignore[arg-type]
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,71 @@
+"""Feature vectors as they come: in JSON, or in numpy's format."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import numpy as np
+from fastapi import HTTPException
+from pydantic import TypeAdapter, ValidationError
+
+from opengcd.service import wire as api
+from opengcd.service.bodies import check_cost
+
+NPY = "application/x-npy"
+LARGEST_JSON = 12 * 2**20
+MOST_NUMBERS = 500_000
+"""In JSON: others wait while it is parsed, for a tenth of a second or two."""
+MOST_ROWS = 100_000
+"""In numpy's format: a row's answer is larger than a short row."""
+_vectors = TypeAdapter(api.Vectors)
+
+
+def from_json(body: bytes) -> np.ndarray:
+    """Return the vectors of :class:`~opengcd.service.wire.Vectors`."""
+    if len(body) > LARGEST_JSON:
+        told = f"JSON may have {LARGEST_JSON // 2**20} MiB; send less at a time, or {NPY}, which may have more."
+        raise HTTPException(422, told)
+    check_cost(body, MOST_NUMBERS, api.MOST_VECTORS)
+    try:
+        rows = _vectors.validate_json(body, strict=True).vectors
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(map(str, problem["loc"])) or "body"
+        raise HTTPException(422, f"{place}: {problem['msg']}") from None
+    if len({len(row) for row in rows}) != 1:
+        raise HTTPException(422, "All vectors must have the same length.")
+    if len(rows) * len(rows[0]) > MOST_NUMBERS:
+        raise HTTPException(422, f"JSON may have {MOST_NUMBERS} numbers; send less at a time, or {NPY}.")
+    return _finite(np.array(rows, dtype=np.float64))
+
+
+def from_npy(body: bytes) -> np.ndarray:
+    """Return an array in numpy's own format; nothing in it is executed."""
+    stream = io.BytesIO(body)
+    try:
+        version = np.lib.format.read_magic(stream)
+        if version != (1, 0):
+            raise ValueError("write it as version 1.0")
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    except Exception as error:  # numpy reads the header as Python text, which can be wrong in any way
+        raise HTTPException(422, f"The body is not an array in numpy's format: {error!r:.200}.") from None
+    # The header is compared with what is there, not believed: it could claim any size.
+    start = stream.tell()
+    raw = len(body) - start
+    whole = all(type(side) is int and side >= 0 for side in shape) and raw == dtype.itemsize * math.prod(shape)
+    if fortran or len(shape) != 2 or dtype.kind != "f" or not whole:
+        raise HTTPException(422, "The array must be whole, n × d, of floats, in C order.")
+    if not raw:
+        raise HTTPException(422, "The array is empty.")
+    if shape[0] > MOST_ROWS:
+        raise HTTPException(422, f"The array may have {MOST_ROWS} rows; send less at a time.")
+    return _finite(np.frombuffer(body, dtype, offset=start).reshape(shape))
+
+
+def _finite(X: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        X = X.astype(np.float32, copy=False)
+    if not -api.LARGEST_NUMBER <= X.min() <= X.max() <= api.LARGEST_NUMBER:  # NaN is the least and the largest, if any
+        raise HTTPException(422, f"A vector holds NaN, or a number that is too large (above {api.LARGEST_NUMBER:.0e}).")
+    return X

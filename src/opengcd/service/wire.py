@@ -1,0 +1,493 @@
+"""What goes in and out of the API; the OpenAPI document is made from these."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, FailFast, Field, model_validator
+
+from opengcd.workspace import check_label, check_name
+
+MOST_ITEMS = 200_000
+"""Items in one edit."""
+MOST_VECTORS = 10_000
+"""Vectors in JSON; more are sent in numpy's format."""
+
+
+def _number(value: Any) -> Any:
+    """Refuse true and false, which Python takes for 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError("not a number")
+    return value
+
+
+Id = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_number)]
+"""The number of an item, a group, a version or a job."""
+EditId = Annotated[
+    int, Field(ge=0, le=2**31 - 1, description="The last edit that the client has seen."), BeforeValidator(_number)
+]
+_HIDDEN = r"\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+"""Characters that no name may hold, as the document says it; see :data:`opengcd._internal.text.MISLEADING`."""
+Label = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=200,
+        description="The name of a class.",
+        json_schema_extra={"pattern": rf"^[^{_HIDDEN}]*[^{_HIDDEN}\s][^{_HIDDEN}]*$"},
+    ),
+    AfterValidator(check_label),
+]
+Who = Annotated[
+    str,
+    Field(
+        max_length=100,
+        description="A name that is shown before that of the token.",
+        json_schema_extra={"pattern": rf"^[^{_HIDDEN}()]*$"},
+    ),
+    AfterValidator(check_name),
+]
+LARGEST_NUMBER = 1e15
+"""In a vector: the squares of a million of these have a sum that 32 bits can hold."""
+Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER, allow_inf_nan=False)]
+Items = Annotated[list[Id], Field(min_length=1, max_length=MOST_ITEMS), FailFast()]
+_TWO = Field(min_length=2, max_length=2)
+Top = list[Annotated[list[str | float], _TWO]]
+"""Pairs of a class and its probability."""
+
+
+class Model(BaseModel):
+    """What is not part of the API is refused, so that a misspelt field is not passed over."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(BaseModel):
+    """Why a request was not done, in words for a person."""
+
+    detail: str
+
+
+class ConflictingEdit(Model):
+    """Who has changed meanwhile what an edit is about."""
+
+    edit: int
+    who: str
+    verb: str
+
+
+class Conflict(Problem):
+    """Why something cannot be done as things stand; ``conflict`` says who was faster, if that is the reason."""
+
+    conflict: ConflictingEdit | None = None
+
+
+class LogIn(Model):
+    """A token, and a name that the history will show before that of the token."""
+
+    token: str = Field(min_length=1, max_length=200)
+    who: Who | None = None
+
+
+class Session(Model):
+    """Who is logged in; ``csrf`` goes into the header X-CSRF-Token of everything but GET."""
+
+    who: str
+    scopes: list[str]
+    csrf: str
+
+
+class Version(Model):
+    """A version of the recogniser."""
+
+    id: int
+    parent: int | None
+    phase: int
+    classes: list[str]
+    at: str
+    in_use: bool
+    threshold: dict[str, Any] | None
+    report: dict[str, Any] | None
+
+
+class Memory(Model):
+    """How full the exemplar memory is."""
+
+    size: int
+    used: int
+
+
+class Act(Model):
+    """An edit, by its number and verb."""
+
+    id: int
+    verb: str
+
+
+class Job(Model):
+    """Long work."""
+
+    id: int
+    verb: str
+    state: Literal["waiting", "running", "done", "failed", "cancelled"]
+    stage: str
+    done: int
+    total: int
+    result: dict[str, Any] | None
+    error: str | None
+    at: str
+    who: str
+
+
+class Status(Model):
+    """Where the workspace stands."""
+
+    name: str
+    embedder: str
+    version: Version | None
+    versions: int
+    counts: dict[str, int]
+    discovered: dict[str, Any]
+    failures: int
+    edit: int
+    groups: int
+    to_review: int
+    to_learn: int
+    memory: Memory | None
+    can_undo: Act | None
+    can_redo: Act | None
+    jobs: list[Job]
+
+
+class Group(Model):
+    """A group under review."""
+
+    id: int
+    kind: Literal["novel", "known", "removed"]
+    label: str
+    named: bool
+    confirmed: bool
+    size: int
+    cohesion: float | None
+    probability: float | None
+    doubtful: bool
+    typical: list[int]
+    suggestion: str | None
+
+
+class Groups(Model):
+    """All groups, in the order of the review, as of an edit."""
+
+    edit: int
+    groups: list[Group]
+
+
+class Item(Model):
+    """An image."""
+
+    id: int
+    name: str
+    probability: float | None
+    unknown: float | None
+    label: str | None
+    top: Top
+
+
+class ItemPage(Model):
+    """Some images of a group, as of an edit."""
+
+    edit: int
+    total: int
+    items: list[Item]
+
+
+class ItemDetails(Item):
+    """An image, and all that is known of it."""
+
+    group: int | None
+    paths: list[str]
+    width: int
+    height: int
+    source: str
+
+
+class Neighbour(Model):
+    """An image that looks like another one."""
+
+    id: int
+    distance: float
+    group: int | None
+    label: str
+
+
+class Map(Model):
+    """All images under review on a plane."""
+
+    items: list[int]
+    x: list[float]
+    y: list[float]
+    group: list[int]
+    drawn: bool = Field(description="False while a better map is being drawn; the event `map` tells when it is ready.")
+
+
+class _On(Model):
+    on: EditId
+
+
+class Name(_On):
+    """Name a group; by the name of a known class or another group it joins that one."""
+
+    act: Literal["name"]
+    group: Id
+    label: Label
+    confirm: bool = False
+
+
+class Confirm(_On):
+    """Say that a named group is right, so that learn takes it."""
+
+    act: Literal["confirm"]
+    group: Id
+
+
+class Unconfirm(_On):
+    """Take that back."""
+
+    act: Literal["unconfirm"]
+    group: Id
+
+
+class Move(_On):
+    """Move images to a group, or to the class or group of a name, which is made if need be."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["group"], "properties": {"group": {"type": "integer"}, "label": {"type": "null"}}},
+                {"required": ["label"], "properties": {"label": {"type": "string"}, "group": {"type": "null"}}},
+            ]
+        }
+    )
+    act: Literal["move"]
+    items: Items
+    group: Id | None = None
+    label: Label | None = None
+
+    @model_validator(mode="after")
+    def _has_one_home(self) -> Move:
+        if (self.group is None) == (self.label is None):
+            raise ValueError("Give either group or label.")
+        return self
+
+
+class Separate(_On):
+    """Move images to a group of their own."""
+
+    act: Literal["separate"]
+    items: Items
+    label: Label | None = None
+
+
+class Remove(_On):
+    """Take images out of the review for good."""
+
+    act: Literal["remove"]
+    items: Items
+
+
+class Merge(_On):
+    """Move all of a group to another one."""
+
+    act: Literal["merge"]
+    group: Id
+    into: Id
+
+
+class Split(_On):
+    """Cluster a group anew, in n parts."""
+
+    act: Literal["split"]
+    group: Id
+    n: Annotated[int, Field(ge=2, le=100)]
+
+
+EditRequest = Annotated[
+    Name | Confirm | Unconfirm | Move | Separate | Remove | Merge | Split, Field(discriminator="act")
+]
+
+
+class Edited(Model):
+    """What an edit has changed."""
+
+    edit: int
+    groups: list[int]
+    made: int | None
+
+
+class On(_On):
+    """Undo or redo, if the last edit is the one that was seen."""
+
+
+class Entry(Model):
+    """A line of the history."""
+
+    id: int
+    at: str
+    who: str
+    verb: str
+    details: dict[str, Any]
+    undone: bool
+
+
+class Undone(Model):
+    """What was undone."""
+
+    edit: int
+    groups: list[int]
+    undone: Entry
+
+
+class Redone(Model):
+    """What was done again."""
+
+    edit: int
+    groups: list[int]
+    redone: Entry
+
+
+class Discover(Model):
+    """Group what is new, with k classes if given."""
+
+    verb: Literal["discover"]
+    k: Annotated[int, Field(ge=1, le=100_000)] | None = None
+
+
+class Learn(Model):
+    """Enter the next phase."""
+
+    verb: Literal["learn"]
+
+
+JobRequest = Annotated[Discover | Learn, Field(discriminator="verb")]
+
+
+class ClassNumber(Model):
+    """The number of classes that the last discovery found, and how it came to that."""
+
+    k: int
+    interval: Annotated[list[int], _TWO] | None
+    trusted: bool
+    reason: str
+    known: int
+    curve: list[Annotated[list[int | float], _TWO]]
+    confirmed: int
+
+
+class Count(Model):
+    """How many images of a class."""
+
+    label: str
+    count: int
+
+
+class Learnable(Model):
+    """What learn would take."""
+
+    new: list[Count]
+    known: list[Count]
+    total: int
+
+
+class Rollback(_On):
+    """Put a version of the recogniser to use."""
+
+    version: Id
+
+
+class EditMade(Model):
+    """The number of an edit."""
+
+    edit: int
+
+
+class Failure(Model):
+    """A file that could not be used."""
+
+    name: str
+    reason: str
+
+
+class Vectors(Model):
+    """Feature vectors of the workspace's embedder."""
+
+    vectors: Annotated[
+        list[Annotated[list[Number], Field(min_length=1), FailFast()]],
+        Field(min_length=1, max_length=MOST_VECTORS),
+        FailFast(),  # a message for each of a million wrong values would take longer than the values
+    ]
+
+
+class Recognized(Model):
+    """What is said of a vector or an image."""
+
+    label: str = Field(description='A known class, or "unknown"; empty if there is a reason.')
+    unknown: float
+    top: Top
+    id: int | None = Field(description="Of an image that was kept.")
+    exemplars: list[int] = Field(description="Items in the memory that look most like it; for images.")
+    name: str | None
+    reason: str | None = Field(description="Why an image cannot be used.")
+
+
+class RejectionChoice(Model):
+    """A limit on rejection, and what it would do."""
+
+    max_known_rejected: float | None
+    rejected_known: float
+    rejected_stream: int
+    share: float | None
+
+
+class Rejection(Model):
+    """How images are rejected, and how they could be."""
+
+    max_known_rejected: float | None
+    threshold: dict[str, Any] | None
+    seen: int
+    choices: list[RejectionChoice]
+
+
+class RejectionLimit(_On):
+    """Reject at most this share of known images; null lets the threshold follow the stream."""
+
+    max_known_rejected: Annotated[float, Field(ge=0, le=1)] | None
+
+
+class Rightness(Model):
+    """Shares of exemplars, and of images that were just learnt, that are recognised as what they are."""
+
+    memory: float | None = None
+    confirmed: float | None = None
+
+
+class Phase(Model):
+    """A version of the recogniser, and how it fared."""
+
+    version: int
+    phase: int
+    at: str
+    in_use: bool
+    classes: int
+    learnt: int
+    asked: int
+    rejected: int
+    unknown_rate: float | None
+    accuracy: Rightness | None
+
+
+class Class(Model):
+    """A known class, with the items that stand for it."""
+
+    label: str
+    learnt: int
+    exemplars: list[int]

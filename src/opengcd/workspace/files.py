@@ -1,0 +1,100 @@
+"""Files on their way in: which there are, and what tells one from another."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from opengcd.embed.images import MAX_BYTES, TOO_LARGE, EmbedderError
+from opengcd.workspace.settings import FILE
+
+NO_IMAGES = {"thumbs.db", "desktop.ini"}
+"""What file managers leave behind; hidden files are passed over too."""
+
+
+class Found(NamedTuple):
+    """A file, or the reason why it cannot be had."""
+
+    path: str
+    size: int
+    mtime: int
+    reason: str = ""
+
+
+def find_files(starts: Iterable[str | os.PathLike[str]]) -> Iterator[Found]:
+    """Yield all files under some paths, sorted, each once; a loop of links is entered once."""
+    seen: set[str] = set()
+    folders: set[tuple[int, int]] = set()
+    for start in starts:
+        path = os.path.abspath(start)
+        walk = _walk(path, folders) if os.path.isdir(path) else [look_at(path)]
+        for found in walk:
+            if found.path not in seen:
+                seen.add(found.path)
+                yield found
+
+
+def look_at(path: str) -> Found:
+    """Return the size and time of a file."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        return Found(path, 0, 0, _reason(error))
+    if not stat.S_ISREG(status.st_mode):
+        return Found(path, 0, 0, "this is no regular file")
+    return Found(path, status.st_size, status.st_mtime_ns)
+
+
+def content_hash(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file's content."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_file(path: str) -> bytes:
+    """Return the content of an image file; an EmbedderError says why it cannot be had."""
+    found = look_at(path)  # to open a pipe, say, could wait for ever
+    if found.reason:
+        raise EmbedderError(found.reason)
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise EmbedderError(_reason(error)) from None
+    if len(raw) > MAX_BYTES:
+        raise EmbedderError(TOO_LARGE)
+    return raw
+
+
+def readable(path: str | os.PathLike[str]) -> str:
+    """Return a path as text that can be printed anywhere: bytes that are no text are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _walk(folder: str, folders: set[tuple[int, int]]) -> Iterator[Found]:
+    try:
+        status = os.stat(folder)
+        if (status.st_dev, status.st_ino) in folders:
+            return
+        folders.add((status.st_dev, status.st_ino))
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        yield Found(folder, 0, 0, _reason(error))
+        return
+    if FILE in names:  # a workspace among the images holds none itself
+        return
+    for name in names:
+        path = os.path.join(folder, name)
+        if name.startswith(".") or name.lower() in NO_IMAGES:
+            continue
+        if os.path.isdir(path):
+            yield from _walk(path, folders)
+        else:
+            yield look_at(path)
+
+
+def _reason(error: OSError) -> str:
+    return f"it cannot be read: {error.strerror or error}"

@@ -1,0 +1,307 @@
+"""What a person can do to groups: name, move, merge, split, remove, confirm. Each function is one step of an edit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
+
+from opengcd._internal.text import MISLEADING
+from opengcd._internal.validation import UNKNOWN_STR
+from opengcd.workspace.database import in_parts
+from opengcd.workspace.errors import MissingError, WorkspaceError
+from opengcd.workspace.features import WITH_VECTOR
+from opengcd.workspace.log import Edit
+from opengcd.workspace.schema import assignments, groups, items
+from opengcd.workspace.versions import not_learnt, versions
+
+TYPICAL_FIRST = assignments.c.rank, assignments.c.item_id
+KINDS = NOVEL, KNOWN, REMOVED = "novel", "known", "removed"
+
+
+class Group(NamedTuple):
+    """A group under review."""
+
+    id: int
+    kind: str
+    """``novel``; ``known``, for items that discovery put back into a class; ``removed``, for what a person took out."""
+    label: str
+    """The name a person gave it, or a provisional one."""
+    named: bool
+    confirmed: bool
+    items: list[int]
+    """Its items that are not learnt yet, most typical first."""
+    hashes: list[str]
+    """The same, by their content."""
+    cohesion: float | None
+    """Root mean squared distance of its items to their centre: the smaller, the tighter."""
+    probability: float | None
+    """How likely it is a class of its own; None where nothing is known about that."""
+    doubtful: bool
+    """Whether it is more likely a chance heap, and nobody has said otherwise by a name."""
+    probabilities: list[float | None]
+    """How likely each item belongs to it, by discovery; None for what a person put there."""
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+class GroupSize(NamedTuple):
+    """A group under review, without its items."""
+
+    id: int
+    kind: str
+    label: str
+    named: bool
+    confirmed: bool
+    size: int
+    cohesion: float | None
+    probability: float | None
+    doubtful: bool
+
+
+def group_sizes(connection: Connection, sizes: Mapping[int, int]) -> list[GroupSize]:
+    """Return the groups of given sizes, in the order of the review: novel ones first, of them doubtful ones last."""
+    found = [
+        GroupSize(
+            row.id,
+            row.kind,
+            row.name or row.label,
+            row.name is not None,
+            row.confirmed,
+            sizes[row.id],
+            row.cohesion,
+            row.probability,
+            row.name is None and row.probability is not None and row.probability < 0.5,
+        )
+        for row in connection.execute(select(groups))
+        if row.id in sizes
+    ]
+    return sorted(found, key=lambda group: (KINDS.index(group.kind), group.doubtful, -group.size, group.label))
+
+
+def open_groups(connection: Connection) -> list[Group]:
+    """Return the groups that hold something not learnt yet, with their items, in the order of the review."""
+    members: dict[int, list[tuple[int, str, float | None]]] = {}
+    query = (
+        select(assignments.c.group_id, assignments.c.item_id, items.c.hash, assignments.c.probability)
+        .join(items, items.c.id == assignments.c.item_id)
+        .where(not_learnt(connection, assignments.c.item_id))
+        .order_by(assignments.c.group_id, assignments.c.rank, assignments.c.item_id)
+    )
+    for home, item, content, probability in connection.execute(query):
+        members.setdefault(home, []).append((item, content, probability))
+    found = []
+    for group in group_sizes(connection, {id: len(rows) for id, rows in members.items()}):
+        ids, hashes, probabilities = (list(column) for column in zip(*members[group.id], strict=True))
+        found.append(Group(*group[:5], ids, hashes, *group[6:], probabilities))
+    return found
+
+
+def name(edit: Edit, group: int, label: str) -> int:
+    """Name a group; with the name of a known class or of another group it joins that one. Return where it is now."""
+    label = check_label(label)
+    row = _group(edit.connection, group)
+    if row.kind != NOVEL:
+        raise WorkspaceError(f"Group {group} holds items of {row.label!r}; only a novel group can be named.")
+    home = _home(edit.connection, label)
+    if home is None and label in classes(edit.connection):
+        home = make_group(edit, KNOWN, label)
+    if home is not None:
+        if home != group:
+            merge(edit, group, home)
+        return home
+    edit.touch(groups, [group])
+    edit.connection.execute(update(groups).where(groups.c.id == group).values(name=label))
+    return group
+
+
+def move(edit: Edit, chosen: Sequence[int], group: int) -> int:
+    """Move items to a group; return how many were not there before. Moved items are its least typical."""
+    connection = edit.connection
+    _group(connection, group)
+    homes = homes_of(connection, list(dict.fromkeys(chosen)))
+    new = [item for item in dict.fromkeys(chosen) if homes.get(item) != group]
+    if strange := [item for item in new if item not in homes]:
+        raise WorkspaceError(f"Item {strange[0]} is in no group; run discover first.")
+    if not new:
+        return 0
+    edit.touch(assignments, new)
+    last = connection.scalar(select(func.max(assignments.c.rank)).where(assignments.c.group_id == group))
+    start = 0 if last is None else last + 1
+    for part in in_parts(new):
+        connection.execute(delete(assignments).where(assignments.c.item_id.in_(part)))
+    connection.execute(
+        insert(assignments),
+        [{"item_id": item, "group_id": group, "rank": start + i, "by_person": True} for i, item in enumerate(new)],
+    )
+    return len(new)
+
+
+def merge(edit: Edit, group: int, into: int) -> None:
+    """Move all of a group to another one; what is empty is shown no more, and its name is free again."""
+    if group == into:
+        raise WorkspaceError(f"Group {group} cannot be merged into itself.")
+    members = select(assignments.c.item_id).where(assignments.c.group_id == group).order_by(assignments.c.rank)
+    row = _group(edit.connection, group)
+    move(edit, edit.connection.scalars(members).all(), into)
+    if row.kind == NOVEL and row.name is not None:
+        edit.touch(groups, [group])
+        edit.connection.execute(update(groups).where(groups.c.id == group).values(name=None, confirmed=False))
+
+
+def remove(edit: Edit, chosen: Sequence[int]) -> int:
+    """Take items out of the review: they are neither learnt nor grouped again. Return how many."""
+    home = edit.connection.scalar(select(groups.c.id).where(groups.c.kind == REMOVED))
+    return move(edit, chosen, make_group(edit, REMOVED, "removed") if home is None else home)
+
+
+def confirm(edit: Edit, group: int) -> None:
+    """Say that a group is right: ``learn`` takes it."""
+    row = _group(edit.connection, group)
+    if row.kind == REMOVED or row.name is None:
+        raise WorkspaceError(f"Group {group} has no name; name it before it is confirmed.")
+    if not row.confirmed:
+        edit.touch(groups, [group])
+        edit.connection.execute(update(groups).where(groups.c.id == group).values(confirmed=True))
+
+
+def unconfirm(edit: Edit, group: int) -> None:
+    """Take back that a group is right."""
+    if _group(edit.connection, group).confirmed:
+        edit.touch(groups, [group])
+        edit.connection.execute(update(groups).where(groups.c.id == group).values(confirmed=False))
+
+
+def separate(edit: Edit, chosen: Sequence[int], label: str | None = None) -> int:
+    """Move items to a group of their own, named if a name is given; return its number."""
+    if label is not None:
+        home = group_named(edit, label)
+    else:
+        taken = set(edit.connection.scalars(select(groups.c.label)))
+        number = next(n for n in range(1, len(taken) + 2) if f"new group {n}" not in taken)
+        home = make_group(edit, NOVEL, f"new group {number}", False)
+    move(edit, chosen, home)
+    return home
+
+
+def split(edit: Edit, group: int, parts: Sequence[tuple[Sequence[int], float]]) -> list[int]:
+    """Divide a group into parts, each with its items, most typical first, and its cohesion; return their groups.
+
+    The first part stays, with its name but to be confirmed anew; the others are new groups without a name.
+    """
+    connection = edit.connection
+    row = _group(connection, group)
+    members = [item for part, _ in parts for item in part]
+    edit.touch(assignments, members)
+    edit.touch(groups, [group])
+    connection.execute(
+        update(groups).where(groups.c.id == group).values(confirmed=False, cohesion=parts[0][1], probability=None)
+    )
+    homes = [group]
+    for number, (_, cohesion) in enumerate(parts[1:], 2):
+        label = f"{row.name or row.label}, part {number}"
+        homes.append(make_group(edit, NOVEL, label, False, cohesion=cohesion))
+    place = update(assignments).where(assignments.c.item_id == bindparam("_item"))
+    connection.execute(
+        place.values(group_id=bindparam("_group"), rank=bindparam("_rank"), probability=None),
+        [
+            {"_item": item, "_group": home, "_rank": rank}
+            for home, (part, _) in zip(homes, parts, strict=True)
+            for rank, item in enumerate(part)
+        ],
+    )
+    return homes
+
+
+def make_group(edit: Edit, kind: str, label: str, named: bool = True, **more: Any) -> int:
+    """Add an empty group; return its number."""
+    values = {"kind": kind, "label": label, "name": label if named else None, "confirmed": False} | more
+    (id,) = edit.connection.execute(insert(groups).values(values)).inserted_primary_key or (0,)
+    edit.before.setdefault(groups.name, {})[id] = None  # it did not exist before
+    return id
+
+
+def group_named(edit: Edit, label: str) -> int:
+    """Return the group of that name, a new one if there is none: known if the class is, else novel."""
+    label = check_label(label)
+    home = _home(edit.connection, label)
+    if home is not None:
+        return home
+    return make_group(edit, KNOWN if label in classes(edit.connection) else NOVEL, label)
+
+
+def members(connection: Connection, group: int) -> list[int]:
+    """Return the items of a group that are not learnt yet, the most typical first."""
+    refuse_missing(connection, group)
+    query = select(assignments.c.item_id).where(in_group(connection, group))
+    return list(connection.scalars(query.order_by(*TYPICAL_FIRST)))
+
+
+def refuse_missing(connection: Connection, group: int) -> None:
+    """Raise an error if there is no such group."""
+    _group(connection, group)
+
+
+def in_group(connection: Connection, group: int) -> ColumnElement[bool]:
+    """Return the condition that an item is in a group and not learnt yet."""
+    return (assignments.c.group_id == group) & not_learnt(connection, assignments.c.item_id)
+
+
+def to_learn(connection: Connection) -> dict[int, str]:
+    """Return what a person has said and the recogniser has not learnt: items and their classes.
+
+    That is all of confirmed groups, and what a person put into a known class.
+    """
+    # As count_to_learn counts it.
+    said = groups.c.confirmed | ((groups.c.kind == KNOWN) & assignments.c.by_person)
+    query = (
+        select(assignments.c.item_id, groups.c.name)
+        .join(groups, groups.c.id == assignments.c.group_id)
+        .where(said, not_learnt(connection, assignments.c.item_id), assignments.c.item_id.in_(WITH_VECTOR))
+        .order_by(assignments.c.item_id)
+    )
+    return {row.item_id: row.name for row in connection.execute(query)}
+
+
+def count_to_learn(group: GroupSize, by_person: int) -> int:
+    """Return how many items of a group :func:`to_learn` takes; a person put ``by_person`` of them there."""
+    if group.confirmed:
+        return group.size
+    return by_person if group.kind == KNOWN else 0
+
+
+def homes_of(connection: Connection, chosen: Sequence[int]) -> dict[int, int]:
+    """Return the groups of items; those that are in none are left out."""
+    found: dict[int, int] = {}
+    for part in in_parts(chosen):
+        query = select(assignments.c.item_id, assignments.c.group_id).where(assignments.c.item_id.in_(part))
+        found.update({row.item_id: row.group_id for row in connection.execute(query)})
+    return found
+
+
+def classes(connection: Connection) -> list[str]:
+    """Return the classes that the version in use knows."""
+    return next((version.classes for version in versions(connection) if version.in_use), [])
+
+
+def check_label(label: str) -> str:
+    """Return the name of a class without spaces around it, if it can be one."""
+    label = label.strip()
+    if not label or label == UNKNOWN_STR or MISLEADING.search(label):
+        raise WorkspaceError(f"A class cannot be named {label!r}; choose another name.")
+    return label
+
+
+def _home(connection: Connection, label: str) -> int | None:
+    # A group whose class was learnt since keeps its name; what is put back into the class now is a group of its own.
+    kind = KNOWN if label in classes(connection) else NOVEL
+    return connection.scalar(select(groups.c.id).where(groups.c.name == label, groups.c.kind == kind))
+
+
+def _group(connection: Connection, group: int) -> Any:
+    row = connection.execute(select(groups).where(groups.c.id == group)).one_or_none()
+    if row is None:
+        raise MissingError(f"There is no group {group}; `opengcd status` lists those there are.")
+    return row

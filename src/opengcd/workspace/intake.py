@@ -1,0 +1,238 @@
+"""Images in: every file becomes an item with a feature vector, and none is read or embedded twice.
+
+A batch is on disk before it is handed on: whatever was reported survives a crash, and the same call goes on from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, delete, insert, select
+
+from opengcd._internal.progress import Progress
+from opengcd.embed import Embedder
+from opengcd.embed.images import EmbedderError, decoders
+from opengcd.workspace.database import Database, in_parts
+from opengcd.workspace.features import FeatureStore
+from opengcd.workspace.files import Found, content_hash, read_file
+from opengcd.workspace.log import now
+from opengcd.workspace.revision import raise_revision
+from opengcd.workspace.schema import failures, features, items, paths
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SURVEY = 1000
+"""Files looked up at a time, while those before are embedded."""
+NOT_FINITE = "the embedder gives no finite vector for it"
+
+
+class Taken(NamedTuple):
+    """A file that is an item now, or the reason why it is none."""
+
+    path: str
+    item: int | None
+    reason: str = ""
+
+
+class _Survey(NamedTuple):
+    """What is known of some files before any is decoded."""
+
+    unchanged: list[Taken]
+    """Files that were taken before."""
+    present: list[tuple[Found, int]]
+    """Files with the content of an item that has a vector."""
+    new: dict[str, list[Found]]
+    """Files by the hash of their content, which has no vector yet."""
+    bad: list[tuple[Found, str]]
+
+
+class Intake:
+    """Takes in files for one workspace; ``embedder`` is called when the first image must be embedded."""
+
+    def __init__(
+        self, database: Database, folder: Path, fingerprint: str | None, embedder: Callable[[], Embedder]
+    ) -> None:
+        self.database = database
+        self.folder = folder
+        self.fingerprint = fingerprint
+        self.embedder = embedder
+
+    def take(self, files: Sequence[Found], progress: Progress) -> Iterator[list[Taken]]:
+        """Yield the files in batches as they are safely stored."""
+        done = 0
+        progress("reading images", done, len(files))
+        with ThreadPoolExecutor(1) as surveyor, ThreadPoolExecutor(decoders().most) as pool:
+            parts = deque(files[start : start + SURVEY] for start in range(0, len(files), SURVEY))
+            coming = surveyor.submit(self._survey, parts.popleft(), pool) if parts else None
+            while coming is not None:
+                survey = coming.result()
+                coming = surveyor.submit(self._survey, parts.popleft(), pool) if parts else None
+                for batch in self._take_surveyed(survey):
+                    done += len(batch)
+                    progress("reading images", done, len(files))
+                    yield batch
+
+    def _survey(self, files: Sequence[Found], pool: ThreadPoolExecutor) -> _Survey:
+        bad = [(found, found.reason) for found in files if found.reason]
+        good = [found for found in files if not found.reason]
+        with self.database.reading() as connection:
+            known = self._known_paths(connection, good)
+        unknown = [found for found in good if found not in known]
+        hashes = dict(zip(unknown, pool.map(_hash, unknown), strict=True))
+        with self.database.reading() as connection:
+            by_hash = self._known_hashes(connection, [h for h in hashes.values() if isinstance(h, str)])
+        survey = _Survey([Taken(found.path, id) for found, id in known.items()], [], {}, bad)
+        for found, content in hashes.items():
+            if isinstance(content, OSError):
+                survey.bad.append((found, f"it cannot be read: {content.strerror or content}"))
+            elif content in by_hash:
+                survey.present.append((found, by_hash[content]))
+            else:
+                survey.new.setdefault(content, []).append(found)
+        return survey
+
+    def _take_surveyed(self, survey: _Survey) -> Iterator[list[Taken]]:
+        # Another part of the same call may have stored an image that this survey saw as new.
+        with self.database.reading() as connection:
+            stored = self._known_hashes(connection, list(survey.new))
+        new = {content: copies for content, copies in survey.new.items() if content not in stored}
+        present = [*survey.present, *((f, id) for content, id in stored.items() for f in survey.new[content])]
+        if survey.unchanged:
+            yield survey.unchanged
+        if present or survey.bad:
+            yield self._store([], None, present, survey.bad)
+        if not new:
+            return
+        embedder = self.embedder()
+        self.fingerprint = embedder.fingerprint
+        bad: deque[tuple[Found, str]] = deque()
+        decoded: deque[tuple[str, list[Found], tuple[int, int]]] = deque()
+
+        def images() -> Iterator[Image]:
+            with closing(decoders().stream(new.items(), _read)) as found:
+                for (content, copies), image in found:
+                    if isinstance(image, str):
+                        bad.extend((copy, image) for copy in copies)
+                    else:
+                        decoded.append((content, copies, image.size))
+                        yield image
+
+        with closing(embedder.stream(images())) as stream:
+            for vectors in stream:
+                batch = [decoded.popleft() for _ in range(len(vectors))]
+                finite = np.isfinite(vectors).all(axis=1)
+                for row in np.flatnonzero(~finite).tolist():
+                    bad.extend((found, NOT_FINITE) for found in batch[row][1])
+                kept = [one for one, good in zip(batch, finite.tolist(), strict=True) if good]
+                yield self._store(kept, vectors[finite], [], _drain(bad))
+        if bad:
+            yield self._store([], None, [], _drain(bad))
+
+    def _store(
+        self,
+        batch: list[tuple[str, list[Found], tuple[int, int]]],
+        vectors: np.ndarray | None,
+        present: list[tuple[Found, int]],
+        bad: list[tuple[Found, str]],
+    ) -> list[Taken]:
+        """Write one batch, all or nothing."""
+        with self.database.writing() as connection:
+            placed = list(present)
+            if vectors is not None:
+                ids = _make_items(connection, [(content, size) for content, _, size in batch])
+                self._append(connection, ids, vectors)
+                placed += [(found, id) for id, (_, copies, _) in zip(ids, batch, strict=True) for found in copies]
+            _write_paths(connection, placed)
+            _write_failures(connection, bad)
+        return [Taken(f.path, id) for f, id in placed] + [Taken(f.path, None, reason) for f, reason in bad]
+
+    def _append(self, connection: Connection, ids: list[int], vectors: np.ndarray) -> None:
+        embedder = self.embedder()
+        store = FeatureStore.make(connection, self.folder, embedder.fingerprint, embedder.name, vectors.shape[1])
+        # Two commands may have embedded the same image side by side; the first one's vector stays.
+        there = self._embedded(connection, ids)
+        rows = [row for row, id in enumerate(ids) if id not in there]
+        store.append(connection, [ids[row] for row in rows], vectors[rows])
+        raise_revision(connection)
+
+    def _known_paths(self, connection: Connection, files: list[Found]) -> dict[Found, int]:
+        """Files that have not changed since they were taken, and have a vector."""
+        known: dict[str, tuple[int, int, int]] = {}
+        for part in in_parts([found.path for found in files]):
+            rows = connection.execute(select(paths).where(paths.c.path.in_(part)))
+            known.update({row.path: (row.item_id, row.size, row.mtime) for row in rows})
+        same = {f: known[f.path][0] for f in files if f.path in known and known[f.path][1:] == (f.size, f.mtime)}
+        embedded = self._embedded(connection, list(same.values()))
+        return {found: id for found, id in same.items() if id in embedded}
+
+    def _known_hashes(self, connection: Connection, hashes: list[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for part in in_parts(hashes):
+            found.update({row.hash: row.id for row in connection.execute(select(items).where(items.c.hash.in_(part)))})
+        embedded = self._embedded(connection, list(found.values()))
+        return {content: id for content, id in found.items() if id in embedded}
+
+    def _embedded(self, connection: Connection, ids: list[int]) -> set[int]:
+        store = self.fingerprint and FeatureStore.find(connection, self.folder, self.fingerprint)
+        if not store:
+            return set()
+        return {
+            row.item_id
+            for part in in_parts(ids)
+            for row in connection.execute(store.places().where(features.c.item_id.in_(part)))
+        }
+
+
+def _hash(found: Found) -> str | OSError:
+    try:
+        return content_hash(found.path)
+    except OSError as error:
+        return error
+
+
+def _read(entry: tuple[str, list[Found]]) -> bytes:
+    content, copies = entry
+    raw = read_file(copies[0].path)
+    if hashlib.sha256(raw).hexdigest() != content:
+        raise EmbedderError("it changed while it was read; take it again when it is whole")
+    return raw
+
+
+def _make_items(connection: Connection, new: list[tuple[str, tuple[int, int]]]) -> list[int]:
+    hashes = [content for content, _ in new]
+    query = select(items.c.hash, items.c.id).where(items.c.hash.in_(hashes))
+    there = {row.hash for row in connection.execute(query)}
+    rows = [{"hash": h, "width": w, "height": t} for h, (w, t) in new if h not in there]
+    if rows:
+        connection.execute(insert(items), rows)
+    ids = {row.hash: row.id for row in connection.execute(query)}
+    return [ids[content] for content in hashes]
+
+
+def _write_paths(connection: Connection, placed: list[tuple[Found, int]]) -> None:
+    for part in in_parts(placed):
+        names = [found.path for found, _ in part]
+        connection.execute(delete(paths).where(paths.c.path.in_(names)))
+        connection.execute(delete(failures).where(failures.c.path.in_(names)))
+        rows = [{"path": f.path, "item_id": id, "size": f.size, "mtime": f.mtime} for f, id in part]
+        connection.execute(insert(paths), rows)
+
+
+def _write_failures(connection: Connection, bad: list[tuple[Found, str]]) -> None:
+    for part in in_parts(bad):
+        for table in (failures, paths):  # a file that was good is no longer what it was
+            connection.execute(delete(table).where(table.c.path.in_([found.path for found, _ in part])))
+        rows = [{"path": found.path, "reason": reason, "at": now()} for found, reason in part]
+        connection.execute(insert(failures), rows)
+
+
+def _drain(waiting: deque[tuple[Found, str]]) -> list[tuple[Found, str]]:
+    return [waiting.popleft() for _ in range(len(waiting))]

@@ -1,0 +1,149 @@
+"""Long work that was asked for through the service: a queue in the database, so that a restart forgets nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Row, String, case, insert, literal, null, or_, select, update
+
+from opengcd.workspace.database import Database
+from opengcd.workspace.errors import MissingError
+from opengcd.workspace.log import now
+from opengcd.workspace.schema import jobs
+
+WAITING, RUNNING, DONE, FAILED, CANCELLED = "waiting", "running", "done", "failed", "cancelled"
+
+
+class CancelledError(Exception):
+    """Somebody wants a job to end."""
+
+
+class Job(NamedTuple):
+    """One piece of long work."""
+
+    id: int
+    verb: str
+    arguments: dict[str, Any]
+    who: str
+    at: str
+    state: str
+    """``waiting``, ``running``, ``done``, ``failed`` or ``cancelled``."""
+    stage: str
+    done: int
+    total: int
+    result: dict[str, Any] | None
+    error: str | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.state not in (WAITING, RUNNING)
+
+
+class Jobs:
+    """The jobs of a workspace; one runs at a time.
+
+    The transaction that makes the change of a job also writes the job's result (:meth:`record`), so a job without a
+    result has changed nothing, and one that has a result can only end as done, whatever happens to it afterwards.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, verb: str, arguments: dict[str, Any], who: str) -> Job:
+        """Put a job at the end of the queue."""
+        row: dict[str, Any] = {"verb": verb, "arguments": arguments, "who": who, "at": now(), "state": WAITING}
+        row |= {"stage": "", "done": 0, "total": 0, "cancel": False}
+        with self._database.writing() as connection:
+            (id,) = connection.execute(insert(jobs).values(row)).inserted_primary_key or (0,)
+            return _get(connection, id)
+
+    def get(self, id: int) -> Job:
+        """Return a job."""
+        with self._database.reading() as connection:
+            return _get(connection, id)
+
+    def latest(self, limit: int = 100, *, unfinished: bool = False) -> list[Job]:
+        """Return jobs, the latest first."""
+        query = select(jobs).order_by(jobs.c.id.desc()).limit(limit)
+        if unfinished:
+            query = query.where(jobs.c.state.in_([WAITING, RUNNING]))
+        with self._database.reading() as connection:
+            return [_job(row) for row in connection.execute(query)]
+
+    def half_done(self) -> bool:
+        """Return whether a job has made its change and is not over."""
+        query = select(jobs.c.id).where(jobs.c.state == RUNNING, jobs.c.result.is_not(None)).limit(1)
+        with self._database.reading() as connection:
+            return connection.scalar(query) is not None
+
+    def news(self, after: int, of: Collection[int]) -> list[Job]:
+        """Return jobs that came after one, and some that were there; the oldest first."""
+        query = select(jobs).where(or_(jobs.c.id > after, jobs.c.id.in_(of))).order_by(jobs.c.id)
+        with self._database.reading() as connection:
+            return [_job(row) for row in connection.execute(query)]
+
+    def cancel(self, id: int) -> Job:
+        """Ask a job to end.
+
+        One that waits never begins, one that runs ends at its next step, one that has made its change is done.
+        """
+        with self._database.writing() as connection:
+            here = jobs.c.id == id
+            connection.execute(update(jobs).where(here, jobs.c.state == WAITING).values(state=CANCELLED))
+            running = update(jobs).where(here, jobs.c.state == RUNNING)
+            connection.execute(running.values(cancel=True))
+            connection.execute(running.where(jobs.c.result.is_not(None)).values(state=DONE))
+            return _get(connection, id)
+
+    def take(self) -> Job | None:
+        """Begin the job that has waited longest; for the one process that runs jobs."""
+        with self._database.writing() as connection:
+            query = select(jobs.c.id).where(jobs.c.state == WAITING).order_by(jobs.c.id).limit(1)
+            id = connection.scalar(query)
+            if id is None:
+                return None
+            connection.execute(update(jobs).where(jobs.c.id == id).values(state=RUNNING))
+            return _get(connection, id)
+
+    def report(self, id: int, stage: str, done: int, total: int) -> None:
+        """Write down how far a job is; refuse if it should end."""
+        with self._database.writing() as connection:
+            _refuse_cancelled(connection, id)
+            connection.execute(update(jobs).where(jobs.c.id == id).values(stage=stage, done=done, total=total))
+
+    def record(self, connection: Connection, id: int, result: dict[str, Any]) -> None:
+        """Write down the result of a job in the transaction that makes its change; refuse if the job should end."""
+        _refuse_cancelled(connection, id)
+        connection.execute(update(jobs).where(jobs.c.id == id).values(result=result))
+
+    def end(self, id: int, state: str = FAILED, error: str | None = None) -> None:
+        """Write down that a job is over: done if its change was made, else as given."""
+        self._end(jobs.c.id == id, state, error)
+
+    def end_all(self, error: str) -> None:
+        """End all jobs that seem to run; for a process that knows that none does."""
+        self._end(jobs.c.state == RUNNING, FAILED, error)
+
+    def _end(self, which: ColumnElement[bool], state: str, error: str | None) -> None:
+        made = jobs.c.result.is_not(None)
+        values = {"state": case((made, DONE), else_=state), "error": case((made, null()), else_=literal(error, String))}
+        with self._database.writing() as connection:
+            connection.execute(update(jobs).where(which, jobs.c.state == RUNNING).values(values))
+
+
+def _get(connection: Connection, id: int) -> Job:
+    row = connection.execute(select(jobs).where(jobs.c.id == id)).one_or_none()
+    if row is None:
+        raise MissingError(f"There is no job {id}.")
+    return _job(row)
+
+
+def _refuse_cancelled(connection: Connection, id: int) -> None:
+    if connection.scalar(select(jobs.c.cancel).where(jobs.c.id == id)):
+        raise CancelledError
+
+
+def _job(row: Row[Any]) -> Job:
+    return Job(**{name: getattr(row, name) for name in Job._fields})

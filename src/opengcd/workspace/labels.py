@@ -1,0 +1,131 @@
+"""What every item is taken to be at this moment, and who says so."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, FromClause, select, true
+
+from opengcd._internal.validation import UNKNOWN_STR
+from opengcd.workspace.groups import KNOWN, REMOVED
+from opengcd.workspace.schema import assignments, groups, items, lessons, paths, predictions
+from opengcd.workspace.tallies import Tallies
+from opengcd.workspace.versions import in_use, learnt
+
+SOURCES = {
+    "learnt": "the recogniser was taught it",
+    "reviewed": "a person said so; learn takes it",
+    "put back": "discovery finds it to be of a known class, and not what recognition said",
+    "grouped": "in a group that nobody has confirmed",
+    "removed": "a person took it out of the review",
+    "recognized": "the recogniser says so",
+    "rejected": "the recogniser knows no such class",
+    "waiting": "the version of the recogniser in use has not been asked; recognize or discover does so",
+}
+
+
+class Labelled(NamedTuple):
+    """An item, its files and its label."""
+
+    item: int
+    hash: str
+    paths: list[str]
+    width: int
+    height: int
+    label: str
+    source: str
+    """One of :data:`SOURCES`."""
+    unknown: float | None
+    top: list[tuple[str, float]]
+    probability: float | None
+    """Of being in the right group, by discovery; None for what is in none or a person put there."""
+
+
+def labelled_items(connection: Connection, only: int | None = None) -> list[Labelled]:
+    """Return all items in the order of their arrival, or one of them."""
+    files: dict[int, list[str]] = {}
+    wanted = true() if only is None else paths.c.item_id == only
+    for path, item in connection.execute(select(paths.c.path, paths.c.item_id).where(wanted).order_by(paths.c.path)):
+        files.setdefault(item, []).append(path)
+    source, taught, grounds = _decisions(connection, only)
+    facts = [
+        taught.c.label.label("taught"),
+        groups.c.label.label("provisional"),
+        groups.c.name,
+        predictions.c.label.label("predicted"),
+        predictions.c.unknown,
+        predictions.c.top,
+        assignments.c.probability,
+    ]
+    found = []
+    chosen = true() if only is None else items.c.id == only
+    query = select(items, *grounds, *facts).select_from(source).where(chosen).order_by(items.c.id)
+    for row in connection.execute(query):
+        said = _source(row)
+        top = [(name, p) for name, p in row.top or ()]
+        place = (row.id, row.hash, files.get(row.id, []), row.width, row.height)
+        found.append(Labelled(*place, _label(row, said), said, row.unknown, top, row.probability))
+    return found
+
+
+def count_by_source(connection: Connection, tallies: Tallies) -> dict[str, int]:
+    """Return how many items there are of each of :data:`SOURCES`."""
+    counts = dict.fromkeys(SOURCES, 0)
+    counts["learnt"], others = tallies.of_all(connection)
+    of_groups = tallies.of_groups(connection)
+    rows = {row.id: row for row in connection.execute(select(groups.c.id, groups.c.kind, groups.c.confirmed))}
+    for id, tally in of_groups.items():
+        for by_person, n in ((True, tally.by_person), (False, tally.size - tally.by_person)):
+            counts[_source_in_group(rows[id].kind, rows[id].confirmed, by_person)] += n
+    counts["rejected"] = others.rejected - sum(tally.rejected for tally in of_groups.values())
+    counts["waiting"] = others.waiting - sum(tally.waiting for tally in of_groups.values())
+    counts["recognized"] = counts["learnt"] + others.size - sum(counts.values())
+    return counts
+
+
+def _decisions(connection: Connection, only: int | None) -> tuple[FromClause, FromClause, list[ColumnElement[Any]]]:
+    """Items beside all that is said of them; what the recogniser has learnt; the columns that :func:`_source` reads."""
+    taught = learnt(connection).where(true() if only is None else lessons.c.item_id == only).subquery()
+    source = (
+        items.outerjoin(taught, taught.c.item_id == items.c.id)
+        .outerjoin(assignments, assignments.c.item_id == items.c.id)
+        .outerjoin(groups, groups.c.id == assignments.c.group_id)
+        .outerjoin(predictions, (predictions.c.item_id == items.c.id) & (predictions.c.model_id == in_use(connection)))
+    )
+    grounds: list[ColumnElement[Any]] = [
+        groups.c.kind,
+        groups.c.confirmed,
+        assignments.c.by_person,
+        taught.c.item_id.is_not(None).label("learnt"),
+        predictions.c.label.is_(None).label("rejected"),
+        predictions.c.unknown.is_(None).label("unasked"),
+    ]
+    return source, taught, grounds
+
+
+def _source(row: Any) -> str:
+    if row.learnt:
+        return "learnt"
+    if row.kind is not None:
+        return _source_in_group(row.kind, row.confirmed, row.by_person)
+    if row.unasked:
+        return "waiting"
+    return "rejected" if row.rejected else "recognized"
+
+
+def _source_in_group(kind: str, confirmed: bool, by_person: bool) -> str:
+    if kind == REMOVED:
+        return "removed"
+    if confirmed or (kind == KNOWN and by_person):
+        return "reviewed"
+    return "put back" if kind == KNOWN else "grouped"
+
+
+def _label(row: Any, source: str) -> str:
+    if source in ("removed", "rejected", "waiting"):
+        return UNKNOWN_STR
+    if source == "learnt":
+        return row.taught
+    if source == "recognized":
+        return row.predicted
+    return row.name or row.provisional

@@ -1,0 +1,240 @@
+"""The edit log: who did what when, with the rows as they were before, so that the last edit can be undone.
+
+Entries are only ever added; an undo is an entry too, and a redo is an undo of that.
+"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, delete, func, insert, select, update
+
+from opengcd.workspace.database import in_parts
+from opengcd.workspace.errors import WorkspaceError
+from opengcd.workspace.schema import assignments, edits, groups, meta
+
+SHOWN = (edits.c.id, edits.c.at, edits.c.who, edits.c.verb, edits.c.details)
+"""The columns of an :class:`Entry`; the others may hold as many rows as there are items."""
+RESTORABLE = (meta, groups, assignments)
+"""What an undo can restore; a row refers to tables before its own only."""
+_takers = edits.alias()
+UNDONE = select(_takers.c.undoes).where(
+    _takers.c.undoes.is_not(None),
+    _takers.c.id.not_in(select(edits.c.undoes).where(edits.c.undoes.is_not(None)).correlate(None)),
+)
+"""Entries that were taken back, by an entry that was not taken back itself."""
+
+
+class Entry(NamedTuple):
+    """One line of the history."""
+
+    id: int
+    at: str
+    who: str
+    verb: str
+    details: dict[str, Any]
+    undone: bool
+
+
+class Edited(NamedTuple):
+    """What an edit has changed."""
+
+    id: int
+    """Its number in the history; if nothing changed, the number of the last edit."""
+    groups: list[int]
+    """Groups that look different now."""
+    group: int | None = None
+    """Where what was edited is now, if that is one group."""
+    entry: Entry | None = None
+    """What was undone or redone."""
+
+
+class Edit:
+    """An entry in the making: it keeps rows as they were before they change."""
+
+    def __init__(self, connection: Connection, verb: str) -> None:
+        self.connection = connection
+        self.verb = verb
+        self.details: dict[str, Any] = {}
+        self.undoes: int | None = None
+        self.before: dict[str, dict[Any, Any]] = {}
+        self.done = Edited(0, [])
+
+    def touch(self, table: Table, keys: Iterable[Any]) -> None:
+        """Remember rows, also that they do not exist; call it before they change."""
+        new = [k for k in dict.fromkeys(keys) if k not in self.before.get(table.name, ())]
+        if not new:
+            return
+        seen = self.before.setdefault(table.name, {})
+        (key,) = table.primary_key
+        seen.update(dict.fromkeys(new))
+        for part in in_parts(new):
+            rows = self.connection.execute(select(table).where(key.in_(part))).mappings()
+            seen.update({row[key.name]: dict(row) for row in rows})
+
+
+@contextmanager
+def editing(connection: Connection, who: str, verb: str) -> Iterator[Edit]:
+    """Write an entry when the block is done; what touches no row and has nothing to tell leaves none."""
+    edit = Edit(connection, verb)
+    yield edit
+    if not edit.before and not edit.details:
+        edit.done = Edited(last_edit(connection), [])
+        return
+    # As lists: a JSON object would turn the numbers of rows into text.
+    before = {name: list(rows.items()) for name, rows in edit.before.items()}
+    members = _changed_members(edit)
+    row = {"at": now(), "who": who, "verb": verb, "details": edit.details, "undoes": edit.undoes}
+    (id,) = connection.execute(
+        insert(edits).values(row | {"before": before or None, "members": members})
+    ).inserted_primary_key or (0,)
+    edit.done = Edited(id, sorted({*members, *edit.before.get(groups.name, ())}))
+
+
+def last_edit(connection: Connection) -> int:
+    """Return the number of the last entry that changed a row; 0 if there is none."""
+    return connection.scalar(select(func.max(edits.c.id)).where(edits.c.before.is_not(None))) or 0
+
+
+def to_undo(connection: Connection) -> Entry | None:
+    """Return the last edit that still stands."""
+    standing = edits.c.before.is_not(None) & edits.c.undoes.is_(None) & edits.c.id.not_in(UNDONE)
+    return _entry(connection, select(func.max(edits.c.id)).where(standing), False)
+
+
+def to_redo(connection: Connection) -> Entry | None:
+    """Return the last edit that was undone, unless something else was done since."""
+    undo = _undo_to_take_back(connection)
+    return None if undo is None else _entry(connection, select(edits.c.undoes).where(edits.c.id == undo), True)
+
+
+def undo_last(connection: Connection, who: str) -> Edited:
+    """Take back the last edit that still stands."""
+    entry = to_undo(connection)
+    if entry is None:
+        raise WorkspaceError("There is nothing to undo.")
+    return _take_back(connection, who, "undo", entry.id, entry._replace(undone=True))
+
+
+def redo_last(connection: Connection, who: str) -> Edited:
+    """Do again what was undone last."""
+    entry, undo = to_redo(connection), _undo_to_take_back(connection)
+    if entry is None or undo is None:
+        raise WorkspaceError("There is nothing to redo.")
+    return _take_back(connection, who, "redo", undo, entry._replace(undone=False))
+
+
+def last_discovery(connection: Connection, model: int) -> dict[str, Any]:
+    """Return the details of the last discovery by a model that still stands; empty if there is none."""
+    standing = select(edits.c.details).where(edits.c.verb == "discover", edits.c.id.not_in(UNDONE))
+    found = connection.scalars(standing.order_by(edits.c.id.desc()))
+    return next((details for details in found if details.get("version") == model), {})
+
+
+def last_discovery_id(connection: Connection) -> int:
+    """Return the number of the last discovery that still stands; 0 if there is none."""
+    query = select(func.max(edits.c.id)).where(edits.c.verb == "discover", edits.c.id.not_in(UNDONE))
+    return connection.scalar(query) or 0
+
+
+def history(connection: Connection, limit: int | None = None, before: int | None = None) -> list[Entry]:
+    """Return the entries, the latest first: all, or some of those before one."""
+    query = select(*SHOWN, edits.c.id.in_(UNDONE).label("undone")).order_by(edits.c.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(edits.c.id < before)
+    return [
+        Entry(row.id, row.at, row.who, row.verb, row.details, bool(row.undone)) for row in connection.execute(query)
+    ]
+
+
+def edits_since(connection: Connection, id: int, limit: int) -> list[tuple[Entry, list[int]]]:
+    """Return edits after one, the oldest first, with the groups that look different since."""
+    query = select(*SHOWN, edits.c.members, rows_before(groups)).where(edits.c.id > id, edits.c.before.is_not(None))
+    return [
+        (Entry(*row[:5], False), sorted({*(row.members or ()), *(key for key, _ in row.groups or ())}))
+        for row in connection.execute(query.order_by(edits.c.id).limit(limit))
+    ]
+
+
+def groups_changed(connection: Connection, id: int) -> set[int] | None:
+    """Return the groups that items have left or entered since an edit; None if that is not known."""
+    query = select(edits.c.members).where(edits.c.id > id, edits.c.before.is_not(None))
+    members = connection.scalars(query).all()
+    if None in members:  # an entry that an older version of OpenGCD wrote
+        return None
+    return {group for changed in members for group in changed}
+
+
+def rows_before(table: Table) -> ColumnElement[Any]:
+    """Return the column of the rows of a table as an edit found them; the database takes out the others."""
+    return edits.c.before[table.name].label(table.name)
+
+
+def now() -> str:
+    """Return the time in UTC as text that sorts."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def user() -> str:
+    """Return who works here."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user need not have a name
+        return "unnamed"
+
+
+def _entry(connection: Connection, number: Select[tuple[int]], undone: bool) -> Entry | None:
+    row = connection.execute(select(*SHOWN).where(edits.c.id == number.scalar_subquery())).one_or_none()
+    return None if row is None else Entry(*row, undone)
+
+
+def _undo_to_take_back(connection: Connection) -> int | None:
+    fresh = select(func.max(edits.c.id)).where(edits.c.before.is_not(None), edits.c.undoes.is_(None))
+    undos = select(func.max(edits.c.id)).where(edits.c.verb == "undo", edits.c.id.not_in(UNDONE))
+    return connection.scalar(undos.where(edits.c.id > (connection.scalar(fresh) or 0)))
+
+
+def _take_back(connection: Connection, who: str, verb: str, id: int, entry: Entry) -> Edited:
+    """Restore the rows that an edit, or the undo of it, found."""
+    before = connection.scalar(select(edits.c.before).where(edits.c.id == id)) or {}
+    with editing(connection, who, verb) as edit:
+        edit.undoes = id
+        edit.details = {"edit": entry.id, "verb": entry.verb}
+        for table in RESTORABLE:
+            edit.touch(table, (key for key, _ in before.get(table.name, ())))
+        _restore(connection, before)
+    return edit.done._replace(entry=entry)
+
+
+def _changed_members(edit: Edit) -> list[int]:
+    """The groups that items have left or entered."""
+    rows = edit.before.get(assignments.name, {})
+    found = {row["group_id"] for row in rows.values() if row is not None}
+    for part in in_parts(list(rows)):
+        found.update(
+            edit.connection.scalars(select(assignments.c.group_id).where(assignments.c.item_id.in_(part)).distinct())
+        )
+    return sorted(found)
+
+
+def _restore(connection: Connection, before: dict[str, list[tuple[Any, Any]]]) -> None:
+    for table in reversed(RESTORABLE):  # rows before those that they refer to
+        gone = [key for key, row in before.get(table.name, ()) if row is None]
+        for part in in_parts(gone):
+            connection.execute(delete(table).where(*(key.in_(part) for key in table.primary_key)))
+    for table in RESTORABLE:
+        empty = {c.name: None for c in table.columns}  # an entry may be older than a column
+        rows = [empty | row for _, row in before.get(table.name, ()) if row is not None]
+        (key,) = table.primary_key
+        present: set[Any] = set()
+        for part in in_parts([row[key.name] for row in rows]):
+            present.update(connection.scalars(select(key).where(key.in_(part))))
+        if lost := [row for row in rows if row[key.name] not in present]:
+            connection.execute(insert(table), lost)
+        if changed := [{**row, "_key": row[key.name]} for row in rows if row[key.name] in present]:
+            values: dict[str, Any] = {c.name: bindparam(c.name) for c in table.columns if c is not key}
+            connection.execute(update(table).where(key == bindparam("_key")).values(values), changed)

@@ -1,0 +1,110 @@
+"""What the recogniser in use says of items: label, probability of "unknown", the most likely classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, select
+
+from opengcd._internal.validation import UNKNOWN_STR
+from opengcd.workspace.database import in_parts
+from opengcd.workspace.features import WITH_VECTOR
+from opengcd.workspace.revision import raise_revision
+from opengcd.workspace.schema import items, lessons, predictions
+from opengcd.workspace.versions import in_use, learnt
+
+if TYPE_CHECKING:
+    from opengcd.recognizer import Recognition
+
+TOP = 3
+"""Classes that are kept with each prediction, the most likely first."""
+
+
+class Prediction(NamedTuple):
+    """What a version of the recogniser says of an item."""
+
+    label: str | None
+    """None where it was rejected."""
+    unknown: float
+    top: list[tuple[str, float]]
+
+
+class Result(NamedTuple):
+    """What is said of a file; one that cannot be used has a reason instead."""
+
+    path: str
+    item: int | None
+    label: str
+    """A known class, or ``"unknown"``."""
+    unknown: float
+    """Probability of "unknown"."""
+    top: list[tuple[str, float]]
+    """The most likely known classes with their probabilities."""
+    reason: str = ""
+
+
+def predicted(connection: Connection, ids: Sequence[int], version: int | None = None) -> dict[int, Prediction]:
+    """Return what a version, by default that in use, said of items; those it has not seen are left out."""
+    found = {}
+    model = in_use(connection) if version is None else version
+    for part in in_parts(ids):
+        query = select(predictions).where(predictions.c.model_id == model, predictions.c.item_id.in_(part))
+        for row in connection.execute(query):
+            found[row.item_id] = Prediction(row.label, row.unknown, [(label, p) for label, p in row.top])
+    return found
+
+
+def write_predictions(
+    connection: Connection, model: int, ids: Sequence[int], classes: np.ndarray, said: Recognition
+) -> None:
+    """Enter what a version says of items; of those that someone else has asked it about meanwhile, nothing."""
+    there = predicted(connection, ids, model)
+    best = np.argsort(-said.probabilities[:, 1:], axis=1, kind="stable")[:, :TOP]
+    rows = [
+        {
+            "model_id": model,
+            "item_id": item,
+            "label": None if label == UNKNOWN_STR else label,
+            "unknown": float(p[0]),
+            "score": float(score),
+            "top": [(str(classes[c]), round(float(p[1 + c]), 6)) for c in columns],
+        }
+        for item, label, score, p, columns in zip(
+            ids, said.labels.tolist(), said.unknown_score, said.probabilities, best, strict=True
+        )
+        if item not in there
+    ]
+    for part in in_parts(rows):
+        connection.execute(insert(predictions), part)
+    if rows:
+        raise_revision(connection)
+
+
+def observed_scores(connection: Connection) -> np.ndarray:
+    """Return the unknown scores of all that the version in use was asked about."""
+    query = select(predictions.c.score).where(_scored(connection)).order_by(predictions.c.item_id)
+    return np.array(connection.scalars(query).all(), dtype=np.float64)
+
+
+def count_scores(connection: Connection) -> int:
+    """Return how many there are."""
+    return connection.scalar(select(func.count()).select_from(predictions).where(_scored(connection))) or 0
+
+
+def _scored(connection: Connection) -> ColumnElement[bool]:
+    known = predictions.c.score.is_not(None)  # older versions of OpenGCD did not keep them
+    return and_(predictions.c.model_id == in_use(connection), known)
+
+
+def unlearnt(connection: Connection) -> Select[tuple[int]]:
+    """Select items that the version in use has not learnt, and that it could be asked about."""
+    taught = learnt(connection).with_only_columns(lessons.c.item_id)
+    return select(items.c.id).where(items.c.id.not_in(taught), items.c.id.in_(WITH_VECTOR)).order_by(items.c.id)
+
+
+def unseen(connection: Connection) -> Select[tuple[int]]:
+    """Select items that the version in use has neither learnt nor been asked about."""
+    asked = select(predictions.c.item_id).where(predictions.c.model_id == in_use(connection))
+    return unlearnt(connection).where(items.c.id.not_in(asked))

@@ -1,0 +1,81 @@
+"""``workspace.json``: what a workspace was made with."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from opengcd._internal.storage import make_folder, replace_file
+from opengcd.workspace.errors import WorkspaceError
+
+FILE = "workspace.json"
+FORMAT = "opengcd-workspace"
+FORMAT_VERSION = 1
+PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
+"""Modes of what only its owner may read: image names, labels and a database's address are nobody else's business."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How images become vectors, and how the recogniser is made; see :meth:`Workspace.create`."""
+
+    embedder: str
+    pooling: str = "cls"
+    recognizer: dict[str, Any] = field(default_factory=dict)
+    database: str | None = None
+    precision: str = "auto"
+    id: str | None = field(default=None, compare=False)
+    """Also in the database, so that a workspace is not opened with another one's; None in those made before."""
+
+    def __post_init__(self) -> None:
+        """Refuse any database but that of the folder itself and PostgreSQL: a workspace may come from a stranger."""
+        if self.database is not None and not str(self.database).startswith(("postgresql://", "postgresql+psycopg://")):
+            raise WorkspaceError(
+                f"The database {self.database!r} cannot be used; leave it out for SQLite in the workspace's folder, or "
+                "give a URL as postgresql+psycopg://user@host/name."
+            )
+
+    @property
+    def unit_length(self) -> bool:
+        """Whether vectors are scaled to unit length: those of a network, as in the paper, but not plain pixels."""
+        return self.embedder != "pixels"
+
+
+def read_settings(folder: Path) -> Settings:
+    """Return the settings of a workspace."""
+    try:
+        document = json.loads((folder / FILE).read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise WorkspaceError(f"There is no workspace at {folder}; make one with opengcd init.") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise WorkspaceError(f"{folder / FILE} cannot be read: {error}.") from None
+    if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
+        raise WorkspaceError(f"{folder / FILE} was not written by OpenGCD.")
+    if document.pop("format_version", None) != FORMAT_VERSION:
+        raise WorkspaceError(f"{folder} was made by another version of OpenGCD; use that one.")
+    try:
+        settings = Settings(**document)
+    except TypeError as error:
+        raise WorkspaceError(f"{folder / FILE} is damaged: {error}.") from None
+    texts = (settings.embedder, settings.pooling, settings.precision, settings.database or "")
+    if not all(isinstance(text, str) for text in texts) or not isinstance(settings.recognizer, dict):
+        raise WorkspaceError(f"{folder / FILE} is damaged: a setting has a value of another kind.")
+    return settings
+
+
+def write_settings(folder: Path, settings: Settings) -> Settings:
+    """Make a folder a workspace and return its settings; to do so again with the same ones changes nothing."""
+    if (folder / FILE).exists():
+        if (found := read_settings(folder)) != settings:
+            raise WorkspaceError(f"{folder} is a workspace already, made with other settings; choose another folder.")
+        return found
+    if folder.exists() and (not folder.is_dir() or any(not f.name.startswith(".") for f in folder.iterdir())):
+        raise WorkspaceError(f"{folder} exists and is no workspace; choose a new name or an empty folder.")
+    make_folder(folder, PRIVATE_FOLDER)
+    settings = replace(settings, id=secrets.token_hex(8))
+    document = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(settings)}
+    replace_file(folder / FILE, json.dumps(document, indent=1).encode(), mode=PRIVATE)
+    return settings

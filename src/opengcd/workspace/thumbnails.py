@@ -1,0 +1,61 @@
+"""Pictures of items to look at; small ones are made when first asked for: most images are never looked at.
+
+An item is its content: a file that holds another image by now gives no picture of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from opengcd._internal.storage import make_folder, replace_file
+from opengcd.embed.images import EmbedderError, decoders
+from opengcd.workspace.errors import MissingError
+from opengcd.workspace.files import read_file
+
+SIDE = 256
+SHOWN = {"JPEG": "image/jpeg", "PNG": "image/png", "GIF": "image/gif", "WEBP": "image/webp"}
+"""Formats that every browser shows."""
+
+
+def thumbnail(folder: Path, content: str, sources: Iterable[str]) -> bytes:
+    """Return a JPEG picture at most ``SIDE`` pixels wide and high; ``sources`` are the files of the item.
+
+    It is kept in the folder, unless that cannot be written to.
+    """
+    # The side is in the name: pictures that older versions kept, without it, may be of another image.
+    file = folder / content[:2] / f"{content}-{SIDE}.jpg"
+    with suppress(OSError):
+        return file.read_bytes()
+    for raw in _contents(content, sources):
+        with suppress(EmbedderError):
+            small = decoders().jpeg(raw, SIDE)
+            with suppress(OSError):
+                make_folder(file.parent)
+                replace_file(file, small)
+            return small
+    raise _gone(content)
+
+
+def whole_picture(content: str, sources: Iterable[str]) -> tuple[bytes, str]:
+    """Return the bytes of an item and their media type; what browsers do not know is turned into JPEG."""
+    for raw in _contents(content, sources):
+        with suppress(EmbedderError):
+            kind = SHOWN.get(decoders().header(raw).format)
+            return (raw, kind) if kind else (decoders().jpeg(raw), SHOWN["JPEG"])
+    raise _gone(content)
+
+
+def _contents(content: str, sources: Iterable[str]) -> Iterator[bytes]:
+    """Yield the content of those files that are still the item."""
+    for source in sources:
+        with suppress(EmbedderError):
+            raw = read_file(source)
+            if hashlib.sha256(raw).hexdigest() == content:
+                yield raw
+
+
+def _gone(content: str) -> MissingError:
+    return MissingError(f"No file of the item {content[:12]} can be read any more; was it moved or deleted?")

@@ -1,0 +1,162 @@
+"""Versions of the recogniser: each is a folder, all are kept, and one of them is in use.
+
+What a version has learnt is what it and those before it, parent by parent, were taught: see ``lessons``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import Column, ColumnElement, Connection, Select, func, insert, select, update
+
+from opengcd._internal.storage import INDEX, ModelFileError, verify_model
+from opengcd.workspace.database import in_parts
+from opengcd.workspace.errors import DamagedError, MissingError
+from opengcd.workspace.log import Edit, now
+from opengcd.workspace.schema import lessons, meta, models
+
+if TYPE_CHECKING:
+    from opengcd.recognizer import OpenWorldRecognizer
+
+IN_USE, LIMIT = "model", "max_known_rejected"
+
+
+class Version(NamedTuple):
+    """One version of the recogniser."""
+
+    id: int
+    parent: int | None
+    phase: int
+    classes: list[str]
+    at: str
+    in_use: bool
+    threshold: dict[str, Any] | None
+    """The fields of :class:`opengcd.osr.Threshold`, as the stream has moved it; None where the preset has none."""
+    report: dict[str, Any] | None
+    """What was measured when it was made; see :func:`note_report`."""
+
+
+def folder_of(folder: Path, id: int) -> Path:
+    """Return where a version lies."""
+    return folder / f"{id:04d}"
+
+
+def in_use(connection: Connection) -> int | None:
+    """Return the number of the version in use; None before the first."""
+    value = connection.scalar(select(meta.c.value).where(meta.c.key == IN_USE))
+    return None if value is None else int(value)
+
+
+def versions(connection: Connection) -> list[Version]:
+    """Return all versions, the oldest first."""
+    current = in_use(connection)
+    rows = connection.execute(select(models).order_by(models.c.id))
+    return [
+        Version(row.id, row.parent, row.phase, row.classes, row.at, row.id == current, row.threshold, row.report)
+        for row in rows
+    ]
+
+
+def lineage(connection: Connection) -> list[int]:
+    """Return the version in use and all it came from."""
+    parents = {row.id: row.parent for row in connection.execute(select(models.c.id, models.c.parent))}
+    found, current = [], in_use(connection)
+    while current is not None:
+        found.append(current)
+        current = parents[current]
+    return found
+
+
+def learnt(connection: Connection) -> Select[tuple[int, str]]:
+    """Select the item and label of all that the version in use has learnt."""
+    return select(lessons.c.item_id, lessons.c.label).where(lessons.c.model_id.in_(lineage(connection)))
+
+
+def not_learnt(connection: Connection, item: Column[int]) -> ColumnElement[bool]:
+    """Return the condition that the version in use has not learnt an item."""
+    taught = learnt(connection).where(lessons.c.item_id == item)
+    return ~taught.correlate(item.table).exists()
+
+
+def next_id(connection: Connection) -> int:
+    """Return the number of the next version; a crash may have left its folder, which is then written over."""
+    return (connection.scalar(select(func.max(models.c.id))) or 0) + 1
+
+
+def save(recognizer: OpenWorldRecognizer, folder: Path, id: int) -> str:
+    """Write a version to its folder; return the checksum by which :func:`verify` knows it."""
+    home = folder_of(folder, id)
+    recognizer.save(home)
+    return hashlib.sha256((home / INDEX).read_bytes()).hexdigest()
+
+
+def verify(connection: Connection, folder: Path, id: int) -> Path:
+    """Return the folder of a version whose files are those that were saved."""
+    home = folder_of(folder, id)
+    digest = connection.scalar(select(models.c.digest).where(models.c.id == id))
+    try:
+        if digest is not None and hashlib.sha256((home / INDEX).read_bytes()).hexdigest() != digest:
+            raise ModelFileError(f"the checksum of {home / INDEX} is wrong.")
+        verify_model(home)
+    except (OSError, ModelFileError) as error:
+        raise DamagedError(
+            f"Version {id} of the recogniser is damaged: {error} Restore {home} from a backup, or use another "
+            "version: `opengcd rollback DIR VERSION`.",
+            str(error),
+        ) from None
+    return home
+
+
+def add(edit: Edit, id: int, recognizer: OpenWorldRecognizer, taught: Mapping[int, str], digest: str) -> None:
+    """Enter a version that has been saved, with what it was taught, and put it to use."""
+    connection = edit.connection
+    row = {"id": id, "parent": in_use(connection), "phase": recognizer.phase_, "at": now(), "digest": digest}
+    connection.execute(insert(models).values(row | {"classes": recognizer.classes_.tolist()}))
+    note_threshold(connection, id, recognizer)
+    rows: Sequence[dict[str, Any]] = [{"item_id": i, "model_id": id, "label": label} for i, label in taught.items()]
+    for part in in_parts(rows):
+        connection.execute(insert(lessons), part)
+    use(edit, id)
+
+
+def note_threshold(connection: Connection, id: int, recognizer: OpenWorldRecognizer) -> None:
+    """Write down the threshold of a version, for those who do not load it."""
+    if (threshold := recognizer.threshold_) is not None:
+        connection.execute(update(models).where(models.c.id == id).values(threshold=threshold._asdict()))
+
+
+def note_report(connection: Connection, id: int, report: dict[str, Any]) -> None:
+    """Write down how full the memory of a version is, and how right it and the one before were.
+
+    ``memory`` has ``size`` and ``used``; ``before`` and ``after`` each have the shares of exemplars (``memory``) and of
+    items that were just learnt (``confirmed``) that are recognised as what they are.
+    """
+    connection.execute(update(models).where(models.c.id == id).values(report=report))
+
+
+def use(edit: Edit, id: int) -> None:
+    """Put a version to use."""
+    if id not in {version.id for version in versions(edit.connection)}:
+        raise MissingError(f"There is no version {id}; `opengcd status` lists those there are.")
+    _set(edit, IN_USE, str(id))
+
+
+def limit(connection: Connection) -> str | None:
+    """Return the limit on rejection that was set after the workspace was made, as JSON; None if none was."""
+    return connection.scalar(select(meta.c.value).where(meta.c.key == LIMIT))
+
+
+def set_limit(edit: Edit, value: float | None) -> None:
+    """Set the limit on rejection, for this version and later ones; None lets the threshold follow the stream."""
+    _set(edit, LIMIT, json.dumps(value))
+
+
+def _set(edit: Edit, key: str, value: str) -> None:
+    edit.touch(meta, [key])
+    connection = edit.connection
+    if not connection.execute(update(meta).where(meta.c.key == key).values(value=value)).rowcount:
+        connection.execute(insert(meta).values(key=key, value=value))
