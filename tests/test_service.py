@@ -1,10 +1,13 @@
 """The HTTP service, request by request."""
 
+import errno
 import io
 import json
+import os
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +22,8 @@ from opengcd.service._app import LARGEST
 from opengcd.service._models import MOST_ITEMS
 from opengcd.service._shield import LARGEST_BODY
 from opengcd.service._turns import Turns
-from opengcd.workspace import _uploads
+from opengcd.workspace import UnavailableError, _features, _uploads
+from opengcd.workspace._database import Database
 from pictures import KNOWN, picture, truth
 from serving import API, connect, edit, finish, get, groups, png, send
 
@@ -416,6 +420,84 @@ def test_images_are_looked_at_or_kept(client, workspace):
     assert [one["id"] for one in again] == [one["id"] for one in kept]
     assert len(list((workspace.path / "uploads").rglob("*.*"))) == 2
     assert workspace.discover(k=6).items == 17
+
+
+def test_what_was_kept_before_an_outage_stays_and_the_same_again_gives_the_same_item(client, workspace, monkeypatch):
+    """The database fails at each transaction of the request in turn, until none is left to fail at."""
+    left = 0
+
+    def failing(method):
+        def transaction(database):
+            nonlocal left
+            if not threading.current_thread().name.startswith(("jobs", "asyncio", "recognition")):  # not of the request
+                left -= 1
+                if left == 0:
+                    raise UnavailableError("The database cannot be used (it is down).")
+            return method(database)
+
+        return transaction
+
+    monkeypatch.setattr(Database, "reading", failing(Database.reading))
+    monkeypatch.setattr(Database, "writing", failing(Database.writing))
+    after_storing = 0
+    for step in range(1, 100):
+        files = [("files", (f"{colour}.png", png(colour, 4000 + step))) for colour in ("red", "blue")]
+        items, counts = len(workspace.labels()), workspace.status().counts
+        left = step
+        answer = client.post(f"{API}/recognize", params={"keep": True}, files=files)
+        left = 0
+        failed = answer.status_code == 503
+        assert failed or answer.status_code == 200
+        if failed:
+            assert answer.headers["retry-after"] == "5"
+            stored = {label.hash: label.item for label in workspace.labels()[items:]}
+            after_storing += bool(stored)
+            answer = client.post(f"{API}/recognize", params={"keep": True}, files=files)
+            assert set(stored.values()) <= {one["id"] for one in answer.json()}
+        assert [one["label"] for one in answer.json()] == ["red", "unknown"]
+        assert len(workspace.labels()) == items + 2
+        for one in answer.json():
+            label, _ = workspace.item(one["id"])
+            assert (label.label, len(label.paths)) == (one["label"], 1)
+        now = workspace.status().counts
+        grown = {name: now[name] - counts[name] for name in now if now[name] != counts[name]}
+        assert grown == {"recognized": 1, "rejected": 1}
+        if not failed:
+            break
+    assert not failed
+    assert after_storing >= 2
+    assert workspace.check() == []
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.EIO, errno.EACCES])
+def test_files_that_cannot_be_read_for_now_are_an_outage(app, workspace, monkeypatch, code):
+    """Neither vectors nor models are called damaged, and nothing is changed."""
+
+    def fail(*_, **__):
+        raise OSError(code, os.strerror(code))
+
+    workspace.name(workspace.groups()[0].id, "sky", confirm=True)
+    workspace.learn()
+    with connect(app, workspace.access.make("ann")) as client:
+        on, (item, *_) = groups(client)[0], workspace.groups()[0].items
+        asks = [
+            lambda: client.get(f"{API}/items/{item}/neighbours"),
+            lambda: client.post(f"{API}/rollback", json={"version": 1, "on": on}),
+            lambda: client.post(f"{API}/undo", json={"on": on}),
+            lambda: client.post(f"{API}/recognize", json={"vectors": [[0.0] * 192]}),
+        ]
+        monkeypatch.setattr(_features, "_verified", {})
+        with monkeypatch.context() as outage:
+            outage.setattr(_features, "open", fail, raising=False)
+            outage.setattr(Path, "read_bytes", fail)
+            workspace._open.recognizer, app.state.service.recognition.outdated = None, True
+            for ask in asks:
+                answer = ask()
+                assert (answer.status_code, answer.headers.get("retry-after")) == (503, "5"), answer.text
+                assert os.strerror(code) in answer.json()["detail"]
+                assert "damaged" not in answer.text
+        assert workspace.last_edit() == on
+        assert [ask().status_code for ask in asks] == [200, 200, 409, 200]  # the undo comes after the rollback
 
 
 def test_a_kept_image_is_embedded_once_and_the_answer_is_what_was_stored(client, workspace, monkeypatch):

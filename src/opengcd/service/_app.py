@@ -46,6 +46,7 @@ CODES = {MissingError: 404, ReadOnlyError: 403, TooLargeError: 413}
 RETRY_AFTER = "5"
 """Seconds."""
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE}
+DISK |= {errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT}
 """Errors of the operating system that an administrator can mend while the service runs."""
 LARGEST = {f"{API}/recognize": 64 * 2**20, f"{API}/edits": 4 * 2**20}
 """Bytes of a request, by path, where more than a few are of use: images and vectors, and the numbers of many items."""
