@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from opengcd.embed._batches import gather
-from opengcd.images import as_rgb
+from opengcd.embed._batches import as_seen, gather
 from opengcd.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -44,5 +43,5 @@ class Pixels:
     def _row(self, image: Image) -> np.ndarray:
         from PIL.Image import Resampling
 
-        small = as_rgb(image).resize((self.side, self.side), Resampling.BILINEAR)
+        small = as_seen(image).resize((self.side, self.side), Resampling.BILINEAR)
         return np.asarray(small, dtype=np.float32).ravel() / 255
