@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import itertools
+import json
 import os
 import shutil
 import sqlite3
@@ -125,6 +126,42 @@ def test_nobody_else_may_read_it(tmp_path):
     assert {name: mode & 0o077 for name, mode in modes.items() if name.startswith("workspace.")} == {
         "workspace.json": 0, "workspace.db": 0, "workspace.db.sha256": 0,
     }  # fmt: skip
+
+
+def test_a_folder_that_was_there_is_made_private(tmp_path):
+    (tmp_path / "w").mkdir(mode=0o755)
+    Workspace.create(tmp_path / "w", "pixels").close()
+    assert stat.S_IMODE((tmp_path / "w").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("linked", ["workspace.db", "models", "features", "workspace.json"])
+def test_a_workspace_with_links_into_another_one_is_refused(folder, tmp_path, linked):
+    before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    strange = shutil.copytree(folder, tmp_path / "strange")
+    (strange / "workspace.db.sha256").unlink()
+    shutil.rmtree(strange / linked) if (strange / linked).is_dir() else (strange / linked).unlink()
+    (strange / linked).symlink_to(folder / linked)
+    done = opengcd("undo", strange)
+    assert (done.exit_code, "is a link" in done.output) == (1, True), done.output
+    assert {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()} == before
+
+
+def test_settings_without_an_id_do_not_fit_the_database_of_another_workspace(folder):
+    file = folder / "workspace.json"
+    settings = json.loads(file.read_text())
+    del settings["id"]
+    file.write_text(json.dumps(settings))
+    with pytest.raises(WorkspaceError, match="belongs to another workspace"):
+        Workspace(folder)
+
+
+@pytest.mark.parametrize("file", ["workspace.json", "models/0001/model.json"])
+def test_files_that_claim_to_be_huge(folder, file):
+    with open(folder / file, "rb+") as stream:
+        stream.truncate(2**40)
+    done = opengcd("recognize", folder, folder)
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert "Error: " in done.output
 
 
 @pytest.mark.parametrize("name", ["a b", "50%", "what?", "a#b", "ü"])
@@ -462,7 +499,11 @@ def downgrade(workspace, version):
 def test_an_older_workspace_goes_on(workspace, tmp_path, version):
     workspace.discover(k=5)
     ids, X, home = downgrade(workspace, version)
+    file = workspace.path / "workspace.json"
+    stored = json.loads(file.read_text())
+    file.write_text(json.dumps(stored | {"id": None}))  # those versions had none there
     with Workspace(workspace.path) as old:
+        assert json.loads(file.read_text()) == stored
         with old._database.reading() as connection:
             np.testing.assert_array_equal(old._vectors(connection, ids), X)
         assert list(home.glob("*.f32")) == []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, func, insert, select, update
 
-from opengcd.storage import INDEX, MISSING, ModelFileError, verify_model
+from opengcd.storage import INDEX, MISSING, ModelFileError, read_index_file, verify_model
 from opengcd.workspace._database import in_parts
 from opengcd.workspace._errors import DamagedError, MissingError
 from opengcd.workspace._log import Edit, now
@@ -91,7 +91,7 @@ def save(recognizer: OpenWorldRecognizer, folder: Path, id: int) -> str:
     """Write a version to its folder; return the checksum by which :func:`verify` knows it."""
     home = folder_of(folder, id)
     recognizer.save(home)
-    return hashlib.sha256((home / INDEX).read_bytes()).hexdigest()
+    return hashlib.sha256(read_index_file(home)).hexdigest()
 
 
 def verify(connection: Connection, folder: Path, id: int) -> Path:
@@ -102,7 +102,7 @@ def verify(connection: Connection, folder: Path, id: int) -> Path:
     home = folder_of(folder, id)
     digest = connection.scalar(select(models.c.digest).where(models.c.id == id))
     try:
-        if digest is not None and hashlib.sha256((home / INDEX).read_bytes()).hexdigest() != digest:
+        if digest is not None and hashlib.sha256(read_index_file(home)).hexdigest() != digest:
             raise ModelFileError(f"the checksum of {home / INDEX} is wrong.")
         verify_model(home)
     except (*MISSING, ModelFileError) as error:

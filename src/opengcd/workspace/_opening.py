@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,12 +22,14 @@ from opengcd.workspace._errors import DamagedError, ReadOnlyError, UnavailableEr
 from opengcd.workspace._migrations import create_tables, migrate
 from opengcd.workspace._schema import SCHEMA_VERSION, meta, schema_version
 from opengcd.workspace._seal import Seal
-from opengcd.workspace._settings import PRIVATE, Settings
+from opengcd.workspace._settings import PRIVATE, Settings, store_settings
 
 FILE = "workspace.db"
 CONTENTS = ("features", "models", "uploads")
 """Folders that a workspace without a database would lose the meaning of; the first image makes the first of them."""
 NO_TABLES = "The database of this workspace holds no tables"
+WITH_ID = 4
+"""The first version of the schema whose workspaces have their id in ``workspace.json`` too."""
 TRIES = 5
 """How often a database that others write to is copied before that is given up."""
 
@@ -68,6 +71,8 @@ def open_database(folder: Path, settings: Settings) -> Database:
             if database.read_only:
                 raise ReadOnlyError(f"{folder} is of an older version; open it once where it can be written to.")
             with database.writing() as connection:
+                if settings.id is None:
+                    store_settings(folder, replace(settings, id=_id(connection)))
                 migrate(connection, folder)
             _delete_outdated(folder)
     except BaseException:
@@ -199,12 +204,17 @@ def _refuse_strange(database: Database, folder: Path, settings: Settings) -> Non
     with database.reading() as connection:
         if schema_version(connection) is None:
             raise _lost(NO_TABLES, folder)
-        id = connection.scalar(select(meta.c.value).where(meta.c.key == "id"))
-    if settings.id not in (None, id):
+        id, version = _id(connection), schema_version(connection) or 0
+    # Settings without an id fit any database, so they count only where there was none yet.
+    if settings.id != id and not (settings.id is None and version < WITH_ID):
         raise WorkspaceError(
             "The database belongs to another workspace (workspace.json and database have different ids). Restore the "
             "right one, or correct the database in workspace.json."
         )
+
+
+def _id(connection: Connection) -> str | None:
+    return connection.scalar(select(meta.c.value).where(meta.c.key == "id"))
 
 
 def _has_content(file: Path) -> bool:
