@@ -34,6 +34,15 @@ def plain(colour):
     return Image.new("RGB", (20, 12), colour)
 
 
+@pytest.mark.parametrize("rows", ["n", 2])
+def test_a_name_that_is_not_text(tmp_path, rows):
+    file = mean_colour(tmp_path / "mean.onnx", rows=rows)
+    raw = (tmp_path / "mean.onnx").read_bytes()
+    (tmp_path / "mean.onnx").write_bytes(raw.replace(b"\x01x", b"\x01\x8d"))
+    with pytest.raises(EmbedderError, match="not text"):
+        load_embedder(file, device="cpu")
+
+
 def test_by_hand(tmp_path):
     embedder = load_embedder(mean_colour(tmp_path / "mean.onnx"), device="cpu")
     colours = [(255, 0, 0), (0, 51, 102), (9, 9, 9)]

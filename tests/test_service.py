@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from opengcd import Workspace
-from opengcd.embed import Pixels
+from opengcd.embed import EmbedderError, Pixels
 from opengcd.service import _vectors, create_app
 from opengcd.service._app import LARGEST
 from opengcd.service._models import MOST_ITEMS
@@ -525,6 +526,14 @@ def test_an_image_without_a_finite_vector(client, monkeypatch):
     files = [("files", ("x.png", content)) for content in (b"", raw.getvalue(), png("red", 1))]
     said = client.post(f"{API}/recognize", files=files).json()
     assert [one["reason"] for one in said] == ["the file is empty", "the embedder gives no finite vector for it", None]
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_an_image_that_the_embedder_cannot_use(client, monkeypatch, keep):
+    error = EmbedderError("An image of 9 × 9 cannot be prepared.")
+    monkeypatch.setattr(Pixels, "_row", Mock(side_effect=error))
+    said = client.post(f"{API}/recognize", params={"keep": keep}, files=[("files", ("x.png", png("red", 4711)))])
+    assert (said.status_code, "cannot be prepared" in said.json()["detail"]) == (422, True)
 
 
 def test_few_requests_with_images_work_at_a_time(app, client, workspace, monkeypatch):

@@ -255,3 +255,9 @@ def test_the_documents_name_every_route(app):
     for _, path in routes(app):
         shown = path.removeprefix(API).replace("{id}", "ID")
         assert f"{shown}`" in text or f"{shown} " in text, path
+
+
+@pytest.mark.parametrize("name", ["\u3164", "\ufe0f\u034f", "ann (bob)", "a" * 1000, "a\x1b[2J"])
+def test_names_that_nobody_can_read_or_trust(workspace, name):
+    with pytest.raises(WorkspaceError, match="cannot be the name of a person"):
+        workspace.access.make(name)

@@ -44,18 +44,19 @@ class OnnxNetwork:
         self.name = file
         self.pooling = pooling
         self.session = _session(file, device)
-        inputs = self.session.get_inputs()
-        if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].shape[1] not in (3, "3"):
-            shapes = ", ".join(f"{one.name} {one.shape}" for one in inputs)
+        inputs = _inputs(self.session, file)
+        if len(inputs) != 1 or len(inputs[0][1]) != 4 or inputs[0][1][1] not in (3, "3"):
+            shapes = ", ".join(f"{name} {shape}" for name, shape in inputs)
             raise EmbedderError(f"{file} should take images of batch × 3 × height × width, but takes {shapes}.")
-        rows, _, height, width = inputs[0].shape
+        ((self._input, shape),) = inputs
+        rows, _, height, width = shape
         self.size = tuple(side if isinstance(side, int) else SIDE for side in (width, height))
         asked = rows if isinstance(rows, int) else 1
         if not (
             1 <= asked * math.prod(self.size) <= MOST_PIXELS and 1 <= min(self.size) <= max(self.size) <= MOST_SIDE
         ):
             raise EmbedderError(
-                f"{file} takes images of {inputs[0].shape}; a side may have 1 to {MOST_SIDE} pixels, "
+                f"{file} takes images of {shape}; a side may have 1 to {MOST_SIDE} pixels, "
                 f"and a batch 1 to {MOST_PIXELS:,}."
             )
         # A network that was exported for one number of images takes no other.
@@ -99,7 +100,7 @@ class OnnxNetwork:
         rows = len(batch)
         if self._fixed and rows < self.batch_size:
             batch = np.concatenate([batch, np.zeros((self.batch_size - rows, *batch.shape[1:]), dtype=np.float32)])
-        feed = {self.session.get_inputs()[0].name: np.ascontiguousarray(batch)}
+        feed = {self._input: np.ascontiguousarray(batch)}
         try:
             output = np.asarray(self.session.run(None, feed)[0], dtype=np.float32)
         except Exception as error:  # files from elsewhere can be wrong in any way
@@ -122,6 +123,14 @@ class OnnxNetwork:
             f"The first output of {self.name} has the shape {list(output.shape)}, which pooling={self.pooling!r} does "
             "not suit; use 'cls' or 'mean' for tokens, 'mean' for a map of channels × height × width."
         )
+
+
+def _inputs(session: Any, file: str) -> list[tuple[str, list[Any]]]:
+    """Return the names and shapes of the inputs of a network."""
+    try:
+        return [(one.name, one.shape) for one in session.get_inputs()]
+    except UnicodeDecodeError:
+        raise EmbedderError(f"{file} is damaged: the names of its inputs are not text.") from None
 
 
 def _session(file: str, device: str) -> Any:

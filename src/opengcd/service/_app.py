@@ -18,6 +18,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.routing import compile_path
 
 from opengcd import __version__
+from opengcd.embed import EmbedderError
 from opengcd.service import _access, _events, _jobs, _map, _metrics, _recognition, _records, _review
 from opengcd.service._events import Events
 from opengcd.service._jobs import Runner
@@ -129,6 +130,10 @@ def _explain_errors(app: FastAPI) -> None:
         if isinstance(error, UnavailableError):
             return JSONResponse(content, 503, {"Retry-After": RETRY_AFTER})
         return JSONResponse(content, CODES.get(type(error), 409))
+
+    @app.exception_handler(EmbedderError)
+    def unusable(_: Request, error: EmbedderError) -> Response:
+        return JSONResponse({"detail": str(error)}, 422)
 
     @app.exception_handler(OSError)
     def disk(_: Request, error: OSError) -> Response:
