@@ -15,7 +15,7 @@ from PIL import Image
 
 from opengcd import Workspace
 from opengcd.embed import EmbedderError, Pixels, read_image
-from opengcd.workspace import WorkspaceError, find_files, intake
+from opengcd.workspace import Changes, WorkspaceError, find_files, intake, review_folder
 from pictures import KNOWN, RECOGNIZER, paint, picture
 
 GOOD = 3
@@ -164,6 +164,56 @@ def test_links(workspace, stream, tmp_path):
     (tmp_path / "nothing.png").mkdir()  # the way of a link that led nowhere
     shutil.copytree(workspace.path, stream / "workspace")
     assert len(list(find_files([stream]))) == GOOD + 2
+
+
+@pytest.fixture
+def deep(tmp_path):
+    """The innermost of more folders than functions may call each other."""
+    folders = [tmp_path / "deep"]
+    while len(folders) < 1500:
+        folders.append(folders[-1] / "d")
+    for folder in folders:
+        folder.mkdir()
+    yield folders[-1]
+    while folders:  # what cleans up after tests calls itself
+        shutil.rmtree(folders.pop())
+
+
+def test_deep_folders(workspace, deep, tmp_path):
+    picture("red", 700).save(tmp_path / "red700.png")
+    (tmp_path / "red700.png").rename(deep / "red700.png")
+    (result,) = workspace.recognize([tmp_path / "deep"])
+    assert (result.path, result.label) == (str(deep / "red700.png"), "red")
+
+
+def test_files_are_found_in_order(tmp_path):
+    names = ["a/b/z", "a/c", "a.png", "b/.hidden", "b/Thumbs.db", "b/x", "c", "w/workspace.json", "w/x"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = [os.path.relpath(one.path, tmp_path) for one in find_files([tmp_path])]
+    assert found == ["a/b/z", "a/c", "a.png", "b/x", "c"]
+
+
+def test_deep_folders_in_a_review(workspace, deep, tmp_path):
+    review = tmp_path / "review"
+    workspace.export_groups(review)
+    group, file = next((folder, file) for folder in review.glob("group*") for file in folder.glob("*.png"))
+    (tmp_path / "deep").rename(group / "deep")
+    inner = group / deep.relative_to(tmp_path)
+    file.rename(tmp_path / file.name)
+    (tmp_path / file.name).rename(inner / file.name)
+    try:
+        assert workspace.import_groups(review) == Changes(0, 0, 0, [])
+    finally:
+        (group / "deep").rename(tmp_path / "deep")
+
+
+def test_a_note_of_a_review_that_is_too_long_is_not_read(workspace, tmp_path):
+    workspace.export_groups(tmp_path / "review")
+    os.truncate(tmp_path / "review" / review_folder.NOTE, 2**40)
+    with pytest.raises(WorkspaceError, match=r"no finished export of groups \(\.opengcd-review\.json is too long\)"):
+        workspace.import_groups(tmp_path / "review")
 
 
 def test_odd_and_long_names(workspace, stream, tmp_path):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,16 @@ def test_missing_foreign_and_pickled_files(tmp_path, arrays):
     (tmp_path / "bare.npy").rename(tmp_path / "bare.npz")
     with pytest.raises(FeatureFileError, match="cannot be read"):
         load_dataset(tmp_path, "bare")
+
+
+@pytest.mark.parametrize("key", ["class_names", "x_train", "y_test"])
+def test_parts_of_a_feature_file_that_are_no_arrays(tmp_path, arrays, key):
+    arrays["class_names"] = arrays["class_names"].astype(str)
+    del arrays[key]
+    with zipfile.ZipFile(saved(tmp_path, arrays) / "toy.npz", "a") as archive:
+        archive.writestr(key, b"not in numpy's format")
+    with pytest.raises(FeatureFileError, match=r"toy\.npz"):
+        load_dataset(tmp_path, "toy")
 
 
 def test_a_class_order_may_be_given(tmp_path, arrays):

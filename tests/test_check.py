@@ -1,9 +1,11 @@
 """`opengcd check` finds damage to every part of a workspace, and repairs what can be made again."""
 
+import errno
 import io
 import shutil
 import sqlite3
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from typer.testing import CliRunner
 from opengcd import Workspace
 from opengcd.cli import app
 from opengcd.workspace import DamagedError, WorkspaceError
+from opengcd.workspace import features as feature_files
 from opengcd.workspace.schema import edits, features, items, models
 from pictures import RECOGNIZER, paint_world
 
@@ -250,3 +253,14 @@ def test_an_interrupted_repair_goes_on(workspace):
     with workspace._database.reading() as connection:
         assert connection.scalar(select(models.c.digest)) is not None
         assert connection.scalar(select(items.c.id).where(items.c.id == 80)) == 80
+
+
+def test_what_cannot_be_read_for_a_moment_is_found_and_stays(workspace, monkeypatch, tmp_path):
+    before = vectors(workspace)
+    shutil.rmtree(tmp_path / "world")
+    with monkeypatch.context() as patch:
+        patch.setattr(feature_files, "verify_file", Mock(side_effect=OSError(errno.EIO, "Input/output error")))
+        assert {one.repaired for one in workspace.check()} == {False}
+        assert any("cannot be read (Input/output error)" in one.problem for one in workspace.check(repair=True))
+    workspace.check(repair=True)
+    np.testing.assert_array_equal(vectors(workspace), before)

@@ -4,11 +4,13 @@ import sys
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import opengcd
 from opengcd.bench.demo import table_rows, write_page
 from opengcd.cli import app
+from opengcd.cli.failures import errors_in_a_line
 
 HEAVY = ("torch", "xgboost", "transformers", "sklearn", "matplotlib")
 
@@ -35,6 +37,22 @@ def test_help_and_version():
     runner = CliRunner()
     assert "Open-world recognition" in runner.invoke(app, ["--help"]).output
     assert runner.invoke(app, ["--version"]).output.strip() == f"opengcd {opengcd.__version__}"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (MemoryError(), "Error: This takes more memory than there is."),
+        (RecursionError("too deep"), "Error: The input is out of all bounds (too deep)."),
+        (OverflowError("too\x1blarge"), "Error: The input is out of all bounds (too\\x1blarge)."),
+    ],
+    ids=["memory", "depth", "size"],
+)
+def test_what_is_too_large_is_told_in_a_line(error, told, capsys):
+    with pytest.raises(typer.Exit) as end, errors_in_a_line():
+        raise error
+    assert end.value.exit_code == 1
+    assert capsys.readouterr() == ("", f"{told}\n")
 
 
 def test_the_demo_learns_all_ten_digits(demo):

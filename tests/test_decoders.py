@@ -240,7 +240,7 @@ def test_a_decoder_that_hangs_is_ended(own, monkeypatch):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps to the limit")
 def test_a_decoder_that_needs_too_much_memory_is_refused(tmp_path):
     """The limit holds in the process, and what is beyond it is an answer."""
-    code = "from opengcd.embed.images import _protocol, _worker; _protocol.MEMORY = 400 * 2**20; _worker.main()"
+    code = "from opengcd.embed.images import messages, worker; messages.MEMORY = 400 * 2**20; worker.main()"
     raw = encoded(Image.new("RGB", (12_000, 6_000)))
     request = protocol.REQUEST.pack(protocol.CHECK, 80_000_000, 0, len(raw)) + raw
     done = subprocess.run([sys.executable, "-c", code], input=request, capture_output=True, check=True)

@@ -10,6 +10,7 @@ from PIL import Image
 
 from opengcd.embed import EmbedderError, Pixels, backbone, load_embedder
 from opengcd.embed import batches as batches_module
+from resizing import watch_sizes
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 TINY = {
@@ -147,6 +148,7 @@ def test_of_large_images_few_are_held_at_a_time(vit, monkeypatch):
     embedder = load_embedder(vit[1], device="cpu", batch_size=8)
     expected = embedder(images)
     monkeypatch.setattr(batches_module, "PIXELS", 3 * images[0].width * images[0].height)
+    monkeypatch.setattr(batches_module, "USUAL", 1)
     parts, batches = [], []
     prepare, vectors = embedder._prepare, embedder._vectors
     monkeypatch.setattr(embedder, "_prepare", lambda part: parts.append(len(part)) or prepare(part))
@@ -156,6 +158,61 @@ def test_of_large_images_few_are_held_at_a_time(vit, monkeypatch):
     np.testing.assert_array_equal(embedder(images), expected)
     assert batches == [8, 8, 3]
     assert parts == [3, 3, 2, 3, 3, 2, 3]
+
+
+SHORTEST = {"size": {"shortest_edge": 36}, "do_center_crop": True, "crop_size": {"height": 32, "width": 32}}
+
+
+@pytest.fixture(params=["CLIPImageProcessor", "BitImageProcessor"])
+def cropping(request, vit, tmp_path):
+    """A network for the middle of images, whose shorter side is resized."""
+    config = json.dumps(PREPARATION | SHORTEST | {"image_processor_type": request.param})
+    (copied(vit, tmp_path) / "preprocessor_config.json").write_text(config)
+    return load_embedder(str(tmp_path), device="cpu")
+
+
+@pytest.mark.parametrize("size", [(1, 60_000), (60_001, 1), (79_000_000, 1)])
+def test_a_long_image_is_not_blown_up(cropping, size, monkeypatch):
+    """A file of a few kilobytes could take gigabytes; of what is resized, all but the middle is thrown away."""
+    long = Image.new("RGB", size, "red")
+    middle = tuple(max(0, side // 2 - 50) for side in size)
+    long.paste("blue", (*middle, middle[0] + min(100, size[0]), middle[1] + min(100, size[1])))
+    resized = watch_sizes(monkeypatch)
+    np.testing.assert_allclose(cropping([long]), cropping([Image.new("RGB", (40, 40), "blue")]), atol=1e-4)
+    assert max(resized) <= 36 * 36 * 101
+
+
+def test_only_very_long_images_lose_their_ends():
+    for size, seen in {(1, 100): (1, 100), (700, 7): (700, 7), (1, 102): (1, 100), (1007, 10): (1001, 10)}.items():
+        ramp = Image.fromarray(np.arange(size[0] * size[1], dtype=np.uint32).reshape(size[::-1]).astype(np.uint8))
+        left, top = (size[0] - seen[0]) // 2, (size[1] - seen[1]) // 2
+        middle = np.asarray(ramp.convert("RGB"))[top : top + seen[1], left : left + seen[0]]
+        np.testing.assert_array_equal(np.asarray(batches_module.as_seen(ramp)), middle)
+
+
+def test_of_images_that_grow_few_are_held_at_a_time(vit, monkeypatch):
+    """A batch of tiny images, each of which is large when its shorter side has been resized."""
+    embedder = load_embedder(vit[1], device="cpu", batch_size=8)
+    parts, prepare = [], embedder._prepare
+    monkeypatch.setattr(embedder, "_prepare", lambda part: parts.append(len(part)) or prepare(part))
+    assert embedder([Image.new("RGB", (1, 100))] * 9).shape == (9, 16)
+    assert parts == [3, 3, 2, 1]
+
+
+def test_an_image_that_cannot_be_prepared_is_told_of(vit, monkeypatch):
+    embedder = load_embedder(vit[1], device="cpu")
+    monkeypatch.setattr(embedder, "processor", lambda images, **_: bytes(2**62))
+    with pytest.raises(EmbedderError, match=r"An image of 32 × 32 cannot be prepared .*: it takes more memory"):
+        embedder(noise(2))
+    with pytest.raises(EmbedderError, match=r"An image of 0 × .* cannot be prepared"):
+        embedder([Image.new("RGB", (0, 5))])
+
+
+def test_pixels_of_a_long_image_take_little_memory(monkeypatch):
+    """Pillow has a weight for each pixel of a row: to resize one of 79 million took more than a gigabyte."""
+    resized = watch_sizes(monkeypatch)
+    Pixels()([Image.new("RGB", (1_000_000, 1)), Image.new("RGB", (1, 1_000_000))])
+    assert resized == [100] * 2
 
 
 def test_errors_of_the_reader_come_through(vit, tmp_path):

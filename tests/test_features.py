@@ -1,6 +1,9 @@
 """Feature shards: written once, named by their content, and never used when damaged."""
 
+import errno
 import hashlib
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -119,6 +122,27 @@ def test_a_damaged_shard_is_never_used(store, database, damage, was_read):
         np.testing.assert_array_equal(store.of_items(connection, [8]), X[:1])
         with pytest.raises(DamagedError):
             store.of_items(connection, [4])
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.EIO, errno.EACCES, errno.ENOMEM])
+@pytest.mark.parametrize("where", ["stat", "open", "read", "map"])
+def test_a_shard_that_cannot_be_read_for_now_is_not_called_damaged(store, database, monkeypatch, code, where):
+    def fail(*_, **__):
+        raise OSError(code, os.strerror(code))
+
+    with database.reading() as connection, monkeypatch.context() as outage:
+        target = {
+            "stat": (Path, "stat"),
+            "open": (features_module, "open"),
+            "read": (hashlib, "file_digest"),
+            "map": (np, "load"),
+        }
+        outage.setattr(*target[where], fail, raising=False)
+        with pytest.raises(OSError, match=os.strerror(code)) as told:
+            store.of_items(connection, [1])
+        assert where == "map" or ".npy" in str(told.value)
+    with database.reading() as connection:
+        np.testing.assert_array_equal(store.of_items(connection, [1]), X[:1])
 
 
 def test_a_shard_that_the_database_does_not_know(store, database):

@@ -9,6 +9,7 @@ from opengcd.embed import EmbedderError, load_embedder
 from opengcd.embed.onnx_file import MEAN, STD
 from opengcd.workspace import WorkspaceError
 from pictures import KNOWN, RECOGNIZER, paint, truth
+from resizing import watch_sizes
 
 
 def network(file, nodes, output, rows="n", side=8, channels=3):
@@ -31,6 +32,15 @@ def mean_colour(file, **shape):
 
 def plain(colour):
     return Image.new("RGB", (20, 12), colour)
+
+
+@pytest.mark.parametrize("rows", ["n", 2])
+def test_a_name_that_is_not_text(tmp_path, rows):
+    file = mean_colour(tmp_path / "mean.onnx", rows=rows)
+    raw = (tmp_path / "mean.onnx").read_bytes()
+    (tmp_path / "mean.onnx").write_bytes(raw.replace(b"\x01x", b"\x01\x8d"))
+    with pytest.raises(EmbedderError, match="not text"):
+        load_embedder(file, device="cpu")
 
 
 def test_by_hand(tmp_path):
@@ -134,3 +144,106 @@ def test_a_network_that_does_not_give_a_row_for_each_image(tmp_path):
     for name in ("text", "mute"):
         with pytest.raises(EmbedderError):
             load_embedder(str(tmp_path / f"{name}.onnx"), device="cpu")([plain("red")])
+
+
+# What is in a file or an image cannot exhaust this process.
+
+
+@pytest.mark.parametrize("size", [(1, 600_000), (79_000_000, 1)])
+def test_a_long_image_is_not_blown_up(tmp_path, size, monkeypatch):
+    """Its shorter side is enlarged, and all of its length with it; only its middle is looked at."""
+    long = Image.new("RGB", size, "red")
+    middle = tuple(max(0, side // 2 - 50) for side in size)
+    long.paste("blue", (*middle, middle[0] + min(100, size[0]), middle[1] + min(100, size[1])))
+    embedder = load_embedder(mean_colour(tmp_path / "mean.onnx"), device="cpu")
+    resized = watch_sizes(monkeypatch)
+    np.testing.assert_allclose(embedder([long]), embedder([plain("blue")]), atol=1e-4)
+    assert max(resized) <= 10 * 10 * 101
+
+
+def test_an_image_that_cannot_be_prepared_is_told_of(tmp_path, monkeypatch):
+    embedder = load_embedder(mean_colour(tmp_path / "mean.onnx"), device="cpu", batch_size=4)
+    images = [plain("red"), plain("blue"), Image.new("RGB", (7, 9))]
+    expected, prepare = embedder(images[:2]), embedder._prepare_one
+    for error, reason in ((MemoryError(), "more memory than there is"), (OverflowError("too large"), "too large")):
+
+        def fail(image, error=error):
+            if image.size == (7, 9):
+                raise error
+            return prepare(image)
+
+        monkeypatch.setattr(embedder, "_prepare_one", fail)
+        with pytest.raises(EmbedderError, match=rf"An image of 7 × 9 cannot be prepared .*: .*{reason}"):
+            embedder(images)
+    np.testing.assert_array_equal(embedder(images[:2]), expected)
+
+
+def test_images_that_fit_into_memory_one_by_one_only(tmp_path, monkeypatch):
+    embedder = load_embedder(mean_colour(tmp_path / "mean.onnx"), device="cpu", batch_size=4)
+    images = [plain((9 * i, i, 0)) for i in range(6)]
+    expected, prepare = embedder(images), embedder._prepare
+
+    def prepare_few(part):
+        if len(part) > 1:
+            raise MemoryError
+        return prepare(part)
+
+    monkeypatch.setattr(embedder, "_prepare", prepare_few)
+    np.testing.assert_array_equal(embedder(images), expected)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"rows": 2**40},
+        {"side": 300_000},
+        {"side": 2049},
+        {"rows": 17, "side": 2048},
+        {"rows": 0},
+        {"side": 0},
+    ],
+    ids=str,
+)
+def test_networks_for_images_of_an_absurd_size_or_number(tmp_path, shape):
+    file = mean_colour(tmp_path / "mean.onnx", **shape)
+    with pytest.raises(EmbedderError, match=r"a side may have 1 to 2048 pixels"):
+        load_embedder(file, device="cpu")
+
+
+def test_nothing_in_a_file_is_printed_by_the_library(tmp_path, capfd):
+    name = "\x1b]0;title\x07\x1b[2J"
+    nodes = [helper.make_node("ReduceMean", ["x"], ["y"], axes=[2, 3], keepdims=0)]
+    wrong = [helper.make_node("Reshape", ["x", "s"], ["y"], name=name)]
+    shape = helper.make_node("Constant", [], ["s"], value=helper.make_tensor("s", TensorProto.INT64, [2], [7, 9]))
+    steering = onnx.load(network(tmp_path / "steering.onnx", nodes, ["n", 7]))  # it gives 3 numbers, not 7
+    steering.graph.node[0].output[0] = steering.graph.output[0].name = name
+    onnx.save(steering, tmp_path / "steering.onnx")
+    load_embedder(str(tmp_path / "steering.onnx"))([plain("red")])
+    with pytest.raises(EmbedderError, match="cannot be computed"):
+        load_embedder(network(tmp_path / "wrong.onnx", [shape, *wrong], ["n", "m"]))([plain("red")])
+    whole = (tmp_path / "steering.onnx").read_bytes()
+    for damaged in (b"noise", whole[: len(whole) // 2], whole.replace(b"ReduceMean", b"ReduceMany")):
+        (tmp_path / "damaged.onnx").write_bytes(damaged)
+        with pytest.raises(EmbedderError, match="holds no network"):
+            load_embedder(str(tmp_path / "damaged.onnx"))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_gpu_that_cannot_be_used_is_done_without(tmp_path, monkeypatch, capfd):
+    import onnxruntime
+
+    tried = []
+
+    def start(file, options, providers, **settings):
+        tried.append(providers)
+        if len(providers) > 1:
+            raise RuntimeError("no driver")
+        return session(file, options, providers, **settings)
+
+    session = onnxruntime.InferenceSession
+    gpu, cpu = "CUDAExecutionProvider", "CPUExecutionProvider"
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [gpu, cpu])
+    monkeypatch.setattr(onnxruntime, "InferenceSession", start)
+    assert load_embedder(mean_colour(tmp_path / "mean.onnx"))([plain("red")]).shape == (1, 3)
+    assert tried == [[gpu, cpu], [cpu]]
+    assert capfd.readouterr() == ("", "")

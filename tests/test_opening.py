@@ -2,12 +2,15 @@
 
 import contextlib
 import hashlib
+import itertools
+import json
 import os
 import shutil
 import sqlite3
 import stat
 import subprocess
 import sys
+import tempfile
 from unittest.mock import Mock
 
 import numpy as np
@@ -20,7 +23,7 @@ from typer.testing import CliRunner
 from opengcd import Workspace
 from opengcd.cli import app
 from opengcd.service import create_app
-from opengcd.workspace import DamagedError, ReadOnlyError, WorkspaceError, migrations, opening
+from opengcd.workspace import DamagedError, ReadOnlyError, UnavailableError, WorkspaceError, migrations, opening
 from opengcd.workspace import schema as schema_module
 from opengcd.workspace.schema import edits, embedders, features, items, meta
 from opengcd.workspace.seal import Seal
@@ -62,9 +65,19 @@ def test_a_lost_database_is_never_replaced_by_an_empty_one(folder, world, damage
         assert "Traceback" not in done.output
     with pytest.raises(DamagedError, match=r"workspace\.db is missing or empty\. Restore it from a backup"):
         Workspace(folder)
-    with pytest.raises(DamagedError, match="Restore it from a backup"):
+    with pytest.raises(DamagedError, match=r"Restore it from a backup; nothing was changed\.$"):
         Workspace.create(folder, "pixels", recognizer=RECOGNIZER)
     assert sorted(folder.rglob("*")) == before
+
+
+def test_lost_tables_are_never_replaced_by_empty_ones(folder):
+    seal(folder).unlink()
+    (folder / "workspace.db").unlink()
+    with contextlib.closing(sqlite3.connect(folder / "workspace.db")) as connection:
+        connection.execute("CREATE TABLE other (x)")
+    for open_it in (Workspace, lambda path: Workspace.create(path, "pixels", recognizer=RECOGNIZER)):
+        with pytest.raises(DamagedError, match=r"no tables\. Restore it from a backup; nothing was changed\.$"):
+            open_it(folder)
 
 
 def test_an_interrupted_init_goes_on(tmp_path, world):
@@ -87,7 +100,7 @@ def test_tables_that_were_never_made(tmp_path):
     with sqlite3.connect(tmp_path / "w" / "workspace.db") as connection:
         connection.execute("CREATE TABLE other (x)")
     connection.close()
-    with pytest.raises(WorkspaceError, match="holds no tables"):
+    with pytest.raises(WorkspaceError, match=r"holds no tables.*run it again"):
         Workspace(tmp_path / "w")
 
 
@@ -106,6 +119,42 @@ def test_nobody_else_may_read_it(tmp_path):
     assert {name: mode & 0o077 for name, mode in modes.items() if name.startswith("workspace.")} == {
         "workspace.json": 0, "workspace.db": 0, "workspace.db.sha256": 0,
     }  # fmt: skip
+
+
+def test_a_folder_that_was_there_is_made_private(tmp_path):
+    (tmp_path / "w").mkdir(mode=0o755)
+    Workspace.create(tmp_path / "w", "pixels").close()
+    assert stat.S_IMODE((tmp_path / "w").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("linked", ["workspace.db", "models", "features", "workspace.json"])
+def test_a_workspace_with_links_into_another_one_is_refused(folder, tmp_path, linked):
+    before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    strange = shutil.copytree(folder, tmp_path / "strange")
+    (strange / "workspace.db.sha256").unlink()
+    shutil.rmtree(strange / linked) if (strange / linked).is_dir() else (strange / linked).unlink()
+    (strange / linked).symlink_to(folder / linked)
+    done = opengcd("undo", strange)
+    assert (done.exit_code, "is a link" in done.output) == (1, True), done.output
+    assert {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()} == before
+
+
+def test_settings_without_an_id_do_not_fit_the_database_of_another_workspace(folder):
+    file = folder / "workspace.json"
+    settings = json.loads(file.read_text())
+    del settings["id"]
+    file.write_text(json.dumps(settings))
+    with pytest.raises(WorkspaceError, match="belongs to another workspace"):
+        Workspace(folder)
+
+
+@pytest.mark.parametrize("file", ["workspace.json", "models/0001/model.json"])
+def test_files_that_claim_to_be_huge(folder, file):
+    with open(folder / file, "rb+") as stream:
+        stream.truncate(2**40)
+    done = opengcd("recognize", folder, folder)
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert "Error: " in done.output
 
 
 @pytest.mark.parametrize("name", ["a b", "50%", "what?", "a#b", "ü"])
@@ -169,6 +218,13 @@ def test_the_seal_is_true_or_absent(folder, tmp_path):
     with sqlite3.connect(folder / "workspace.db") as connection:
         assert hashlib.sha256(connection.serialize()).hexdigest() == sealed
     connection.close()
+
+
+def test_who_may_read_the_database_may_read_its_seal(folder):
+    (folder / "workspace.db").chmod(0o644)
+    with Workspace(folder) as workspace:
+        workspace.name(1, "sky")
+    assert stat.S_IMODE(seal(folder).stat().st_mode) == 0o644
 
 
 def test_no_seal_while_somebody_writes(folder):
@@ -292,18 +348,110 @@ def test_a_read_only_workspace_is_served(read_only, reviewable):
         assert workspace.access.tokens() == []
 
 
-def test_a_read_only_workspace_shows_what_is_only_in_the_log(folder, tmp_path, monkeypatch):
-    """The server was killed: the last edits are in SQLite's log, which a read-only folder cannot be cleared of."""
+@pytest.fixture
+def killed(folder, tmp_path):
+    """A workspace whose last edits are in SQLite's log alone, as after a kill."""
     with Workspace(folder) as workspace:
         workspace.name(1, "sky")
-        killed = shutil.copytree(folder, tmp_path / "killed")  # as it lies there while it is open
-    assert (killed / "workspace.db-wal").stat().st_size > 0
-    (killed / "workspace.db-shm").unlink(missing_ok=True)
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
-    before = sorted(path.name for path in killed.iterdir())
-    with Workspace(killed) as workspace:
-        assert "sky" in {group.label for group in workspace.groups()}
-    assert sorted(path.name for path in killed.iterdir()) == before
+        left = shutil.copytree(folder, tmp_path / "killed")  # as it lies there while it is open
+    assert (left / "workspace.db-wal").stat().st_size > 0
+    (left / "workspace.db-shm").unlink(missing_ok=True)
+    return left
+
+
+def look_at(folder):
+    """Open a workspace as someone who may not write to its folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+        return Workspace(folder)
+
+
+def names(workspace):
+    return sorted(group.label for group in workspace.groups())
+
+
+def test_a_read_only_workspace_shows_what_is_only_in_the_log(killed, tmp_path, monkeypatch):
+    """The log cannot be cleared in a read-only folder."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = sorted(path.name for path in killed.iterdir()), sorted(tmp_path.iterdir())
+    with look_at(killed) as workspace:
+        assert "sky" in names(workspace)
+    assert (sorted(path.name for path in killed.iterdir()), sorted(tmp_path.iterdir())) == before
+
+
+def test_damage_to_a_read_only_workspace_that_was_killed(killed, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = sorted(tmp_path.iterdir())
+    raw = bytearray((killed / "workspace.db").read_bytes())
+    raw[4096 * 3 : 4096 * 3 + 100] = b"\xff" * 100
+    (killed / "workspace.db").write_bytes(raw)
+    with pytest.raises(DamagedError, match=rf"{killed}/workspace\.db is damaged"):
+        look_at(killed)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_who_may_only_look_sees_each_edit_of_others(folder):
+    """Whether others had it open before, have it open, or have closed it."""
+    with look_at(folder) as early:
+        assert early.read_only
+        with Workspace(folder) as owner, look_at(folder) as late:
+            for number in range(3):
+                owner.name(1, f"sky {number}")
+                with contextlib.closing(sqlite3.connect(folder / "workspace.db")) as connection:
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                assert names(early) == names(late) == names(owner) == ["group 2", f"sky {number}"]
+                assert len(early.history()) == len(late.history()) == len(owner.history())
+        assert names(early) == ["group 2", "sky 2"]
+        with Workspace(folder) as owner:
+            owner.undo()
+        assert names(early) == ["group 2", "sky 1"]
+    with look_at(folder) as early:
+        Workspace(folder).close()
+        assert names(early) == ["group 2", "sky 1"]
+
+
+@pytest.fixture
+def busy(folder, monkeypatch):
+    """A workspace whose owner makes edits, and moves them from the log to the file, whenever a file was copied."""
+    with Workspace(folder) as owner:
+        owner.name(1, "sky")
+        edits = iter([])
+
+        def copy_file(source, target, copy=shutil.copyfile):
+            copy(source, target)
+            for label in itertools.islice(edits, 1):
+                owner.name(2, label)
+                with contextlib.closing(sqlite3.connect(folder / "workspace.db")) as connection:
+                    connection.execute("PRAGMA wal_checkpoint(RESTART)")
+                owner.move(owner.groups()[0].items[:1], 2)
+
+        def begin(*labels):
+            nonlocal edits
+            edits = iter(labels)
+
+        monkeypatch.setattr(shutil, "copyfile", copy_file)
+        yield owner, begin
+
+
+@pytest.mark.parametrize("index", ["there", "not there"])
+def test_a_database_that_is_written_to_is_seen_as_at_one_moment(busy, monkeypatch, index):
+    owner, begin = busy
+    if index == "not there":  # as on a drive of another machine
+        monkeypatch.setattr(opening, "_hold", lambda *_: None)
+    begin("sea", "lake")
+    with look_at(owner.path) as workspace:
+        assert workspace.check() == []
+        assert [len(group) for group in workspace.groups()] == [len(group) for group in owner.groups()]
+        assert names(workspace) == names(owner)
+        assert workspace.history() == owner.history()
+
+
+def test_a_database_that_never_rests_is_not_copied(busy, monkeypatch):
+    owner, begin = busy
+    monkeypatch.setattr(opening, "_hold", lambda *_: None)
+    begin(*map(str, range(20)))
+    with pytest.raises(UnavailableError, match=r"in use.*try again"):
+        look_at(owner.path)
 
 
 # Older ones.
@@ -344,7 +492,11 @@ def downgrade(workspace, version):
 def test_an_older_workspace_goes_on(workspace, tmp_path, version):
     workspace.discover(k=5)
     ids, X, home = downgrade(workspace, version)
+    file = workspace.path / "workspace.json"
+    stored = json.loads(file.read_text())
+    file.write_text(json.dumps(stored | {"id": None}))  # those versions had none there
     with Workspace(workspace.path) as old:
+        assert json.loads(file.read_text()) == stored
         with old._database.reading() as connection:
             np.testing.assert_array_equal(old._vectors(connection, ids), X)
         assert list(home.glob("*.f32")) == []

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from opengcd import Workspace
 from opengcd._internal import terminal
-from opengcd._internal.text import MISLEADING, printable
+from opengcd._internal.text import MISLEADING, printable, same_look
 from opengcd.cli import app
 from opengcd.service.server import _SafeFormatter
 from opengcd.workspace import WorkspaceError, csv_line
@@ -59,6 +59,12 @@ def test_printable_text_has_one_line_and_no_controls(text):
     shown.encode()
     if not MISLEADING.search(text):
         assert shown == text
+
+
+@given(st.text(), st.text(), st.sampled_from("\u200b\u034f\u115f\u17b5\u180d\u3164\ufe00\U000e01ef"))
+@example("e", "\u0301", "\u034f")
+def test_what_has_no_width_does_not_tell_names_apart(before, after, hidden):
+    assert same_look(before + hidden + after) == same_look(before + after)
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8")), min_size=1))

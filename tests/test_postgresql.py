@@ -14,13 +14,14 @@ from sqlalchemy import create_engine, text
 from counting import check
 from opengcd import Client, Workspace
 from opengcd.embed import Pixels, read_image
+from opengcd.service import create_app
 from opengcd.service.client import ServiceError
-from opengcd.workspace import Changes, WorkspaceError
+from opengcd.workspace import Changes, DamagedError, WorkspaceError
 from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.files import content_hash
 from opengcd.workspace.schema import items
 from pictures import RECOGNIZER, paint, truth
-from serving import keep_on, server
+from serving import API, connect, eventually, get, keep_on, send, server
 
 
 @pytest.fixture(scope="module")
@@ -119,13 +120,56 @@ def test_a_database_is_one_workspace_s(url, tmp_path):
         Workspace.create(tmp_path / "two", "pixels", database=database)
 
 
-def fresh(url, name):
-    """Return the URL of a new database on the same server."""
+def command(url, *commands):
+    """Run commands of an administrator."""
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
+        for one in commands:
+            connection.execute(text(one))
     engine.dispose()
+
+
+def fresh(url, name):
+    """Return the URL of a new database on the same server."""
+    command(url, f"CREATE DATABASE {name}")
     return url.replace("/postgres?", f"/{name}?")
+
+
+def test_a_lost_database_is_never_replaced_by_an_empty_one(url, world, tmp_path):
+    folder, database = tmp_path / "w", fresh(url, "lost")
+
+    def create():
+        return Workspace.create(folder, "pixels", recognizer=RECOGNIZER, database=database)
+
+    create().close()
+    command(url, "DROP DATABASE lost", "CREATE DATABASE lost")
+    with pytest.raises(WorkspaceError, match=r"no tables.*run it again"):
+        Workspace(folder)
+    with create() as workspace:  # an init that was interrupted before any image was read
+        workspace.fit(world[0])
+    command(url, "DROP DATABASE lost", "CREATE DATABASE lost")
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    for open_it in (create, lambda: Workspace(folder)):
+        with pytest.raises(DamagedError, match=r"no tables\. Restore it from a backup; nothing was changed\.$"):
+            open_it()
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+def test_a_database_that_became_read_only_is_an_outage(url, tmp_path):
+    """As after a failover to a server that is not yet, or not at all, to be written to."""
+    database = fresh(url, "standby")
+    log_out = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'standby'"
+    workspace = Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database)
+    with workspace, connect(create_app(workspace), workspace.access.make("ann")) as client:
+        command(url, "ALTER DATABASE standby SET default_transaction_read_only = on", log_out)
+        eventually(lambda: client.get("/healthz").status_code == 503)
+        answer = client.post(f"{API}/jobs", json={"verb": "discover"})
+        assert (answer.status_code, "Retry-After" in answer.headers) == (503, True)
+        assert "read-only" in answer.json()["detail"]
+        assert get(client, "jobs") == []
+        command(url, "ALTER DATABASE standby SET default_transaction_read_only = off", log_out)
+        eventually(lambda: client.get("/healthz").status_code == 200)
+        send(client, "POST", "jobs", {"verb": "discover"}, 202)
 
 
 def test_what_is_kept_is_what_is_there(url, world, tmp_path):

@@ -1,10 +1,14 @@
 """The HTTP service, request by request."""
 
+import errno
 import io
 import json
+import os
 import threading
 import time
 from collections import Counter
+from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -13,14 +17,16 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from opengcd import Workspace
-from opengcd.embed import Pixels
+from opengcd.embed import EmbedderError, Pixels
 from opengcd.service import create_app
 from opengcd.service import vectors as vectors_module
 from opengcd.service.app import LARGEST
 from opengcd.service.request_limits import LARGEST_BODY
 from opengcd.service.turns import Turns
 from opengcd.service.wire import MOST_ITEMS
+from opengcd.workspace import UnavailableError, features
 from opengcd.workspace import uploads as uploads_module
+from opengcd.workspace.database import Database
 from pictures import KNOWN, picture, truth
 from serving import API, connect, edit, finish, get, groups, png, send
 
@@ -419,6 +425,84 @@ def test_images_are_looked_at_or_kept(client, workspace):
     assert workspace.discover(k=6).items == 17
 
 
+def test_what_was_kept_before_an_outage_stays_and_the_same_again_gives_the_same_item(client, workspace, monkeypatch):
+    """The database fails at each transaction of the request in turn, until none is left to fail at."""
+    left = 0
+
+    def failing(method):
+        def transaction(database):
+            nonlocal left
+            if not threading.current_thread().name.startswith(("jobs", "asyncio", "recognition")):  # not of the request
+                left -= 1
+                if left == 0:
+                    raise UnavailableError("The database cannot be used (it is down).")
+            return method(database)
+
+        return transaction
+
+    monkeypatch.setattr(Database, "reading", failing(Database.reading))
+    monkeypatch.setattr(Database, "writing", failing(Database.writing))
+    after_storing = 0
+    for step in range(1, 100):
+        files = [("files", (f"{colour}.png", png(colour, 4000 + step))) for colour in ("red", "blue")]
+        items, counts = len(workspace.labels()), workspace.status().counts
+        left = step
+        answer = client.post(f"{API}/recognize", params={"keep": True}, files=files)
+        left = 0
+        failed = answer.status_code == 503
+        assert failed or answer.status_code == 200
+        if failed:
+            assert answer.headers["retry-after"] == "5"
+            stored = {label.hash: label.item for label in workspace.labels()[items:]}
+            after_storing += bool(stored)
+            answer = client.post(f"{API}/recognize", params={"keep": True}, files=files)
+            assert set(stored.values()) <= {one["id"] for one in answer.json()}
+        assert [one["label"] for one in answer.json()] == ["red", "unknown"]
+        assert len(workspace.labels()) == items + 2
+        for one in answer.json():
+            label, _ = workspace.item(one["id"])
+            assert (label.label, len(label.paths)) == (one["label"], 1)
+        now = workspace.status().counts
+        grown = {name: now[name] - counts[name] for name in now if now[name] != counts[name]}
+        assert grown == {"recognized": 1, "rejected": 1}
+        if not failed:
+            break
+    assert not failed
+    assert after_storing >= 2
+    assert workspace.check() == []
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.EIO, errno.EACCES])
+def test_files_that_cannot_be_read_for_now_are_an_outage(app, workspace, monkeypatch, code):
+    """Neither vectors nor models are called damaged, and nothing is changed."""
+
+    def fail(*_, **__):
+        raise OSError(code, os.strerror(code))
+
+    workspace.name(workspace.groups()[0].id, "sky", confirm=True)
+    workspace.learn()
+    with connect(app, workspace.access.make("ann")) as client:
+        on, (item, *_) = groups(client)[0], workspace.groups()[0].items
+        asks = [
+            lambda: client.get(f"{API}/items/{item}/neighbours"),
+            lambda: client.post(f"{API}/rollback", json={"version": 1, "on": on}),
+            lambda: client.post(f"{API}/undo", json={"on": on}),
+            lambda: client.post(f"{API}/recognize", json={"vectors": [[0.0] * 192]}),
+        ]
+        monkeypatch.setattr(features, "_verified", {})
+        with monkeypatch.context() as outage:
+            outage.setattr(features, "open", fail, raising=False)
+            outage.setattr(Path, "read_bytes", fail)
+            workspace._open.recognizer, app.state.service.recognition.outdated = None, True
+            for ask in asks:
+                answer = ask()
+                assert (answer.status_code, answer.headers.get("retry-after")) == (503, "5"), answer.text
+                assert os.strerror(code) in answer.json()["detail"]
+                assert "damaged" not in answer.text
+        assert workspace.last_edit() == on
+        assert [ask().status_code for ask in asks] == [200, 200, 409, 200]  # the undo comes after the rollback
+
+
 def test_a_kept_image_is_embedded_once_and_the_answer_is_what_was_stored(client, workspace, monkeypatch):
     rows = []
     row = Pixels._row
@@ -444,6 +528,14 @@ def test_an_image_without_a_finite_vector(client, monkeypatch):
     files = [("files", ("x.png", content)) for content in (b"", raw.getvalue(), png("red", 1))]
     said = client.post(f"{API}/recognize", files=files).json()
     assert [one["reason"] for one in said] == ["the file is empty", "the embedder gives no finite vector for it", None]
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_an_image_that_the_embedder_cannot_use(client, monkeypatch, keep):
+    error = EmbedderError("An image of 9 × 9 cannot be prepared.")
+    monkeypatch.setattr(Pixels, "_row", Mock(side_effect=error))
+    said = client.post(f"{API}/recognize", params={"keep": keep}, files=[("files", ("x.png", png("red", 4711)))])
+    assert (said.status_code, "cannot be prepared" in said.json()["detail"]) == (422, True)
 
 
 def test_few_requests_with_images_work_at_a_time(app, client, workspace, monkeypatch):

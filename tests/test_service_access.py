@@ -113,6 +113,12 @@ def test_two_tokens_have_one_name_or_names_that_look_different(workspace):
     for name in ("ann lee", "Ann\u00a0LEE", "Ann\u200b Lee", "Ａnn Lee"):
         with pytest.raises(WorkspaceError, match="give that name or another one"):
             workspace.access.make(name)
+    for hidden in "\ufe0f\u034f\u180b\u17b4\U000e0100\u3164\uffa0\u115f\u00ad\u2060\ufff9":
+        for name in (f"Ann Lee{hidden}", f"A{hidden}nn Lee", f"{hidden}Ann {hidden} Lee"):
+            with pytest.raises(WorkspaceError, match="give that name or another one"):
+                workspace.access.make(name)
+    with pytest.raises(WorkspaceError, match="give that name or another one"):
+        workspace.access.make("\u2800Ann\u2800Lee")  # a blank pattern of dots
     for name in ("Ann (team)", "Ann\x07", "\u2067Ann", "", "   "):
         with pytest.raises(WorkspaceError, match="name"):
             workspace.access.make(name)
@@ -249,3 +255,9 @@ def test_the_documents_name_every_route(app):
     for _, path in routes(app):
         shown = path.removeprefix(API).replace("{id}", "ID")
         assert f"{shown}`" in text or f"{shown} " in text, path
+
+
+@pytest.mark.parametrize("name", ["\u3164", "\ufe0f\u034f", "ann (bob)", "a" * 1000, "a\x1b[2J"])
+def test_names_that_nobody_can_read_or_trust(workspace, name):
+    with pytest.raises(WorkspaceError, match="cannot be the name of a person"):
+        workspace.access.make(name)

@@ -1,36 +1,66 @@
 """Connections that are slow, endless, unread or too many, by sockets to a real server."""
 
+import json
 import re
 import socket
 import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack, contextmanager
 
 import httpx
 import pytest
 
-from opengcd.service import connections
+from opengcd.service import connections, request_limits
 from opengcd.service.authentication import TRIES
 from opengcd.service.connections import BoundedProtocol
-from serving import API, server, serving
+from serving import API, eventually, server, serving
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LIMITS = ("HEADERS_WITHIN", "LOG_IN_WITHIN", "PIECE_WITHIN", "GRACE", "READ_WITHIN")
 
 
 @pytest.fixture
 def address(workspace, monkeypatch):
     """The host and port of a server that waits for a second at most."""
-    for name in ("HEADERS_WITHIN", "PIECE_WITHIN", "GRACE", "READ_WITHIN"):
+    for name in LIMITS:
         monkeypatch.setattr(connections, name, 0.5)
+    monkeypatch.setattr(request_limits, "TURN_WITHIN", 0.5)
     with serving(workspace) as url:
         yield "127.0.0.1", int(re.search(r":(\d+)/", url)[1])
+
+
+@pytest.fixture
+def patient(address, monkeypatch):
+    """The same for a server that closes no connection because of the time that it takes."""
+    for name in LIMITS:
+        monkeypatch.setattr(connections, name, 60.0)
+    return address
 
 
 def opened(address, sent=b""):
     connection = socket.create_connection(address, timeout=20)
     connection.sendall(sent)
     return connection
+
+
+@contextmanager
+def many(number, address, sent):
+    with ExitStack() as held:
+        yield [held.enter_context(opened(address, sent)) for _ in range(number)]
+
+
+def post(path, length, token=None, more=""):
+    """The head of a request with JSON."""
+    if token:
+        more += f"Authorization: Bearer {token}\r\n"
+    head = f"POST {API}/{path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{more}{length}\r\n\r\n"
+    return head.encode()
+
+
+CHUNKED = "Transfer-Encoding: chunked"
+EXPECT = "Expect: 100-continue\r\n"
 
 
 def answer(connection):
@@ -102,6 +132,47 @@ def test_headers_that_are_too_long(address, head):
     assert alive(address)
 
 
+@pytest.mark.parametrize(
+    ("begin", "piece"),
+    [
+        (b"0\r\n", b"A:b\r\n"),
+        (b"0\r\nX: ", b"a"),
+        (b"0\r\n", b"a"),
+        (b"1;x=", b"a"),
+        (b"", b"0"),
+        (b"1\r\n{\r\n", b"0"),
+    ],
+    ids=["many trailers", "a trailer's value", "a trailer's name", "an extension", "a size", "a later size"],
+)
+@pytest.mark.parametrize("path", ["session", "undo"])  # the second is answered before its body has come
+def test_what_surrounds_a_body_is_bounded(patient, path, begin, piece):
+    with opened(patient, post(path, CHUNKED) + begin) as connection:
+        connection.settimeout(5)
+        try:
+            for _ in range(100):
+                connection.sendall(piece * (2**16 // len(piece)))
+            answer(connection)  # all that was sent lies in buffers: they are closed now, too
+        except ConnectionError:
+            pass
+    assert alive(patient)
+
+
+def test_trailers_are_no_headers(patient, workspace):
+    trailer = f"0\r\nAuthorization: Bearer {workspace.access.make('ann')}\r\n\r\n".encode()
+    with opened(patient, post("undo", CHUNKED) + trailer) as connection:
+        assert connection.recv(100).startswith(b"HTTP/1.1 401")
+
+
+def test_a_body_may_come_in_many_small_chunks(patient, workspace):
+    body = f'{{"token": "{workspace.access.make("ann")}"}}'.encode().ljust(15_000)
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body)
+    with opened(patient, post("session", CHUNKED) + chunks + b"0\r\nX: y\r\n\r\n" + GET) as connection:
+        told = connection.recv(2**16)
+        while told.count(b"HTTP/1.1") < 2:
+            told += connection.recv(2**16)
+    assert told.count(b"HTTP/1.1 200") == 2
+
+
 @pytest.mark.parametrize("length", [b"Content-Length: 1000", b"Transfer-Encoding: chunked"])
 @pytest.mark.parametrize("path", ["session", "recognize"])
 def test_bodies_that_stop_or_come_drop_by_drop(address, workspace, capfd, path, length):
@@ -171,6 +242,78 @@ def test_the_oldest_idle_connection_makes_room(address, workspace, monkeypatch):
             pass
         for connection in idle:
             connection.close()
+
+
+def test_bodies_of_strangers_make_room(patient, workspace, monkeypatch):
+    monkeypatch.setattr(connections, "MOST", 20)
+    ann = workspace.access.make("ann")
+    body = json.dumps({"vectors": [[0.5] * 192]}).encode()
+    with opened(patient, post("recognize", f"Content-Length: {len(body)}", ann, EXPECT)) as known:
+        assert b"100 Continue" in known.recv(1000)  # she is known, and her body is awaited
+        with many(60, patient, post("session", "Content-Length: 16000") + b"{") as half:
+            assert alive(patient)
+            for connection in half[:35]:
+                assert answer(connection) == b""
+            known.sendall(body)
+            assert b"200 OK" in known.recv(1000)
+
+
+def test_strangers_have_less_time(patient, monkeypatch):
+    monkeypatch.setattr(connections, "LOG_IN_WITHIN", 0.5)
+    with opened(patient, post("session", "Content-Length: 16000")) as connection:
+        drip(connection, b" ")
+    assert alive(patient)
+
+
+def slow_uploads(address, number, token):
+    """Large requests that ask whether they may begin, which the server says when it wants to read them."""
+    return many(number, address, post("recognize", "Content-Length: 60000000", token, EXPECT))
+
+
+def begin(uploads):
+    for connection in uploads:
+        assert b"100 Continue" in connection.recv(1000)
+        connection.sendall(b" " * 9000)
+
+
+def recognize(address, token):
+    content = {"vectors": [[0.123456789] * 192] * 20}
+    headers = {"Authorization": f"Bearer {token}"}
+    return httpx.post("http://{}:{}{}/recognize".format(*address, API), json=content, headers=headers, timeout=10)
+
+
+def test_slow_uploads_hold_up_their_sender_alone(patient, workspace):
+    ann, bob = workspace.access.make("ann"), workspace.access.make("bob", "read")
+    with slow_uploads(patient, 2, bob) as first:
+        begin(first)
+        with slow_uploads(patient, 8, bob) as others:
+            assert recognize(patient, ann).status_code == 200
+            for connection in others:
+                told = connection.recv(1000)
+                assert told.startswith(b"HTTP/1.1 503")
+                assert b"retry-after: 5" in told
+        assert "again later" in recognize(patient, bob).json()["detail"]
+    eventually(lambda: recognize(patient, bob).status_code == 200, 20)
+
+
+def test_nobody_waits_without_end_for_slow_uploads(patient, workspace):
+    with ExitStack() as held:
+        for name in "bcde":
+            begin(held.enter_context(slow_uploads(patient, 2, workspace.access.make(name, "read"))))
+        refused = recognize(patient, workspace.access.make("ann"))
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+        assert alive(patient)
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["sends", "asks first"])
+def test_who_waits_for_a_turn_is_not_slow(address, workspace, monkeypatch, asks):
+    """The time for which the server does not want to read is not counted."""
+    monkeypatch.setattr(request_limits, "MOST_EACH", 0)
+    monkeypatch.setattr(request_limits, "TURN_WITHIN", 3.0)
+    monkeypatch.setattr(connections, "SLOWEST", 2**20)
+    head = post("recognize", "Content-Length: 1000000", workspace.access.make("ann"), EXPECT if asks else "")
+    with opened(address, head if asks else head + b" " * 1_000_000) as connection:
+        assert connection.recv(1000).startswith(b"HTTP/1.1 503")
 
 
 def test_other_protocols_are_answered_in_http(address, capfd):

@@ -19,8 +19,9 @@ from PIL import Image
 
 from opengcd import Client, Workspace
 from opengcd.service.client import ServiceError
-from pictures import KNOWN
+from pictures import KNOWN, RECOGNIZER
 from serving import keep_on, png, server
+from test_onnx import mean_colour
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="servers are killed as on POSIX systems")
 
@@ -179,3 +180,19 @@ def test_images_that_swell_do_not_exhaust_the_server(workspace):
         assert [len([one for one in said if one["label"]]) for said in answers] == [3, 3]
         assert process.poll() is None
         assert peak(process.pid) < before + MEMORY
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_long_images_do_not_exhaust_the_server(world, tmp_path):
+    """A file of 2 KB whose image would have 800 million pixels when its shorter side is resized for the network."""
+    raw = io.BytesIO()
+    Image.new("1", (1, 600_000)).save(raw, "PNG")
+    with Workspace.create(tmp_path / "w", mean_colour(tmp_path / "m.onnx", side=32), recognizer=RECOGNIZER) as made:
+        made.fit(world[0])
+        token = made.access.make("ann", "read")
+    with server(tmp_path / "w") as (process, address):
+        client = Client(address, token)
+        client.recognize_images(png("red", 1))
+        before = peak(process.pid)
+        assert [one["label"] for one in client.recognize_images(raw.getvalue(), png("red", 1))] == ["black", "red"]
+        assert peak(process.pid) < before + 500_000

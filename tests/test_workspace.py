@@ -1,20 +1,22 @@
 import contextlib
 import csv
+import errno
 import io
 import json
 import os
 import shutil
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 from sqlalchemy import insert, select
 
-from opengcd import Workspace
+from opengcd import ModelFileError, OpenWorldRecognizer, Workspace
 from opengcd import workspace as package
 from opengcd.embed import Pixels
-from opengcd.workspace import ConflictError, WorkspaceError, versions
+from opengcd.workspace import ConflictError, DamagedError, WorkspaceError, versions
 from opengcd.workspace import groups as groups_module
 from opengcd.workspace.database import Database
 from opengcd.workspace.log import editing, undo_last
@@ -378,6 +380,33 @@ def test_rollback_and_undo_of_a_phase(workspace, tmp_path):
     assert labels(workspace) == before | waiting
     workspace.discover(k=6)
     assert labels(workspace)[result.path] == ("red", "recognized")
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.EIO, errno.EACCES])
+@pytest.mark.parametrize("part", ["model.json", "header", "arrays"])
+def test_a_version_that_cannot_be_read_for_now_is_not_called_damaged(workspace, monkeypatch, part, code):
+    read = Path.read_bytes
+
+    def fail(file):
+        if file.name.startswith(part):
+            raise OSError(code, os.strerror(code))
+        return read(file)
+
+    with monkeypatch.context() as outage:
+        outage.setattr(Path, "read_bytes", fail)
+        with pytest.raises(OSError, match=f"{os.strerror(code)}.*models"):
+            workspace.exemplars()
+        with pytest.raises(OSError, match=os.strerror(code)):
+            OpenWorldRecognizer.load(workspace.path / "models" / "0001")
+    assert set(workspace.exemplars()) == set(KNOWN)
+    (file,) = (workspace.path / "models" / "0001").glob(f"{part}*")
+    for damage in (file.unlink, file.mkdir):
+        damage()
+        workspace._open.recognizer = None
+        with pytest.raises(DamagedError, match=r"Version 1 .* is damaged"):
+            workspace.exemplars()
+        with pytest.raises(ModelFileError, match=r"no model at|incomplete|is a folder"):
+            OpenWorldRecognizer.load(workspace.path / "models" / "0001")
 
 
 # What comes out.

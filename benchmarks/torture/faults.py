@@ -36,7 +36,7 @@ CLOCK = """
 import datetime, sys, time
 from pathlib import Path
 from opengcd import cli
-from opengcd.workspace import _access, _log
+from opengcd.workspace import log, tokens
 file, real = Path(sys.argv.pop(1)), time.time
 moved = lambda: float(file.read_text() or 0)
 class Clock(datetime.datetime):
@@ -44,7 +44,7 @@ class Clock(datetime.datetime):
     def now(cls, tz=None):
         return cls.fromtimestamp(real() + moved(), tz)
 time.time = lambda: real() + moved()
-_access.datetime = _log.datetime = Clock
+tokens.datetime = log.datetime = Clock
 cli.main()
 """
 """A server whose clock is as many seconds off as a file says."""
@@ -175,7 +175,7 @@ def _make(folder: Path, database: str | None = None) -> tuple[str, list[int | No
 def _serving(folder: Path, token: str, *prelude: str) -> Iterator[Server]:
     command = [sys.executable, "-u", *(prelude or ("-m", "opengcd")), "serve", str(folder), "--port", "0"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    with open(folder.parent / "log", "a") as log:
+    with open(folder.parents[1] / "log", "a") as log:  # not on the disk whose faults are tried
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
     try:
         assert process.stdout is not None
@@ -277,8 +277,10 @@ def _read_only(setting: Setting, folder: Path) -> Trial:
             trial.tries += 1
             subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
             try:
-                for command in ("serve", "discover", "undo", "learn"):
+                for command in ("discover", "undo", "learn"):
                     _must_refuse(trial, command, disk / "workspace")
+                with _serving(disk / "workspace", token) as server:
+                    _must_only_show(trial, server, groups[0], vectors)
             finally:
                 subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
             with _serving(disk / "workspace", token) as server:
@@ -291,16 +293,29 @@ def _read_only(setting: Setting, folder: Path) -> Trial:
 
 def _must_refuse(trial: Trial, command: str, workspace: Path) -> None:
     """See that a command ends with an error in one line."""
-    options = ["--port", "0"] if command == "serve" else []
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "opengcd", command, workspace, *options], capture_output=True, text=True, timeout=90
+            [sys.executable, "-m", "opengcd", command, workspace], capture_output=True, text=True, timeout=90
         )
     except subprocess.TimeoutExpired:
         trial.failures.append(f"{command} does not end on a read-only disk")
         return
     if done.returncode == 0 or "Traceback" in done.stderr:
         trial.failures.append(f"{command} on a read-only disk ended with {done.returncode}: {done.stderr[-300:]}")
+
+
+def _must_only_show(trial: Trial, server: Server, group: int | None, vectors: np.ndarray) -> None:
+    """See that a server on a read-only disk answers questions and refuses edits."""
+    for look in ("status", "groups", "history"):
+        trial.ask(lambda look=look: server.client.get(look))
+    trial.ask(lambda: server.client.recognize(vectors))
+    try:
+        server.client.send("POST", "edits", {"on": 2**31 - 1, "act": "name", "group": group, "label": "new"})
+    except ServiceError as error:
+        if error.status != 403:
+            trial.failures.append(f"an edit on a read-only disk: {error}")
+    else:
+        trial.failures.append("an edit was acknowledged on a read-only disk")
 
 
 def _moved_clock(setting: Setting, folder: Path) -> Trial:
@@ -325,7 +340,7 @@ def _moved_clock(setting: Setting, folder: Path) -> Trial:
 def _locked(setting: Setting, folder: Path) -> Trial:
     trial = Trial()
     token, groups, vectors = _make(folder)
-    short = "from opengcd.workspace import _database; _database.WAIT_SECONDS = 2; from opengcd import cli; cli.main()"
+    short = "from opengcd.workspace import database; database.WAIT_SECONDS = 2; from opengcd import cli; cli.main()"
     with _serving(folder / "workspace", token, "-c", short) as server:
         with Load(trial, server, groups, vectors):
             for _ in range(setting.tries(3)):

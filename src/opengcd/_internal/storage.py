@@ -24,6 +24,8 @@ from safetensors import SafetensorError
 FORMAT = "opengcd"
 FORMAT_VERSION = 2
 INDEX = "model.json"
+LARGEST_INDEX = 64 * 2**20
+"""Bytes; in the first format the index held the header, with a few numbers for each class."""
 PART = re.compile(r"[a-z]+-[0-9a-f]{16}\.(json|safetensors|ubj)")
 TEMPORARY = re.compile(r"\..+\.[0-9]+(-[0-9]+)?\.tmp")
 MISSING = FileNotFoundError, NotADirectoryError, IsADirectoryError
@@ -87,9 +89,18 @@ def verify_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     return _parse(contents.pop("header"), folder / parts["header"]["file"]), contents
 
 
+def read_index_file(folder: Path) -> bytes:
+    """Return the content of the index of a model folder."""
+    with open(folder / INDEX, "rb") as stream:
+        raw = stream.read(LARGEST_INDEX + 1)
+    if len(raw) > LARGEST_INDEX:
+        raise ModelFileError(f"{folder / INDEX} is damaged: it is larger than any index.")
+    return raw
+
+
 def _read_index(folder: Path) -> dict[str, Any]:
     try:
-        raw = (folder / INDEX).read_bytes()
+        raw = read_index_file(folder)
     except FileNotFoundError:
         raise ModelFileError(f"There is no model at {folder} (no {INDEX}).") from None
     except NotADirectoryError:

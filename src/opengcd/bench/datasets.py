@@ -51,7 +51,8 @@ def load_dataset(folder: str | Path, name: str) -> Dataset:
             missing = [key for key in KEYS if key not in archive]
             if missing:
                 raise FeatureFileError(f"{file} lacks {', '.join(missing)}; a feature file needs {', '.join(KEYS)}.")
-            arrays = {key: archive[key] for key in (*KEYS, *({"class_order"} & set(archive)))}
+            # What is not in numpy's format within the archive comes as bytes.
+            arrays = {key: np.asarray(archive[key]) for key in (*KEYS, *({"class_order"} & set(archive)))}
     except FeatureFileError:
         raise
     except Exception as error:  # a damaged archive can fail in any way

@@ -22,6 +22,12 @@ def errors_in_a_line() -> Iterator[None]:
     except (ValueError, OSError, ImportError) as error:
         echo(f"Error: {error}", err=True)
         raise typer.Exit(1) from None
+    except MemoryError:
+        echo("Error: This takes more memory than there is.", err=True)
+        raise typer.Exit(1) from None
+    except (RecursionError, OverflowError) as error:  # what is not refused before: too deep, too large
+        echo(f"Error: The input is out of all bounds ({error}).", err=True)
+        raise typer.Exit(1) from None
     except KeyboardInterrupt:
         echo("Interrupted. What was finished is kept; the same command goes on from there.", err=True)
         raise typer.Exit(130) from None

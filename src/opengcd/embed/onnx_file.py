@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Generator, Iterable
 from contextlib import closing
 from functools import cached_property
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 BATCH = 16
 SIDE = 224
 """Of an image where the network takes any size."""
+MOST_SIDE = 2048
+MOST_PIXELS = 16 * MOST_SIDE**2
+"""Of a batch. A file of a few bytes can ask for any size, and an image is first made as large as that asks for."""
 MARGIN = 256 / 224
 """How much larger an image is before its middle is cut out."""
 MEAN = np.array([0.485, 0.456, 0.406], dtype=np.float32)
@@ -40,12 +44,21 @@ class OnnxNetwork:
         self.name = file
         self.pooling = pooling
         self.session = _session(file, device)
-        inputs = self.session.get_inputs()
-        if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].shape[1] not in (3, "3"):
-            shapes = ", ".join(f"{one.name} {one.shape}" for one in inputs)
+        inputs = _inputs(self.session, file)
+        if len(inputs) != 1 or len(inputs[0][1]) != 4 or inputs[0][1][1] not in (3, "3"):
+            shapes = ", ".join(f"{name} {shape}" for name, shape in inputs)
             raise EmbedderError(f"{file} should take images of batch × 3 × height × width, but takes {shapes}.")
-        rows, _, height, width = inputs[0].shape
+        ((self._input, shape),) = inputs
+        rows, _, height, width = shape
         self.size = tuple(side if isinstance(side, int) else SIDE for side in (width, height))
+        asked = rows if isinstance(rows, int) else 1
+        if not (
+            1 <= asked * math.prod(self.size) <= MOST_PIXELS and 1 <= min(self.size) <= max(self.size) <= MOST_SIDE
+        ):
+            raise EmbedderError(
+                f"{file} takes images of {shape}; a side may have 1 to {MOST_SIDE} pixels, "
+                f"and a batch 1 to {MOST_PIXELS:,}."
+            )
         # A network that was exported for one number of images takes no other.
         self.batch_size = rows if isinstance(rows, int) else check_integer(batch_size or BATCH, "batch_size")
         self._fixed = isinstance(rows, int)
@@ -87,7 +100,7 @@ class OnnxNetwork:
         rows = len(batch)
         if self._fixed and rows < self.batch_size:
             batch = np.concatenate([batch, np.zeros((self.batch_size - rows, *batch.shape[1:]), dtype=np.float32)])
-        feed = {self.session.get_inputs()[0].name: np.ascontiguousarray(batch)}
+        feed = {self._input: np.ascontiguousarray(batch)}
         try:
             output = np.asarray(self.session.run(None, feed)[0], dtype=np.float32)
         except Exception as error:  # files from elsewhere can be wrong in any way
@@ -112,16 +125,30 @@ class OnnxNetwork:
         )
 
 
+def _inputs(session: Any, file: str) -> list[tuple[str, list[Any]]]:
+    """Return the names and shapes of the inputs of a network."""
+    try:
+        return [(one.name, one.shape) for one in session.get_inputs()]
+    except UnicodeDecodeError:
+        raise EmbedderError(f"{file} is damaged: the names of its inputs are not text.") from None
+
+
 def _session(file: str, device: str) -> Any:
     try:
         import onnxruntime
     except ImportError as error:
         raise ImportError(f'The embedder {file!r} needs onnxruntime: pip install "opengcd[onnx]".') from error
-    wanted = ["CPUExecutionProvider"]
-    if device != "cpu":
-        wanted.insert(0, "CUDAExecutionProvider")
-    there = onnxruntime.get_available_providers()
-    try:
-        return onnxruntime.InferenceSession(file, providers=[name for name in wanted if name in there])
-    except Exception as error:  # files from elsewhere can be wrong in any way
-        raise EmbedderError(f"{file} holds no network that onnxruntime can use: {error}") from error
+    options = onnxruntime.SessionOptions()
+    # It would print what is in the file as it is, also what steers a terminal; what matters comes as an error too.
+    options.log_severity_level = 4
+    cpu, cuda = ["CPUExecutionProvider"], "CUDAExecutionProvider"
+    tries = [cpu]
+    if device != "cpu" and cuda in onnxruntime.get_available_providers():
+        tries.insert(0, [cuda, *cpu])
+    for providers in tries:
+        try:
+            # Its own way from the GPU to the processor prints banners.
+            return onnxruntime.InferenceSession(file, options, providers, enable_fallback=0)
+        except Exception as error:  # files from elsewhere can be wrong in any way
+            wrong = error
+    raise EmbedderError(f"{file} holds no network that onnxruntime can use: {wrong}") from wrong

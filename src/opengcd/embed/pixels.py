@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from opengcd._internal.progress import Progress, silent
-from opengcd.embed.batches import gather
-from opengcd.embed.images import as_rgb
+from opengcd.embed.batches import as_seen, gather
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -44,5 +43,5 @@ class Pixels:
     def _row(self, image: Image) -> np.ndarray:
         from PIL.Image import Resampling
 
-        small = as_rgb(image).resize((self.side, self.side), Resampling.BILINEAR)
+        small = as_seen(image).resize((self.side, self.side), Resampling.BILINEAR)
         return np.asarray(small, dtype=np.float32).ravel() / 255

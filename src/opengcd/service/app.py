@@ -18,6 +18,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.routing import compile_path
 
 from opengcd import __version__
+from opengcd.embed import EmbedderError
 from opengcd.service import (
     authentication,
     job_runner,
@@ -55,6 +56,7 @@ CODES = {MissingError: 404, ReadOnlyError: 403, TooLargeError: 413}
 RETRY_AFTER = "5"
 """Seconds."""
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE}
+DISK |= {errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT}
 """Errors of the operating system that an administrator can mend while the service runs."""
 LARGEST = {f"{API}/recognize": 64 * 2**20, f"{API}/edits": 4 * 2**20}
 """Bytes of a request, by path, where more than a few are of use: images and vectors, and the numbers of many items."""
@@ -144,6 +146,10 @@ def _explain_errors(app: FastAPI) -> None:
         if isinstance(error, UnavailableError):
             return JSONResponse(content, 503, {"Retry-After": RETRY_AFTER})
         return JSONResponse(content, CODES.get(type(error), 409))
+
+    @app.exception_handler(EmbedderError)
+    def unusable(_: Request, error: EmbedderError) -> Response:
+        return JSONResponse({"detail": str(error)}, 422)
 
     @app.exception_handler(OSError)
     def disk(_: Request, error: OSError) -> Response:

@@ -14,15 +14,19 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from opengcd.service.request_limits import token_of
+
 MOST = 500
 """Connections at a time; common systems let a process open 1,024 files."""
 HEADERS_WITHIN = 10.0
 """Seconds from the first byte of a request, or from the connection, to the end of the headers."""
 LARGEST_HEADERS = 32 * 2**10
-"""Bytes of the address and the headers of a request."""
+"""Bytes of the address and the headers of a request, or of what comes between two pieces of a body or after it."""
+LOG_IN_WITHIN = 5.0
+"""Seconds for the body of a request without a token, which is small."""
 PIECE_WITHIN = 15.0
 """Seconds between two pieces of a body."""
-GRACE, SLOWEST = 20.0, 8 * 2**10
+GRACE, SLOWEST = 20.0, 32 * 2**10
 """A body that takes longer than so many seconds has to come with so many bytes in a second after that."""
 MOST_AHEAD = 20
 """Requests that a client may send before the first of them is answered."""
@@ -35,14 +39,16 @@ class BoundedProtocol(HttpToolsProtocol):
     """A connection that notes what it waits for; :class:`BoundedServer` asks it every second for how long it has."""
 
     _answering: RequestResponseCycle | None = None
+    _size: int
+    _since: float
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection; if there are too many, close the one that has gone longest without a request."""
+        """Take a connection; if there are too many, close the oldest that no request of a known sender needs."""
         super().connection_made(transport)
         self._wait_for(_HEAD)
         self._unread, self._read_at = 0, time.monotonic()
         if len(self.connections) > MOST:
-            others = (one for one in self.connections if isinstance(one, BoundedProtocol) and not one.busy)
+            others = (one for one in self.connections if isinstance(one, BoundedProtocol) and not one._spared)
             oldest = min(others, key=lambda one: one._since)  # this one at the latest
             oldest.transport.abort()
             self.connections.discard(oldest)
@@ -52,15 +58,23 @@ class BoundedProtocol(HttpToolsProtocol):
         """Whether a request is being answered."""
         return self.cycle is not None and not self.cycle.response_complete
 
+    @property
+    def _spared(self) -> bool:
+        """Whether a request is being answered whose sender is known; strangers could keep all connections busy."""
+        answering = self._answering
+        return answering is not None and not answering.response_complete and token_of(answering.scope) is not None
+
     def data_received(self, data: bytes) -> None:
         """Take what has come."""
         if self._phase is _DONE:
             self._wait_for(_HEAD)
-        if self._phase is _HEAD:
-            self._size += len(data)
+        self._around += len(data)
         super().data_received(data)
-        if self._phase is _HEAD and self._size > LARGEST_HEADERS and not self.transport.is_closing():
-            self.send_400_response("The headers are too long.")
+        if self._phase is not _DONE and self._around > LARGEST_HEADERS and not self.transport.is_closing():
+            if self.busy:  # an answer may be under way
+                self.transport.close()
+            else:
+                self.send_400_response("The headers are too long.")
         if self.transport.is_closing():
             self._disconnect()
 
@@ -69,6 +83,11 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._phase is not _HEAD:
             self._wait_for(_HEAD)
         super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; those after a body are left out, as they would count as if they had come before it."""
+        if self._phase is _HEAD:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Note that the body is next; refuse headers that are too long, also if they have come all at once."""
@@ -82,6 +101,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """Note that a piece has come."""
         self._size += len(body)
+        self._around = 0
         self._piece_at = time.monotonic()
         super().on_body(body)
 
@@ -126,20 +146,23 @@ class BoundedProtocol(HttpToolsProtocol):
             self._answering.message_event.set()
 
     def _late(self, now: float) -> bool:
-        took = now - self._since
         if self._phase is _HEAD:
-            return took > HEADERS_WITHIN and not self.busy
+            return now - self._since > HEADERS_WITHIN and not self.busy
         if self._phase is not _BODY:
             return False
         if not self.busy:  # it was answered, and goes on sending
-            return took > GRACE
-        if self.flow.read_paused:  # it is we who are slow
-            self._piece_at = now
+            return now - self._since > GRACE
+        if self.flow.read_paused or self.cycle.waiting_for_100_continue:  # it is we who are slow: its time begins anew
+            self._body_from = self._piece_at = now
+            self._size = 0
+        took = now - self._body_from
+        if token_of(self.cycle.scope) is None:
+            return took > LOG_IN_WITHIN
         return now - self._piece_at > PIECE_WITHIN or self._size < SLOWEST * (took - GRACE)
 
     def _wait_for(self, phase: str) -> None:
-        self._phase, self._size = phase, 0
-        self._since = self._piece_at = time.monotonic()
+        self._phase, self._size, self._around = phase, 0, 0
+        self._since = self._body_from = self._piece_at = time.monotonic()
 
     def _unsupported_upgrade_warning(self) -> None:
         """Say nothing: whoever asks for another protocol is answered by this one."""

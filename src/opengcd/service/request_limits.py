@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, MutableMapping
-from contextlib import nullcontext
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -19,6 +20,10 @@ LARGEST_BODY = 16 * 2**10
 """Bytes of a request, but for some paths."""
 MOST_LARGE = 8
 """Larger requests that are read and answered at a time; the others wait, and are not read meanwhile."""
+MOST_EACH = 2
+"""Of these, those by one token, so that who sends slowly does not hold up others."""
+TURN_WITHIN = 30.0
+"""Seconds for which a larger request waits."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'",
@@ -52,6 +57,7 @@ class Shield:
         self.largest = largest or {}
         """Bytes of a request to some paths."""
         self._few = asyncio.Semaphore(MOST_LARGE)
+        self._few_each: dict[int | None, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(MOST_EACH))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -77,13 +83,18 @@ class Shield:
         largest = self.largest.get(scope["path"], LARGEST_BODY)
         too_large = HTTPException(413, f"A request here may have {_in_words(largest)}; send less at a time.")
         length = headers.get("content-length", "")
-        if length.isdigit() and int(length) > largest:
+        expected = int(length) if length.isdigit() else largest
+        if expected > largest:
             await JSONResponse({"detail": too_large.detail}, 413)(scope, receive, careful)
             return
-        size = 0
+        waits = expected > LARGEST_BODY
+        size, turn = 0, AsyncExitStack()
 
         async def bounded() -> Message:
-            nonlocal size
+            nonlocal size, waits
+            if waits and not status:  # the body is wanted now, so it is known whose it is
+                waits = False
+                await self._take_turn(turn, token_of(scope))
             message = await receive()
             size += len(message.get("body", b""))
             if size <= largest:
@@ -92,12 +103,18 @@ class Shield:
                 return {"type": "http.disconnect"}
             raise too_large
 
-        large = largest > LARGEST_BODY and not (length.isdigit() and int(length) <= LARGEST_BODY)
-        try:
-            async with self._few if large else nullcontext():
+        with suppress(ClientDisconnect):  # it may go while its body is read, or be too slow
+            async with turn:
                 await self.app(scope, bounded, careful)
-        except ClientDisconnect:  # it has gone while its body was read, or was too slow
-            pass
+
+    async def _take_turn(self, turn: AsyncExitStack, token: int | None) -> None:
+        try:
+            async with asyncio.timeout(TURN_WITHIN):
+                for few in (self._few_each[token], self._few):  # who waits for one's own requests is in nobody's way
+                    await turn.enter_async_context(few)
+        except TimeoutError:
+            told = "Too many large requests at once; send it again later."
+            raise HTTPException(503, told, {"Retry-After": "5"}) from None
 
     def _is_ours(self, host: str) -> bool:
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
@@ -106,6 +123,12 @@ class Shield:
         except ValueError:
             return name.lower() in self.hosts
         return True
+
+
+def token_of(scope: Mapping[str, Any]) -> int | None:
+    """Return the number of the token by which a request was let in; None before, and for what needs none."""
+    grant = scope.get("state", {}).get("grant")
+    return None if grant is None else grant.token
 
 
 def _in_words(size: int) -> str:

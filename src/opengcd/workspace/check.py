@@ -134,6 +134,8 @@ class Check:
                 problem, bad = "rows of other images, or not finite", _wrong_rows(store.open(shard), here)
             except DamagedError as error:
                 problem, bad = error.reason, [row.id for row in here]
+            except OSError as error:  # of the system, not of the file: it may be sound
+                problem, bad = f"it cannot be read ({error.strerror})", [row.id for row in here]
             if bad:
                 yield str(store.file(shard.sha256)), problem, bad
         strange = store.places().where(features.c.shard.not_in([shard.id for shard in known]))
@@ -184,6 +186,8 @@ class Check:
                 except DamagedError as error:
                     remedy = "restore it from a backup, or use another version by opengcd rollback"
                     yield Finding(f"version {id}", error.reason, remedy)
+                except OSError as error:
+                    yield Finding(f"version {id}", f"it cannot be read ({error})", "check again when it can be read")
 
     def _check_uploads(self) -> Iterator[Finding]:
         with self.database.reading() as connection:

@@ -130,6 +130,9 @@ def _begin_postgresql(connection: Connection) -> None:
         return
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITERS})")
+    if connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on":
+        # As after a failover. Here, and not at the first change: background work asks without having one, and tells.
+        raise UnavailableError("The database is read-only at the moment; nothing was changed. Try again later.")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from opengcd.workspace import review_folder as exported
 from opengcd.workspace import versions as models
 from opengcd.workspace.conflicts import refuse_conflict, refuse_other_edit
 from opengcd.workspace.database import in_parts
-from opengcd.workspace.errors import WorkspaceError
+from opengcd.workspace.errors import UnavailableError, WorkspaceError
 from opengcd.workspace.groups import Group
 from opengcd.workspace.log import Edited
 from opengcd.workspace.loop import Loop
@@ -160,7 +160,7 @@ class Review(Loop):
     ) -> list[tuple[str, str]]:
         """Write a folder of links (or copies) for each group, to be changed by a person and read by import_groups.
 
-        Return the files that are gone, with reasons.
+        Return the files that are gone or hold another image by now, with reasons.
         """
         found = self.groups()
         files = self._paths([item for group in found for item in group.items])
@@ -182,7 +182,9 @@ class Review(Loop):
         version = self._version(connection)
         try:
             recognizer = self._read_recognizer(version, models.limit(connection))
-        except (ValueError, OSError) as error:
+        except UnavailableError:
+            raise
+        except ValueError as error:
             raise WorkspaceError(
                 f"Version {version} of the recogniser cannot be read, so nothing was changed: {error} Restore "
                 f"{models.folder_of(self.path / 'models', version)} from a copy, or choose another version."

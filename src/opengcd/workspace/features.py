@@ -82,7 +82,7 @@ class FeatureStore:
         for file in sorted(self.folder.glob("*.npy")):
             try:
                 records = self._read(file, file.stem)
-            except DamagedError:
+            except (DamagedError, OSError):
                 continue
             finite = np.isfinite(records["vector"]).all(1)
             keys = [item.tobytes() for item in records["item"]]
@@ -183,7 +183,7 @@ class FeatureStore:
                 continue
             try:
                 merged = np.concatenate([self.open(shard) for shard in small])
-            except DamagedError:  # for those who read it to report, and for a repair; new images do not need it
+            except (DamagedError, OSError):  # those who need it report it; new images do not need it
                 continue
             self._delete_retired(connection)
             home, start = self._write(connection, merged), 0

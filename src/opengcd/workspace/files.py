@@ -74,26 +74,25 @@ def readable(path: str | os.PathLike[str]) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _walk(folder: str, folders: set[tuple[int, int]]) -> Iterator[Found]:
-    try:
-        status = os.stat(folder)
-        if (status.st_dev, status.st_ino) in folders:
-            return
-        folders.add((status.st_dev, status.st_ino))
-        names = sorted(os.listdir(folder))
-    except OSError as error:
-        yield Found(folder, 0, 0, _reason(error))
-        return
-    if FILE in names:  # a workspace among the images holds none itself
-        return
-    for name in names:
-        path = os.path.join(folder, name)
-        if name.startswith(".") or name.lower() in NO_IMAGES:
-            continue
-        if os.path.isdir(path):
-            yield from _walk(path, folders)
-        else:
+def _walk(start: str, folders: set[tuple[int, int]]) -> Iterator[Found]:
+    waiting = [start]  # no function that calls itself: folders may be nested deeper than calls
+    while waiting:
+        path = waiting.pop()
+        if not os.path.isdir(path):
             yield look_at(path)
+            continue
+        try:
+            status = os.stat(path)
+            if (status.st_dev, status.st_ino) in folders:
+                continue
+            folders.add((status.st_dev, status.st_ino))
+            names = sorted(os.listdir(path), reverse=True)
+        except OSError as error:
+            yield Found(path, 0, 0, _reason(error))
+            continue
+        if FILE in names:  # a workspace among the images holds none itself
+            continue
+        waiting += [os.path.join(path, n) for n in names if not n.startswith(".") and n.lower() not in NO_IMAGES]
 
 
 def _reason(error: OSError) -> str:

@@ -5,23 +5,33 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import sqlite3
 import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import URL, select
+from sqlalchemy import URL, Connection, select
 
 from opengcd._internal.storage import sync_folder
 from opengcd.workspace.database import Database
-from opengcd.workspace.errors import DamagedError, ReadOnlyError, WorkspaceError
+from opengcd.workspace.errors import DamagedError, ReadOnlyError, UnavailableError, WorkspaceError
 from opengcd.workspace.migrations import create_tables, migrate
 from opengcd.workspace.schema import SCHEMA_VERSION, meta, schema_version
 from opengcd.workspace.seal import Seal
-from opengcd.workspace.settings import PRIVATE, Settings
+from opengcd.workspace.settings import PRIVATE, Settings, store_settings
 
 FILE = "workspace.db"
 CONTENTS = ("features", "models", "uploads")
-"""Folders that a workspace without a database would lose the meaning of."""
+"""Folders that a workspace without a database would lose the meaning of; the first image makes the first of them."""
+NO_TABLES = "The database of this workspace holds no tables"
+WITH_ID = 4
+"""The first version of the schema whose workspaces have their id in ``workspace.json`` too."""
+TRIES = 5
+"""How often a database that others write to is copied before that is given up."""
 
 
 def create_database(folder: Path, settings: Settings) -> None:
@@ -31,9 +41,9 @@ def create_database(folder: Path, settings: Settings) -> None:
     """
     if settings.database is None:
         file = folder / FILE
+        if _has_contents(folder):
+            _refuse_missing(file)
         if not _has_content(file):
-            if any((folder / name).exists() for name in CONTENTS):
-                raise _lost(file)
             os.close(os.open(file, os.O_RDWR | os.O_CREAT, PRIVATE))
             sync_folder(folder)
     database = Database(settings.database or URL.create("sqlite", database=str(folder / FILE)))
@@ -43,6 +53,8 @@ def create_database(folder: Path, settings: Settings) -> None:
                 return
         with database.writing() as connection:
             if schema_version(connection) is None:  # nobody else was faster
+                if _has_contents(folder):
+                    raise _lost(NO_TABLES, folder)
                 create_tables(connection, settings.id or secrets.token_hex(8))
     finally:
         database.close()
@@ -52,13 +64,15 @@ def open_database(folder: Path, settings: Settings) -> Database:
     """Return the database of a workspace, verified and brought up to date; read-only if the folder is."""
     database = Database(settings.database) if settings.database else _open_file(folder / FILE)
     try:
-        _refuse_strange(database, settings)
+        _refuse_strange(database, folder, settings)
         with database.reading() as connection:
             version = schema_version(connection)
         if version != SCHEMA_VERSION:
             if database.read_only:
                 raise ReadOnlyError(f"{folder} is of an older version; open it once where it can be written to.")
             with database.writing() as connection:
+                if settings.id is None:
+                    store_settings(folder, replace(settings, id=_id(connection)))
                 migrate(connection, folder)
             _delete_outdated(folder)
     except BaseException:
@@ -68,26 +82,109 @@ def open_database(folder: Path, settings: Settings) -> Database:
 
 
 def _open_file(file: Path) -> Database:
-    if not _has_content(file):
-        raise _lost(file)
-    if os.access(file.parent, os.W_OK) and os.access(file, os.W_OK):
-        seal = Seal(file)
-        seal.verify()
-        url = URL.create("sqlite", database=str(file))
-        return Database(url, before_writing=seal.delete, closed=seal.write)
-    log = file.with_name(f"{file.name}-wal")
-    if not _has_content(log):
-        Seal(file, immutable=True).verify()
-        address = f"file:{quote(str(file.absolute()))}"
-        query = {"immutable": "1", "uri": "true"}
-        return Database(URL.create("sqlite", database=address, query=query), read_only=True)
-    # To read a database whose last changes are in its log, SQLite has to write: here, to a copy.
-    copies = Path(tempfile.mkdtemp(prefix="opengcd-"))
-    for one in (file, log):
-        shutil.copyfile(one, copies / one.name)
-    Seal(copies / file.name).verify()
-    url = URL.create("sqlite", database=str(copies / file.name))
-    return Database(url, read_only=True, closed=lambda: shutil.rmtree(copies, ignore_errors=True))
+    _refuse_missing(file)
+    if not (os.access(file.parent, os.W_OK) and os.access(file, os.W_OK)):
+        return _ReadOnlyFile(file)
+    seal = Seal(file)
+    seal.verify()
+    return Database(URL.create("sqlite", database=str(file)), before_writing=seal.delete, closed=seal.write)
+
+
+class _ReadOnlyFile(Database):
+    """A database in a folder that cannot be written to here, as it is now, though others may write to it.
+
+    While others have it open, SQLite reads it as theirs. Else SQLite would have to write: then a copy is read, and
+    another one when the database has changed. (``immutable=1`` would read a file that changes as if it did not.)
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._opening = threading.Lock()
+        self._copied: object = None
+        """How the database looked when it was copied; None if it is not a copy that is read."""
+        url, closed = self._find()
+        super().__init__(url, read_only=True, closed=closed)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """See the database as it is now, while others may write."""
+        with self._opening:
+            if self._copied not in (None, _look(self._file)):
+                url, closed = self._find()
+                self.close()
+                super().__init__(url, read_only=True, closed=closed)
+        with super().reading() as connection:
+            yield connection
+
+    def _find(self) -> tuple[URL, Callable[[], None]]:
+        """Return what to read, verified, and what to do at the end."""
+        _refuse_missing(self._file)
+        address = f"file:{quote(str(self._file.absolute()))}"
+        if (held := _hold(self._file, f"{address}?mode=ro")) is not None:
+            try:
+                Seal(self._file, read_only=True).verify()
+            except BaseException:
+                held.close()
+                raise
+            self._copied = None
+            return URL.create("sqlite", database=address, query={"mode": "ro", "uri": "true"}), held.close
+        folder = Path(tempfile.mkdtemp(prefix="opengcd-"))
+        try:
+            copied = _copy(self._file, folder)
+            Seal(folder / FILE, name=self._file).verify()
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        self._copied = copied
+        url = URL.create("sqlite", database=str(folder / FILE))
+        return url, lambda: shutil.rmtree(folder, ignore_errors=True)
+
+
+def _hold(file: Path, address: str) -> sqlite3.Connection | None:
+    """Return a connection to a database that others have open, or have left so; while it is open, its log stays."""
+    if not all(_beside(file, end).exists() for end in ("-wal", "-shm")):
+        return None
+    connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error:  # those files are gone by now, or cannot be read
+        connection.close()
+        return None
+    return connection
+
+
+def _copy(file: Path, folder: Path) -> object:
+    """Copy a database as it was at one moment, with its log and its seal; return how it looked."""
+    for _ in range(TRIES):
+        before = _look(file)
+        shutil.copyfile(file, folder / FILE)
+        # There may be no log. Who may not read the seal goes without it.
+        for one, excused in ((_beside(file, "-wal"), FileNotFoundError), (Seal(file).file, OSError)):
+            (folder / one.name).unlink(missing_ok=True)
+            with suppress(excused):
+                shutil.copyfile(one, folder / one.name)
+        if _look(file) == before:
+            return before
+    raise UnavailableError(f"{file} is in use, and changed each time it was read; try again in a moment.")
+
+
+def _look(file: Path) -> object:
+    """Return what differs after each change of a database: how its files are, and the number in its log's header."""
+    looks: list[object] = []
+    log = _beside(file, "-wal")
+    try:
+        for one in (file, log):
+            state = one.stat()
+            looks.append((state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+        with log.open("rb") as opened:
+            looks.append(opened.read(32))
+    except FileNotFoundError:  # there is no log, or it is gone by now
+        looks.append(None)
+    return looks
+
+
+def _beside(file: Path, end: str) -> Path:
+    return file.with_name(file.name + end)
 
 
 def _delete_outdated(folder: Path) -> None:
@@ -97,20 +194,27 @@ def _delete_outdated(folder: Path) -> None:
     shutil.rmtree(folder / "thumbnails", ignore_errors=True)
 
 
-def _refuse_strange(database: Database, settings: Settings) -> None:
+def _refuse_missing(file: Path) -> None:
+    if not _has_content(file):
+        raise _lost(f"{file} is missing or empty", file.parent)
+
+
+def _refuse_strange(database: Database, folder: Path, settings: Settings) -> None:
     """Refuse a database that has no tables or is another workspace's."""
     with database.reading() as connection:
         if schema_version(connection) is None:
-            raise WorkspaceError(
-                "The database of this workspace holds no tables. If opengcd init was interrupted, run it again; "
-                "otherwise restore the database from a backup."
-            )
-        id = connection.scalar(select(meta.c.value).where(meta.c.key == "id"))
-    if settings.id not in (None, id):
+            raise _lost(NO_TABLES, folder)
+        id, version = _id(connection), schema_version(connection) or 0
+    # Settings without an id fit any database, so they count only where there was none yet.
+    if settings.id != id and not (settings.id is None and version < WITH_ID):
         raise WorkspaceError(
             "The database belongs to another workspace (workspace.json and database have different ids). Restore the "
             "right one, or correct the database in workspace.json."
         )
+
+
+def _id(connection: Connection) -> str | None:
+    return connection.scalar(select(meta.c.value).where(meta.c.key == "id"))
 
 
 def _has_content(file: Path) -> bool:
@@ -120,8 +224,10 @@ def _has_content(file: Path) -> bool:
         return False
 
 
-def _lost(file: Path) -> DamagedError:
-    return DamagedError(
-        f"{file} is missing or empty. Restore it from a backup; nothing was changed. If opengcd init was interrupted "
-        "before any image was read, run it again."
-    )
+def _has_contents(folder: Path) -> bool:
+    return any((folder / name).exists() for name in CONTENTS)
+
+
+def _lost(what: str, folder: Path) -> DamagedError:
+    again = "" if _has_contents(folder) else " If opengcd init was interrupted before any image was read, run it again."
+    return DamagedError(f"{what}. Restore it from a backup; nothing was changed.{again}")

@@ -18,6 +18,8 @@ NOTE = ".opengcd-review.json"
 MARK = ".opengcd-group"
 """In each folder, the number of its group: it goes with the folder when that is renamed."""
 LONGEST_MARK = 20
+LONGEST_NOTE = 128 * 2**20
+"""Bytes; that of a million images has about 75 million."""
 NUMBERED = re.compile(r"[0-9]+-([0-9a-f]{12})[-.]")
 """The name of an exported file: its place in the group, then the begin of its hash."""
 STRANGE = "it was not part of the export; let recognize see it first"
@@ -36,7 +38,7 @@ class Note(NamedTuple):
 def read_note(root: Path) -> Note:
     """Return the note of an export."""
     try:
-        document = json.loads(_own_content(root / NOTE))
+        document = json.loads(_own_content(root / NOTE, LONGEST_NOTE))
         return Note(str(document["workspace"]), _numbers(document, "folders"), _numbers(document, "items"))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         told = f"{type(error).__name__}: {error}" if isinstance(error, KeyError | TypeError) else str(error)
@@ -100,31 +102,29 @@ def group_folders(root: Path) -> list[str]:
     return sorted(path.name for path in root.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(root: Path) -> Iterator[Path]:
     """All files under a folder, sorted; links to folders are refused, as they lead out of it."""
-    try:
-        entries = sorted(folder.iterdir())
-    except OSError as error:  # its images must not count as deleted
-        raise WorkspaceError(f"{readable(folder)} cannot be read ({error.strerror}); make it readable.") from None
-    for path in entries:
-        if path.name.startswith(".") or path.name.lower() in NO_IMAGES:
-            continue
-        if path.is_dir():
-            if path.is_symlink():
-                raise WorkspaceError(
-                    f"{readable(path)} is a link to a folder; put the folder itself there, or delete it."
-                )
-            yield from _files(path)
-        else:
+    waiting = [root]  # no function that calls itself: folders may be nested deeper than calls
+    while waiting:
+        path = waiting.pop()
+        if not path.is_dir():
             yield path
+            continue
+        if path != root and path.is_symlink():
+            raise WorkspaceError(f"{readable(path)} is a link to a folder; put the folder itself there, or delete it.")
+        try:
+            entries = sorted(path.iterdir(), reverse=True)
+        except OSError as error:  # its images must not count as deleted
+            raise WorkspaceError(f"{readable(path)} cannot be read ({error.strerror}); make it readable.") from None
+        waiting += [one for one in entries if not one.name.startswith(".") and one.name.lower() not in NO_IMAGES]
 
 
-def _own_content(path: Path, limit: int | None = None) -> bytes:
+def _own_content(path: Path, limit: int) -> bytes:
     """The content of a file that is one itself: a link could lead anywhere, and a pipe has no end."""
     status = path.lstat()
     if not stat.S_ISREG(status.st_mode):
         raise ValueError(f"{path.name} is not a regular file")
-    if limit is not None and status.st_size > limit:
+    if status.st_size > limit:
         raise ValueError(f"{path.name} is too long")
     return path.read_bytes()
 

@@ -27,11 +27,12 @@ IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 
 
 class Seal:
-    """The checksum of one database file."""
+    """The checksum of one database file; ``name`` is what errors call it."""
 
-    def __init__(self, database: Path, *, immutable: bool = False) -> None:
+    def __init__(self, database: Path, *, read_only: bool = False, name: Path | None = None) -> None:
         self.database = database
-        self._address = f"file:{quote(str(database.absolute()))}" + ("?immutable=1" if immutable else "")
+        self._name = name or database
+        self._address = f"file:{quote(str(database.absolute()))}" + ("?mode=ro" if read_only else "")
         self.file = database.with_name(f"{database.name}.sha256")
 
     def verify(self) -> None:
@@ -63,7 +64,8 @@ class Seal:
                 return
             with closing(self._connect()) as connection:
                 connection.execute("BEGIN IMMEDIATE")  # nobody else writes until this is closed
-                replace_file(self.file, self._digest(connection).encode(), mode=0o600)
+                mode = self.database.stat().st_mode & 0o666  # who may read the one may read the other
+                replace_file(self.file, self._digest(connection).encode(), mode=mode)
         except (sqlite3.Error, OSError):  # busy, or read-only: it stays without a seal
             return
 
@@ -91,4 +93,4 @@ class Seal:
             raise self._damaged(found)
 
     def _damaged(self, reason: str) -> DamagedError:
-        return DamagedError(f"{self.database} is damaged ({reason}). Restore it from a backup.")
+        return DamagedError(f"{self._name} is damaged ({reason}). Restore it from a backup.")

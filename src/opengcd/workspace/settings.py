@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ FORMAT = "opengcd-workspace"
 FORMAT_VERSION = 1
 PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
 """Modes of what only its owner may read: image names, labels and a database's address are nobody else's business."""
+
+LARGEST = 2**20
+"""Bytes of the file."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,11 @@ class Settings:
 
 def read_settings(folder: Path) -> Settings:
     """Return the settings of a workspace."""
+    _refuse_links(folder)
     try:
-        document = json.loads((folder / FILE).read_bytes())
+        with open(folder / FILE, "rb") as stream:
+            raw = stream.read(LARGEST + 1)
+        document = json.loads(raw) if len(raw) <= LARGEST else None
     except (FileNotFoundError, NotADirectoryError):
         raise WorkspaceError(f"There is no workspace at {folder}; make one with opengcd init.") from None
     except (OSError, ValueError, RecursionError) as error:
@@ -75,7 +82,24 @@ def write_settings(folder: Path, settings: Settings) -> Settings:
     if folder.exists() and (not folder.is_dir() or any(not f.name.startswith(".") for f in folder.iterdir())):
         raise WorkspaceError(f"{folder} exists and is no workspace; choose a new name or an empty folder.")
     make_folder(folder, PRIVATE_FOLDER)
+    folder.chmod(PRIVATE_FOLDER)  # it may have been there
     settings = replace(settings, id=secrets.token_hex(8))
+    store_settings(folder, settings)
+    return settings
+
+
+def store_settings(folder: Path, settings: Settings) -> None:
+    """Write the settings of a workspace."""
     document = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(settings)}
     replace_file(folder / FILE, json.dumps(document, indent=1).encode(), mode=PRIVATE)
-    return settings
+
+
+def _refuse_links(folder: Path) -> None:
+    """Refuse a workspace that has its files elsewhere: it may come from a stranger and lead into another one."""
+    with suppress(OSError):  # whoever reads the settings says what is wrong
+        for file in folder.iterdir():
+            if file.is_symlink():
+                raise WorkspaceError(
+                    f"{file} is a link; a workspace holds its files itself. Replace the link by what it leads to, or "
+                    "link to the whole workspace."
+                )

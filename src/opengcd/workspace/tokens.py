@@ -155,7 +155,8 @@ def _temporary_copy(database: Database) -> Database:
 def check_name(name: str) -> str:
     """Return the name of a person with single spaces, if it cannot be taken for something else in the history."""
     name = " ".join(name.split())
-    if MISLEADING.search(name) or "(" in name or ")" in name or len(name) > LONGEST_NAME:
+    invisible = bool(name) and not same_look(name)
+    if invisible or MISLEADING.search(name) or "(" in name or ")" in name or len(name) > LONGEST_NAME:
         raise WorkspaceError(
             f"{name[:LONGEST_NAME]!r} cannot be the name of a person here; give one (--name) without parentheses and "
             f"control characters, of at most {LONGEST_NAME} characters."

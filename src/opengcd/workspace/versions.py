@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, func, insert, select, update
 
-from opengcd._internal.storage import INDEX, ModelFileError, verify_model
+from opengcd._internal.storage import INDEX, MISSING, ModelFileError, read_index_file, verify_model
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.errors import DamagedError, MissingError
 from opengcd.workspace.log import Edit, now
@@ -91,23 +91,29 @@ def save(recognizer: OpenWorldRecognizer, folder: Path, id: int) -> str:
     """Write a version to its folder; return the checksum by which :func:`verify` knows it."""
     home = folder_of(folder, id)
     recognizer.save(home)
-    return hashlib.sha256((home / INDEX).read_bytes()).hexdigest()
+    return hashlib.sha256(read_index_file(home)).hexdigest()
 
 
 def verify(connection: Connection, folder: Path, id: int) -> Path:
-    """Return the folder of a version whose files are those that were saved."""
+    """Return the folder of a version whose files are those that were saved.
+
+    That they cannot be read at the moment says nothing of what is in them: such errors reach the caller as they are.
+    """
     home = folder_of(folder, id)
     digest = connection.scalar(select(models.c.digest).where(models.c.id == id))
     try:
-        if digest is not None and hashlib.sha256((home / INDEX).read_bytes()).hexdigest() != digest:
+        if digest is not None and hashlib.sha256(read_index_file(home)).hexdigest() != digest:
             raise ModelFileError(f"the checksum of {home / INDEX} is wrong.")
         verify_model(home)
-    except (OSError, ModelFileError) as error:
+    except (*MISSING, ModelFileError) as error:
         raise DamagedError(
             f"Version {id} of the recogniser is damaged: {error} Restore {home} from a backup, or use another "
             "version: `opengcd rollback DIR VERSION`.",
             str(error),
         ) from None
+    except OSError as error:
+        error.filename = error.filename or str(home)  # an error of reading does not name the file
+        raise
     return home
 
 
