@@ -16,10 +16,10 @@ import pytest
 from PIL import Image
 
 import opengcd
+from opengcd._internal.images import Decoders, decoders
+from opengcd._internal.images import messages as protocol
+from opengcd._internal.images import pool as module
 from opengcd.embed import EmbedderError, read_image
-from opengcd.embed.images import Decoders, decoders
-from opengcd.embed.images import messages as protocol
-from opengcd.embed.images import pool as module
 from pictures import paint
 
 EPS = b"""%!PS-Adobe-3.0 EPSF-3.0
@@ -109,7 +109,7 @@ def test_only_one_module_lets_pillow_open_files():
     root = Path(opengcd.__file__).parent
     opening = re.compile(r"Image\.open\(|from PIL\.Image import .*\bopen\b|import PIL\.Image")
     found = [str(file.relative_to(root)) for file in root.rglob("*.py") if opening.search(file.read_text())]
-    assert found == [os.path.join("embed", "images", "reading.py")]
+    assert found == [os.path.join("_internal", "images", "reading.py")]
 
 
 # The same pixels.
@@ -240,7 +240,7 @@ def test_a_decoder_that_hangs_is_ended(own, monkeypatch):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps to the limit")
 def test_a_decoder_that_needs_too_much_memory_is_refused(tmp_path):
     """The limit holds in the process, and what is beyond it is an answer."""
-    code = "from opengcd.embed.images import messages, worker; messages.MEMORY = 400 * 2**20; worker.main()"
+    code = "from opengcd._internal.images import messages, worker; messages.MEMORY = 400 * 2**20; worker.main()"
     raw = encoded(Image.new("RGB", (12_000, 6_000)))
     request = protocol.REQUEST.pack(protocol.CHECK, 80_000_000, 0, len(raw)) + raw
     done = subprocess.run([sys.executable, "-c", code], input=request, capture_output=True, check=True)
@@ -274,7 +274,7 @@ def children(process):
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, None])
 def test_decoders_end_with_their_process(end):
     code = (
-        "import io, sys; from PIL import Image; from opengcd.embed.images import decoders; raw = io.BytesIO(); "
+        "import io, sys; from PIL import Image; from opengcd._internal.images import decoders; raw = io.BytesIO(); "
         "Image.new('L', (3, 3)).save(raw, 'PNG'); decoders().image(raw.getvalue()); print('ready', flush=True); "
         "sys.stdin.read()"
     )
@@ -301,7 +301,7 @@ def test_decoders_import_nothing_from_the_current_folder(tmp_path, monkeypatch):
 
 
 def test_decoders_import_little():
-    code = "import sys, opengcd.embed.images.worker; print(*sys.modules)"
+    code = "import sys, opengcd._internal.images.worker; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "torch", "sqlalchemy", "opengcd.embed"} & set(loaded)
 
@@ -333,7 +333,7 @@ def test_a_forked_process_has_decoders_of_its_own():
     raw = encoded(Image.new("RGB", (3, 3)))
     assert ours.image(raw).size == (3, 3)
     code = (
-        "import os, io; from PIL import Image; from opengcd.embed.images import decoders; raw = io.BytesIO(); "
+        "import os, io; from PIL import Image; from opengcd._internal.images import decoders; raw = io.BytesIO(); "
         "Image.new('L', (3, 3)).save(raw, 'PNG'); decoders().image(raw.getvalue()); before = decoders(); "
         "child = os.fork(); same = decoders() is before; decoders().image(raw.getvalue()); "
         "os._exit(same) if not child else print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), same)"

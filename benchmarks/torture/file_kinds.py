@@ -91,7 +91,7 @@ class Images(Kind):
     share = 11_000
 
     def make_good(self) -> list[bytes]:
-        from opengcd.embed.images import EmbedderError
+        from opengcd._internal.images import EmbedderError
 
         self.refusals = (EmbedderError,)
         rng = np.random.default_rng(0)
@@ -152,7 +152,7 @@ class Images(Kind):
         ]  # fmt: skip
 
     def load(self, one: bytes) -> None:
-        from opengcd.embed.images import decoders
+        from opengcd._internal.images import decoders
 
         decoders().image(one)
         decoders().jpeg(one, 16)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from opengcd._internal.images import EmbedderError, open_image
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.storage import replace_file
 from opengcd._internal.validation import check_features
 from opengcd.bench.pickled import read_pickled
 from opengcd.embed import Embedder
-from opengcd.embed.images import EmbedderError, open_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -1,7 +1,7 @@
 """Images to feature vectors: a backbone in the Hugging Face format or an ONNX file, or plain pixels for tiny images."""
 
+from opengcd._internal.images import MAX_PIXELS, EmbedderError, read_image
 from opengcd.embed.embedder import POOLINGS, PRECISIONS, Embedder, load_embedder
-from opengcd.embed.images import MAX_PIXELS, EmbedderError, read_image
 from opengcd.embed.pixels import Pixels
 
 __all__ = ["MAX_PIXELS", "POOLINGS", "PRECISIONS", "Embedder", "EmbedderError", "Pixels", "load_embedder", "read_image"]

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from opengcd._internal.images import EmbedderError
 from opengcd._internal.kernels import resolve_device
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.validation import check_integer
 from opengcd.embed.batches import gather, prepared
-from opengcd.embed.images import EmbedderError
 
 if TYPE_CHECKING:
     from PIL.Image import Image

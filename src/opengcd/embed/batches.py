@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from opengcd._internal.images import EmbedderError, as_rgb
 from opengcd._internal.progress import Progress
-from opengcd.embed.images import EmbedderError, as_rgb
 
 if TYPE_CHECKING:
     from PIL.Image import Image

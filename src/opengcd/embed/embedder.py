@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from opengcd._internal.images import EmbedderError
 from opengcd._internal.progress import Progress, silent
-from opengcd.embed.images import EmbedderError
 from opengcd.embed.pixels import Pixels
 
 if TYPE_CHECKING:

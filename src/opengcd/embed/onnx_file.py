@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from opengcd._internal.images import EmbedderError
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.validation import check_integer
 from opengcd.embed.batches import gather, prepared
-from opengcd.embed.images import EmbedderError
 
 if TYPE_CHECKING:
     from PIL.Image import Image

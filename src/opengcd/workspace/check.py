@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, delete, select
 
+from opengcd._internal.images import EmbedderError, decoders
 from opengcd._internal.progress import Progress
-from opengcd.embed.images import EmbedderError, decoders
 from opengcd.workspace import versions as models
 from opengcd.workspace.database import Database, in_parts
 from opengcd.workspace.errors import DamagedError

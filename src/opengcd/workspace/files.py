@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from opengcd.embed.images import MAX_BYTES, TOO_LARGE, EmbedderError
+from opengcd._internal.images import MAX_BYTES, TOO_LARGE, EmbedderError
 from opengcd.workspace.settings import FILE
 
 NO_IMAGES = {"thumbs.db", "desktop.ini"}

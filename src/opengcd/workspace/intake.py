@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, delete, insert, select
 
+from opengcd._internal.images import EmbedderError, decoders
 from opengcd._internal.progress import Progress
 from opengcd.embed import Embedder
-from opengcd.embed.images import EmbedderError, decoders
 from opengcd.workspace.database import Database, in_parts
 from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.files import Found, content_hash, read_file

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection
 
+from opengcd._internal.images import decoders
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.validation import UNKNOWN_STR
-from opengcd.embed.images import decoders
 from opengcd.workspace import groups as review
 from opengcd.workspace import log
 from opengcd.workspace import versions as models

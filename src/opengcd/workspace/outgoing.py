@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from opengcd.embed.images import EmbedderError
+from opengcd._internal.images import EmbedderError
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.files import read_file
 

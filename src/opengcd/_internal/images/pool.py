@@ -16,8 +16,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from opengcd._internal.child_process import start_child
-from opengcd.embed.images import messages as protocol
-from opengcd.embed.images.reading import MAX_PIXELS, EmbedderError
+from opengcd._internal.images import messages as protocol
+from opengcd._internal.images.reading import MAX_PIXELS, EmbedderError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -68,7 +68,7 @@ class _Worker:
     """One process, asked by one thread at a time."""
 
     def __init__(self) -> None:
-        self._process = start_child("opengcd.embed.images.worker")
+        self._process = start_child("opengcd._internal.images.worker")
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests, self._replies = self._process.stdin, self._process.stdout

@@ -9,8 +9,8 @@ import sys
 from typing import BinaryIO
 
 from opengcd._internal.child_process import confine
-from opengcd.embed.images import messages as protocol
-from opengcd.embed.images.reading import EmbedderError, open_image, read_image
+from opengcd._internal.images import messages as protocol
+from opengcd._internal.images.reading import EmbedderError, open_image, read_image
 
 QUALITY = 85
 

@@ -1,7 +1,7 @@
 """Image files to pixels: in this process, or in child processes that a hostile file may crash without harm."""
 
-from opengcd.embed.images.pool import MAX_BYTES, TOO_LARGE, Decoders, Header, decoders
-from opengcd.embed.images.reading import FORMATS, MAX_PIXELS, EmbedderError, as_rgb, open_image, read_image
+from opengcd._internal.images.pool import MAX_BYTES, TOO_LARGE, Decoders, Header, decoders
+from opengcd._internal.images.reading import FORMATS, MAX_PIXELS, EmbedderError, as_rgb, open_image, read_image
 
 __all__ = [
     "FORMATS",
