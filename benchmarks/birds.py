@@ -71,7 +71,7 @@ def reviewed(workspace: Path, truth: dict[str, str], known: set[str]) -> tuple[i
     """Number of actions that the groups take, and number of items in them."""
     with Workspace(workspace) as opened:
         groups = [group for group in opened.groups() if group.kind == "novel"]
-        names = [[Path(opened.paths(item)[0]).name for item in group.items] for group in groups]
+        names = [[Path(opened.views.paths(item)[0]).name for item in group.items] for group in groups]
     rows = np.split(np.arange(sum(map(len, names))), np.cumsum([len(part) for part in names])[:-1])
     labels = [truth[name] for part in names for name in part]
     return simulate_review(rows, labels, known).actions, len(labels)

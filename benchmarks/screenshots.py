@@ -53,7 +53,7 @@ def review(camera: Camera, workspace: Workspace) -> None:
     """What a reviewer sees, from the first look to what was learnt."""
     page = camera.page
     novel = [group for group in workspace.groups() if group.kind == "novel"]
-    names = {group.id: re.split("-", Path(workspace.paths(group.items[0])[0]).name)[0] for group in novel}
+    names = {group.id: re.split("-", Path(workspace.views.paths(group.items[0])[0]).name)[0] for group in novel}
     camera.go("overview", ".plane[data-points][data-drawn=true]", size=(1280, 1000))
     camera.shoot("overview")
     camera.go("groups", ".card.group img")

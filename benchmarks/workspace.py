@@ -20,8 +20,7 @@ from sqlalchemy import insert
 from benchmarks.measure import HAS_GPU, Row, best_of, gaussian_classes, peak_memory
 from opengcd import OpenWorldRecognizer, Workspace
 from opengcd.embed import Pixels, load_embedder
-from opengcd.workspace import schema
-from opengcd.workspace import versions as models
+from opengcd.workspace import schema, versions
 from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.log import editing
 from opengcd.workspace.predictions import write_predictions
@@ -47,8 +46,8 @@ def fill(folder: Path, n: int, novel: int = NOVEL) -> None:
     stream = np.setdiff1d(np.arange(n), known)
     recognizer = OpenWorldRecognizer(random_state=0).fit(X[known], np.char.add("class ", y[known].astype(str)))
     with Workspace.create(folder, Stored()) as workspace:  # type: ignore[arg-type]
-        digest = models.save(recognizer, folder / "models", 1)
-        with workspace._database.writing() as connection:
+        digest = versions.save(recognizer, folder / "models", 1)
+        with workspace.store.database.writing() as connection:
             rows = [{"hash": f"{i:064x}", "width": 500, "height": 375} for i in range(n)]
             connection.execute(insert(schema.items), rows)
             places = [{"path": f"/images/{i}.jpg", "item_id": i + 1, "size": 1, "mtime": 1} for i in range(n)]
@@ -56,7 +55,7 @@ def fill(folder: Path, n: int, novel: int = NOVEL) -> None:
             store = FeatureStore.make(connection, folder / "features", "stored", "stored", WIDTH)
             store.append(connection, range(1, n + 1), X)
             with editing(connection, "bench", "init") as edit:
-                models.add(edit, 1, recognizer, {i + 1: f"class {y[i]}" for i in known.tolist()}, digest)
+                versions.add(edit, 1, recognizer, {i + 1: f"class {y[i]}" for i in known.tolist()}, digest)
             said = recognizer.recognize(X[stream])
             write_predictions(connection, 1, (stream + 1).tolist(), recognizer.classes_, said)
 

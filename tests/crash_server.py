@@ -32,9 +32,9 @@ def execute(folder, verb, arguments, report):
                 elif verb == "discover":
                     workspace.discover(arguments["k"])
                 elif verb == "export":
-                    workspace.export_groups(arguments["out"])
+                    workspace.formats.export_groups(arguments["out"])
                 elif verb == "import":
-                    workspace.import_groups(arguments["out"])
+                    workspace.formats.import_groups(arguments["out"])
                 elif verb == "undo":
                     workspace.undo()
         lines.write(json.dumps("done") + "\n")

@@ -35,7 +35,7 @@ def bad(workspace, *paths):
     assert sum(not result.reason for result in results) >= GOOD
     assert all(result.label == "red" for result in results if "red" in os.path.basename(result.path))
     found = {os.path.basename(result.path): result.reason for result in results if result.reason}
-    assert {os.path.basename(path): reason for path, reason in workspace.failures()} == found
+    assert {os.path.basename(path): reason for path, reason in workspace.views.failures()} == found
     return found
 
 
@@ -89,11 +89,11 @@ def test_the_pixel_limit(tmp_path):
 def test_a_good_file_that_turns_bad_is_no_longer_an_image_of_its_item(workspace, stream):
     list(workspace.recognize([stream]))
     file = stream / "red700.png"
-    item = workspace.find(file)
+    item = workspace.views.find(file)
     file.write_bytes(b"")
     results = {os.path.basename(r.path): r.reason for r in workspace.recognize([stream])}
     assert results == {"red700.png": "the file is empty", "red701.png": "", "red702.png": ""}
-    assert workspace.paths(item) == []
+    assert workspace.views.paths(item) == []
 
 
 # Files that cannot be had.
@@ -197,23 +197,23 @@ def test_files_are_found_in_order(tmp_path):
 
 def test_deep_folders_in_a_review(workspace, deep, tmp_path):
     review = tmp_path / "review"
-    workspace.export_groups(review)
+    workspace.formats.export_groups(review)
     group, file = next((folder, file) for folder in review.glob("group*") for file in folder.glob("*.png"))
     (tmp_path / "deep").rename(group / "deep")
     inner = group / deep.relative_to(tmp_path)
     file.rename(tmp_path / file.name)
     (tmp_path / file.name).rename(inner / file.name)
     try:
-        assert workspace.import_groups(review) == Changes(0, 0, 0, [])
+        assert workspace.formats.import_groups(review) == Changes(0, 0, 0, [])
     finally:
         (group / "deep").rename(tmp_path / "deep")
 
 
 def test_a_note_of_a_review_that_is_too_long_is_not_read(workspace, tmp_path):
-    workspace.export_groups(tmp_path / "review")
+    workspace.formats.export_groups(tmp_path / "review")
     os.truncate(tmp_path / "review" / review_folder.NOTE, 2**40)
     with pytest.raises(WorkspaceError, match=r"no finished export of groups \(\.opengcd-review\.json is too long\)"):
-        workspace.import_groups(tmp_path / "review")
+        workspace.formats.import_groups(tmp_path / "review")
 
 
 def test_odd_and_long_names(workspace, stream, tmp_path):
@@ -225,14 +225,14 @@ def test_odd_and_long_names(workspace, stream, tmp_path):
     assert results.keys() >= {*names, os.fsdecode(b"\xff\xfe.png")}
     assert not any(result.reason for result in results.values())
     workspace.discover(k=6)
-    workspace.export_groups(tmp_path / "review")
+    workspace.formats.export_groups(tmp_path / "review")
     before = workspace.groups()
-    assert workspace.import_groups(tmp_path / "review")[:3] == (0, 0, 0)
+    assert workspace.formats.import_groups(tmp_path / "review")[:3] == (0, 0, 0)
     assert workspace.groups() == before
     assert workspace.export("folders", tmp_path / "out", copy=True) == []
     assert len([*(tmp_path / "out").rglob("*.png")]) == 80 + GOOD + len(names) + 1
-    assert raw in workspace.export_bytes("csv")
-    assert rb"\udcff\udcfe.png" in workspace.export_bytes("json")
+    assert raw in workspace.formats.export_bytes("csv")
+    assert rb"\udcff\udcfe.png" in workspace.formats.export_bytes("json")
     command = [sys.executable, "-m", "opengcd", "recognize", workspace.path, raw]
     shown = subprocess.run(command, capture_output=True, check=True).stdout
     assert rb"\xff\xfe.png" in shown
@@ -245,8 +245,8 @@ def test_a_class_name_of_any_kind(workspace, tmp_path):
         name = next(names)
         workspace.name(group.id, name, confirm=True)
         expected[name] = len(group)
-    workspace.export_groups(tmp_path / "review")
-    assert workspace.import_groups(tmp_path / "review")[:3] == (0, 0, 0)
+    workspace.formats.export_groups(tmp_path / "review")
+    assert workspace.formats.import_groups(tmp_path / "review")[:3] == (0, 0, 0)
     assert {group.label: len(group) for group in workspace.groups()} == expected
     assert workspace.learn().classes[4:] == sorted(expected)
 
@@ -355,7 +355,7 @@ def test_an_empty_stream(workspace, tmp_path):
 def test_a_full_disk(workspace, tmp_path, limit):
     for colour in KNOWN:
         paint(tmp_path / "many", colour, range(5000, 5200))
-    before = workspace.labels()
+    before = workspace.views.labels()
     command = [sys.executable, "-m", "opengcd", "recognize", workspace.path, tmp_path / "many", "--format", "jsonl"]
 
     def fill_the_disk():
@@ -366,10 +366,10 @@ def test_a_full_disk(workspace, tmp_path, limit):
     assert done.returncode == 1, done.stderr
     assert "Error: " in done.stderr
     assert "Traceback" not in done.stderr
-    after = workspace.labels()
+    after = workspace.views.labels()
     assert after[: len(before)] == before
     assert len(after) - len(before) >= len(done.stdout.splitlines())
     assert len(after) - len(before) < 800
     results = list(workspace.recognize([tmp_path / "many"]))  # there is room again
     assert len(results) == 800
-    assert len(workspace.labels()) == len(before) + 800
+    assert len(workspace.views.labels()) == len(before) + 800

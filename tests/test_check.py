@@ -29,8 +29,8 @@ def workspace(tmp_path):
         made.fit(known)
         list(made.recognize([stream]))
         made.discover(k=6)
-        made.thumbnail(1)
-        made.draw_map()
+        made.views.thumbnail(1)
+        made.similarity.draw_map()
         yield made
 
 
@@ -39,8 +39,8 @@ def shard_files(workspace):
 
 
 def vectors(workspace):
-    with workspace._database.reading() as connection:
-        return workspace._vectors(connection, range(1, 81))
+    with workspace.store.database.reading() as connection:
+        return workspace.vectors.read(connection, range(1, 81))
 
 
 def opengcd(*arguments):
@@ -57,7 +57,7 @@ def test_nothing_is_wrong(workspace):
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("damage", ["gone", "truncated", "changed"])
 def test_damaged_vectors_come_back_from_the_images(workspace, damage, number):
-    before, labels = vectors(workspace), workspace.export_bytes("csv")
+    before, labels = vectors(workspace), workspace.formats.export_bytes("csv")
     damaged = shard_files(workspace)[:number]
     for file in damaged:
         raw = file.read_bytes()
@@ -75,7 +75,7 @@ def test_damaged_vectors_come_back_from_the_images(workspace, damage, number):
     done = opengcd("check", workspace.path, "--repair")
     assert done.exit_code == 0, done.output
     np.testing.assert_array_equal(vectors(workspace), before)
-    assert workspace.export_bytes("csv") == labels
+    assert workspace.formats.export_bytes("csv") == labels
     assert workspace.check() == []
     workspace.discover(k=6)
 
@@ -107,7 +107,7 @@ def test_a_repair_deletes_no_vector_that_is_stored_meanwhile(workspace, monkeypa
     monkeypatch.setattr(Path, "glob", keep_and_glob)
     workspace.check(repair=True)
     assert workspace.check() == []
-    assert len(workspace.neighbours(kept[0].item)) > 0
+    assert len(workspace.similarity.neighbours(kept[0].item)) > 0
 
 
 def test_vectors_whose_images_are_gone_are_named_and_do_not_stop_the_rest(workspace, tmp_path):
@@ -117,7 +117,7 @@ def test_vectors_whose_images_are_gone_are_named_and_do_not_stop_the_rest(worksp
     found = workspace.check(repair=True)
     assert not all(one.repaired for one in found)
     assert any("gone or unreadable" in one.remedy for one in found)
-    with workspace._database.reading() as connection:
+    with workspace.store.database.reading() as connection:
         kept = list(connection.scalars(select(features.c.item_id).order_by(features.c.item_id)))
     assert kept == list(range(1, 33))  # the known ones
     with pytest.raises(WorkspaceError, match="nothing to discover"):
@@ -135,15 +135,15 @@ def test_an_image_that_was_replaced_does_not_give_its_vector(workspace, tmp_path
         file.unlink()
     (found,) = [one for one in workspace.check(repair=True) if not one.repaired]
     assert "1 are gone or unreadable" in found.remedy
-    with workspace._database.reading() as connection:
+    with workspace.store.database.reading() as connection:
         rest = list(connection.scalars(select(features.c.item_id).order_by(features.c.item_id)))
-        np.testing.assert_array_equal(workspace._vectors(connection, rest), before[np.array(rest) - 1])
+        np.testing.assert_array_equal(workspace.vectors.read(connection, rest), before[np.array(rest) - 1])
     assert len(rest) == 79
 
 
 def test_the_vector_of_another_image(workspace):
     before = vectors(workspace)
-    with workspace._database.writing() as connection:  # as by a writer that had lost its lock
+    with workspace.store.database.writing() as connection:  # as by a writer that had lost its lock
         one, two = connection.execute(select(features).where(features.c.item_id.in_([1, 2]))).all()
         for item, row in ((1, -1), (2, one.row), (1, two.row)):
             connection.execute(update(features).where(features.c.item_id == item).values(row=row))
@@ -172,40 +172,40 @@ def test_a_damaged_model(workspace, name):
     assert "0001" in found.problem
     workspace.status()
     with Workspace(workspace.path) as opened:
-        opened.rejection()  # version 2 is whole
+        opened.models.rejection()  # version 2 is whole
 
 
 def test_a_model_that_is_whole_but_another_one(workspace, tmp_path):
     """A model folder with checksums of its own that are right does not pass for the one that was saved."""
     with Workspace(workspace.path) as opened:
-        recognizer = opened.follow()[1]
+        recognizer = opened.recognizers.follow()[1]
         recognizer.random_state = 5
         recognizer.save(workspace.path / "models" / "0001")
     with Workspace(workspace.path) as opened, pytest.raises(DamagedError, match="Version 1 of the recogniser"):
-        opened.rejection()
+        opened.models.rejection()
 
 
 def test_damaged_pictures_are_made_again(workspace):
-    good = workspace.thumbnail(1)
+    good = workspace.views.thumbnail(1)
     (picture,) = (workspace.path / "thumbnails").rglob("*.jpg")
     (drawing,) = (workspace.path / "maps").iterdir()
     picture.write_bytes(good[:50])
     drawing.write_bytes(b"short")
     assert {one.what for one in workspace.check()} == {"thumbnails", "maps"}
     assert all(one.repaired for one in workspace.check(repair=True))
-    assert workspace.thumbnail(1) == good
-    assert not workspace.map().drawn
+    assert workspace.views.thumbnail(1) == good
+    assert not workspace.similarity.map().drawn
 
 
 def test_a_damaged_upload(workspace, tmp_path):
     image = (tmp_path / "world" / "known" / "red" / "red3.png").read_bytes() + b"end"
-    (kept,) = workspace.keep([image])
+    (kept,) = workspace.recognition.keep([image])
     assert workspace.check() == []
     Path(kept.path).write_bytes(b"other")
     (found,) = workspace.check(repair=True)
     assert (found.what, found.repaired) == (kept.path, False)
     Path(kept.path).write_bytes(bytes(len(image)))
-    assert workspace.keep([image])[0].item == kept.item  # sent again, it is stored again
+    assert workspace.recognition.keep([image])[0].item == kept.item  # sent again, it is stored again
     assert workspace.check() == []
     Path(kept.path).unlink()
     (found,) = workspace.check(repair=True)
@@ -214,7 +214,7 @@ def test_a_damaged_upload(workspace, tmp_path):
 
 
 def test_a_damaged_log(workspace):
-    with workspace._database.writing() as connection:
+    with workspace.store.database.writing() as connection:
         connection.execute(update(edits).where(edits.c.verb == "discover").values(before={"groups": [[1, {"x": 1}]]}))
     (found,) = workspace.check()
     assert "cannot be undone" in found.problem
@@ -250,7 +250,7 @@ def test_an_interrupted_repair_goes_on(workspace):
         workspace.check(repair=True, progress=interrupt)
     assert all(one.repaired for one in workspace.check(repair=True))
     np.testing.assert_array_equal(vectors(workspace), before)
-    with workspace._database.reading() as connection:
+    with workspace.store.database.reading() as connection:
         assert connection.scalar(select(models.c.digest)) is not None
         assert connection.scalar(select(items.c.id).where(items.c.id == 80)) == 80
 

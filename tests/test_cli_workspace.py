@@ -138,7 +138,7 @@ def test_an_interrupted_command_goes_on(tmp_path, workspace):
     assert process.returncode == 130
     assert "the same command goes on from there" in (tmp_path / "err").read_text()
     assert len(reported) < 1200
-    known = {path for one in workspace.labels() for path in one.paths}
+    known = {path for one in workspace.views.labels() for path in one.paths}
     assert set(reported) <= known
     again = run("recognize", workspace.path, tmp_path / "many", "--format", "jsonl").stdout.splitlines()
     assert len(again) == 1200

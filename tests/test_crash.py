@@ -73,21 +73,21 @@ def rename_folders(out):
 
 def check(workspace):
     """Nothing in a workspace contradicts anything else."""
-    with workspace._database.reading() as connection:
+    with workspace.store.database.reading() as connection:
         assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
         assert connection.exec_driver_sql("PRAGMA foreign_key_check").first() is None
         ids = list(connection.scalars(select(features.c.item_id).order_by(features.c.item_id)))
         assert ids == list(connection.scalars(select(items.c.id).order_by(items.c.id)))
-        rows = workspace._vectors(connection, ids) if ids else np.empty((0, 192))
+        rows = workspace.vectors.read(connection, ids) if ids else np.empty((0, 192))
         for version in connection.scalars(select(models.c.id)):
             assert (folder_of(workspace.path / "models", version) / "model.json").exists()
-    files = [workspace.paths(id)[0] for id in ids]
+    files = [workspace.views.paths(id)[0] for id in ids]
     expected = Pixels()(map(read_image, files)) if files else rows
     np.testing.assert_array_equal(rows, expected)
 
 
 def summary(workspace):
-    found = {path: (one.label, one.source) for one in workspace.labels() for path in one.paths}
+    found = {path: (one.label, one.source) for one in workspace.views.labels() for path in one.paths}
     return found, Counter(entry.verb for entry in workspace.history())
 
 
@@ -182,7 +182,7 @@ def test_two_writers_wait_for_each_other(workspace, tmp_path):
     assert all(len(process.communicate()[0].splitlines()) == 81 for process in running)
     assert all(process.returncode == 0 for process in running)
     check(workspace)
-    assert len(workspace.labels()) == 80 + 120
+    assert len(workspace.views.labels()) == 80 + 120
 
 
 def test_a_reader_reads_and_a_person_edits_while_a_command_writes(workspace, tmp_path):
@@ -190,9 +190,9 @@ def test_a_reader_reads_and_a_person_edits_while_a_command_writes(workspace, tmp
     command = workspace.recognize([tmp_path / "new"])
     next(command)  # holds the lock of long commands from here on
     with Workspace(workspace.path) as other:
-        assert len(other.labels()) > 80
+        assert len(other.views.labels()) > 80
         other.name(other.groups()[0].id, "sky")
-    with workspace._database.writing() as connection:  # a transaction that has written and is not finished
+    with workspace.store.database.writing() as connection:  # a transaction that has written and is not finished
         connection.execute(items.insert().values(hash="x", width=1, height=1))
         with Workspace(workspace.path) as reader:
             assert len(reader.groups()) == 2

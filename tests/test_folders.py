@@ -20,7 +20,7 @@ from pictures import paint, picture, truth
 @pytest.fixture
 def exported(workspace, tmp_path):
     out = tmp_path / "review"
-    assert workspace.export_groups(out) == []
+    assert workspace.formats.export_groups(out) == []
     return out
 
 
@@ -37,13 +37,13 @@ def test_the_export_shows_the_most_typical_first(workspace, exported):
     for group in workspace.groups():
         files = sorted((exported / group.label).glob("*.png"))
         assert [file.name[:5] for file in files] == [f"{i:05d}" for i in range(1, 9)]
-        assert [workspace.find(file) for file in files] == group.items
+        assert [workspace.views.find(file) for file in files] == group.items
         assert all(file.is_symlink() for file in files)
 
 
 def test_a_round_trip_changes_nothing(workspace, exported):
     before, history = workspace.groups(), workspace.history()
-    assert workspace.import_groups(exported) == Changes(0, 0, 0, [])
+    assert workspace.formats.import_groups(exported) == Changes(0, 0, 0, [])
     assert workspace.groups() == before
     assert workspace.history() == history
 
@@ -60,17 +60,17 @@ def test_rename_move_delete(workspace, exported):
     (exported / "empty").mkdir()
     blue.rename(exported / "sky")
     before = workspace.groups()
-    assert workspace.import_groups(exported) == Changes(3, 3, 1, [])
+    assert workspace.formats.import_groups(exported) == Changes(3, 3, 1, [])
     assert sizes(workspace) == {"sky": 4, yellow.name: 9, "odd": 1, "red": 1, "removed": 1}
     confirmed = {group.label for group in workspace.groups() if group.confirmed}
     assert confirmed == {"sky", "odd"}
     history = workspace.history()
     assert (history[0].verb, history[0].details) == ("review", {"named": 3, "moved": 3, "removed": 1})
-    assert workspace.import_groups(exported) == Changes(0, 0, 0, [])
+    assert workspace.formats.import_groups(exported) == Changes(0, 0, 0, [])
     assert workspace.history() == history
     # A person goes on in the same folders, also back to where something was.
     (yellow / files[0].name).rename(exported / "sky" / files[0].name)
-    assert workspace.import_groups(exported).moved == 1
+    assert workspace.formats.import_groups(exported).moved == 1
     assert sizes(workspace)["sky"] == 5
     assert workspace.learn().classes == ["black", "green", "red", "white", "odd", "sky"]
     workspace.undo()
@@ -85,30 +85,30 @@ def test_the_same_import_again_after_a_crash_is_no_news(workspace, exported, mon
     with monkeypatch.context() as crash:
         crash.setattr(review_folder, "write_note", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            workspace.import_groups(exported)
+            workspace.formats.import_groups(exported)
     done, history = workspace.groups(), workspace.history()
     assert sizes(workspace) == {"red": 8, "sun": 8}
-    workspace.import_groups(exported)
+    workspace.formats.import_groups(exported)
     assert (workspace.groups(), workspace.history()) == (done, history)
 
 
 def test_items_put_back_have_folders_too(workspace, tmp_path):
     workspace.discover(k=4)
     out = tmp_path / "review"
-    workspace.export_groups(out, copy=True)
+    workspace.formats.export_groups(out, copy=True)
     folders = sorted(folder for folder in out.iterdir() if folder.is_dir())
     assert all(folder.name.startswith("_known_") for folder in folders)
     assert not any(file.is_symlink() for file in out.rglob("*.png"))
     before = workspace.groups()
-    assert workspace.import_groups(out) == Changes(0, 0, 0, [])
+    assert workspace.formats.import_groups(out) == Changes(0, 0, 0, [])
     assert workspace.groups() == before
     folders[0].rename(out / "new class")
-    changes = workspace.import_groups(out)
+    changes = workspace.formats.import_groups(out)
     assert (changes.named, changes.removed) == (1, 0)
     assert changes.moved == next(len(group) for group in before if group.label == folders[0].name[7:])
     assert sizes(workspace)["new class"] == changes.moved
     (out / "new class").rename(folders[0])
-    workspace.import_groups(out)
+    workspace.formats.import_groups(out)
     assert "new class" not in sizes(workspace)
     workspace.learn()
 
@@ -119,27 +119,27 @@ def test_others_may_edit_meanwhile(workspace, exported):
     other = next(group for label, group in by_label.items() if label != blue.name)
     workspace.move(other.items[:2], by_label[blue.name].id)
     blue.rename(exported / "sky")
-    assert workspace.import_groups(exported) == Changes(1, 0, 0, [])
+    assert workspace.formats.import_groups(exported) == Changes(1, 0, 0, [])
     assert sizes(workspace) == {"sky": 10, other.label: 6}
 
 
 def test_copies_that_were_edited_keep_their_place(workspace, tmp_path):
     out = tmp_path / "review"
-    workspace.export_groups(out, copy=True)
+    workspace.formats.export_groups(out, copy=True)
     file = next(out.rglob("*.png"))
     Image.new("RGB", (5, 5)).save(file)
-    assert workspace.import_groups(out) == Changes(0, 0, 0, [])
+    assert workspace.formats.import_groups(out) == Changes(0, 0, 0, [])
 
 
 def test_hidden_marks_may_get_lost(workspace, exported):
     for mark in exported.rglob(".opengcd-group"):
         mark.unlink()
-    assert workspace.import_groups(exported) == Changes(0, 0, 0, [])
+    assert workspace.formats.import_groups(exported) == Changes(0, 0, 0, [])
 
 
 def test_foreign_files_are_passed_over(workspace, exported, tmp_path):
     (stranger,) = paint(folder_of(exported, "blue"), "red", [7])
-    changes = workspace.import_groups(exported)
+    changes = workspace.formats.import_groups(exported)
     assert changes[:3] == (0, 0, 0)
     assert changes.ignored == [(str(stranger), "it was not part of the export; let recognize see it first")]
 
@@ -148,7 +148,7 @@ def test_an_image_in_two_folders(workspace, exported):
     blue, yellow = folder_of(exported, "blue"), folder_of(exported, "yellow")
     file = min(blue.glob("*.png"))
     shutil.copy(file, yellow / file.name)  # copied, but meant to be moved
-    assert workspace.import_groups(exported) == Changes(0, 1, 0, [])
+    assert workspace.formats.import_groups(exported) == Changes(0, 1, 0, [])
     (exported / "third").mkdir()
     (exported / "fourth").mkdir()
     file = max(blue.glob("*.png"))
@@ -156,31 +156,31 @@ def test_an_image_in_two_folders(workspace, exported):
         shutil.copy(file, exported / name / file.name)
     file.unlink()
     with pytest.raises(WorkspaceError, match="delete one of them"):
-        workspace.import_groups(exported)
+        workspace.formats.import_groups(exported)
 
 
 def test_imports_that_cannot_be(workspace, exported, tmp_path, world):
     with pytest.raises(WorkspaceError, match="no finished export"):
-        workspace.import_groups(tmp_path)
+        workspace.formats.import_groups(tmp_path)
     with pytest.raises(WorkspaceError, match="not empty"):
-        workspace.export_groups(exported)
+        workspace.formats.export_groups(exported)
     with (
         Workspace.create(tmp_path / "other", "pixels") as other,
         pytest.raises(WorkspaceError, match="another workspace"),
     ):
-        other.import_groups(exported)
+        other.formats.import_groups(exported)
     file = next(exported.rglob("*.png"))
     file.rename(exported / file.name)
     with pytest.raises(WorkspaceError, match="move it into a folder"):
-        workspace.import_groups(exported)
+        workspace.formats.import_groups(exported)
     (exported / file.name).rename(file)
     (exported / "_known_heron").mkdir()
     file.rename(exported / "_known_heron" / file.name)
     with pytest.raises(WorkspaceError, match="'heron' is known, but it is not"):
-        workspace.import_groups(exported)
+        workspace.formats.import_groups(exported)
     workspace.discover(k=6)
     with pytest.raises(WorkspaceError, match="Export them again"):
-        workspace.import_groups(exported)
+        workspace.formats.import_groups(exported)
 
 
 def test_images_that_are_gone_are_listed_and_stay_in_their_groups(workspace, tmp_path):
@@ -189,8 +189,8 @@ def test_images_that_are_gone_are_listed_and_stay_in_their_groups(workspace, tmp
     workspace.discover(k=6)
     file.unlink()
     before = workspace.groups()
-    assert workspace.export_groups(tmp_path / "review") == [(str(file), "the file is gone")]
-    workspace.import_groups(tmp_path / "review")
+    assert workspace.formats.export_groups(tmp_path / "review") == [(str(file), "the file is gone")]
+    workspace.formats.import_groups(tmp_path / "review")
     assert workspace.groups() == before
 
 
@@ -205,16 +205,16 @@ def test_an_image_that_was_replaced_is_not_exported_as_the_old_one(workspace, tm
         picture("red", 900).save(file)
     missing = [(str(one), "it holds another image now")]
     before = workspace.groups()
-    assert workspace.export_groups(tmp_path / "review", copy=copy) == missing
+    assert workspace.formats.export_groups(tmp_path / "review", copy=copy) == missing
     assert workspace.export("folders", tmp_path / "labels", copy=copy) == missing
-    labels = {label.hash: label.label for label in workspace.labels()}
+    labels = {label.hash: label.label for label in workspace.views.labels()}
     for out in ("review", "labels"):
         found = {content_hash(file): file for file in (tmp_path / out).rglob("*.png")}
         assert any(file.name.endswith("z.png") for file in found.values())
         for content, file in found.items():
             assert labels[content] == file.parent.name
             assert out == "labels" or content[:12] in file.name
-    assert workspace.import_groups(tmp_path / "review") == Changes(0, 0, 0, [])
+    assert workspace.formats.import_groups(tmp_path / "review") == Changes(0, 0, 0, [])
     assert workspace.groups() == before
 
 
@@ -263,7 +263,7 @@ def test_nothing_is_written_through_links(workspace, exported, tmp_path):
         link.unlink(missing_ok=True)
         link.symlink_to(precious)
     blue.rename(exported / "sky")
-    assert workspace.import_groups(exported).named == 1
+    assert workspace.formats.import_groups(exported).named == 1
     assert precious.read_text() == "precious"
     assert not (exported / "sky" / review_folder.MARK).is_symlink()
     assert int((exported / "sky" / review_folder.MARK).read_text())
@@ -272,7 +272,7 @@ def test_nothing_is_written_through_links(workspace, exported, tmp_path):
     note.symlink_to(tmp_path / "note.json")
     before = (tmp_path / "note.json").read_bytes()
     with pytest.raises(WorkspaceError, match="not a regular file"):
-        workspace.import_groups(exported)
+        workspace.formats.import_groups(exported)
     assert (tmp_path / "note.json").read_bytes() == before
 
 
@@ -282,7 +282,7 @@ def test_linked_folders_are_refused_and_nothing_is_written_there(workspace, expo
     (exported / place / "linked").symlink_to(folder)
     before = workspace.history()
     with pytest.raises(WorkspaceError, match="is a link to a folder"):
-        workspace.import_groups(exported)
+        workspace.formats.import_groups(exported)
     assert sorted(file.name for file in folder.iterdir()) == ["precious.txt"]
     assert workspace.history() == before
 
@@ -295,11 +295,11 @@ def test_links_are_followed_to_images_of_the_workspace_only(workspace, exported,
     monkeypatch.setattr(review_folder, "content_hash", lambda path: pytest.fail(f"{path} was read"))
     (yellow / "stranger.png").symlink_to(copied)
     (yellow / "endless").symlink_to("/dev/zero")
-    changes = workspace.import_groups(exported)
+    changes = workspace.formats.import_groups(exported)
     assert changes[:3] == (0, 0, 0)
     assert [reason for _, reason in changes.ignored] == [review_folder.STRANGE] * 2
     file.rename(yellow / "renamed.png")
-    assert workspace.import_groups(exported).moved == 1
+    assert workspace.formats.import_groups(exported).moved == 1
 
 
 def test_pipes_are_not_waited_for(workspace, exported):
@@ -307,7 +307,7 @@ def test_pipes_are_not_waited_for(workspace, exported):
     (blue / review_folder.MARK).unlink()
     os.mkfifo(blue / review_folder.MARK)
     os.mkfifo(blue / "pipe.png")
-    assert workspace.import_groups(exported).ignored == [(str(blue / "pipe.png"), review_folder.STRANGE)]
+    assert workspace.formats.import_groups(exported).ignored == [(str(blue / "pipe.png"), review_folder.STRANGE)]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -316,7 +316,7 @@ def test_a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one(workspace, e
     blue.chmod(0)
     try:
         with pytest.raises(WorkspaceError, match="make it readable"):
-            workspace.import_groups(exported)
+            workspace.formats.import_groups(exported)
     finally:
         blue.chmod(0o700)
 
@@ -327,14 +327,14 @@ def test_what_cannot_be_noted_is_told(workspace, exported):
     (blue / review_folder.MARK).mkdir()
     blue.rename(exported / "sky")
     with pytest.raises(WorkspaceError, match="export the groups to a new folder"):
-        workspace.import_groups(exported)
+        workspace.formats.import_groups(exported)
 
 
 @pytest.mark.parametrize("name", ["a%1Bb", "a\u202eb", b"\xff\xfe".decode("utf-8", "surrogateescape"), "unknown"])
 def test_folders_whose_names_cannot_be_classes(workspace, exported, name):
     folder_of(exported, "blue").rename(exported / name)
     with pytest.raises(WorkspaceError, match="choose another name"):
-        workspace.import_groups(exported)
+        workspace.formats.import_groups(exported)
 
 
 VALUES = st.recursive(
@@ -350,7 +350,7 @@ def damageable(reviewable, tmp_path_factory):
     folder = tmp_path_factory.mktemp("damaged")
     shutil.copytree(reviewable, folder / "workspace")
     with Workspace(folder / "workspace") as opened:
-        opened.export_groups(folder / "review")
+        opened.formats.export_groups(folder / "review")
         yield opened, folder / "review", (folder / "review" / review_folder.NOTE).read_bytes()
 
 
@@ -379,7 +379,7 @@ def test_damaged_notes_are_refused_in_words(damageable, data):
     (folder / review_folder.NOTE).write_bytes(raw)
     told = "export them again"
     try:
-        workspace.import_groups(folder)
+        workspace.formats.import_groups(folder)
     except WorkspaceError as error:
         told = str(error)
     assert re.search("xport|undo|another name|delete one", told)

@@ -18,6 +18,10 @@ from opengcd.service import job_runner as job_runner_module
 from opengcd.workspace import UnavailableError
 from opengcd.workspace.database import Database
 from opengcd.workspace.job_queue import Jobs
+from opengcd.workspace.recognizers import Recognizers
+from opengcd.workspace.review import Review
+from opengcd.workspace.similarity import Similarity
+from opengcd.workspace.store import Store
 from pictures import truth
 from serving import connect, eventually, finish, get, groups, send
 
@@ -30,13 +34,13 @@ EVERY_STEP = [(verb, step) for verb, steps in STEPS.items() for step in range(1,
 def prepare(workspace, verb):
     """Give a verb something to do."""
     if verb == "learn":
-        group = next(group for group in workspace.groups() if truth(workspace.paths(group.items[0])[0]) == "blue")
+        group = next(group for group in workspace.groups() if truth(workspace.views.paths(group.items[0])[0]) == "blue")
         workspace.name(group.id, "sky", confirm=True)
 
 
 def changed(workspace, verb):
     """Whether the database has what the verb does."""
-    return workspace.status().versions == 2 if verb == "learn" else workspace.last_edit() > 3
+    return workspace.status().versions == 2 if verb == "learn" else workspace.review.last_edit() > 3
 
 
 def says_the_truth(workspace, verb, job):
@@ -113,16 +117,16 @@ def test_cancelled_in_the_transaction_of_the_change(workspace, monkeypatch):
 @pytest.mark.parametrize("verb", STEPS)
 def test_cancelled_between_the_last_step_and_the_transaction_of_the_change(workspace, monkeypatch, verb):
     prepare(workspace, verb)
-    editing, answers = Workspace._editing, []
+    editing, answers = Store.editing, []
 
     def late(self, *args):
         if not answers:
-            answers.append(self.jobs.cancel(self.jobs.latest()[0].id).state)
+            answers.append(workspace.jobs.cancel(workspace.jobs.latest()[0].id).state)
         return editing(self, *args)
 
     with connect(create_app(workspace), workspace.access.make("ann")) as client, monkeypatch.context() as now:
         before = workspace.history()
-        now.setattr(Workspace, "_editing", late)
+        now.setattr(Store, "editing", late)
         job = finish(client, send(client, "POST", "jobs", {"verb": verb}, 202))
         assert (answers, job["state"]) == (["running"], "cancelled")
         assert not changed(workspace, verb)
@@ -247,7 +251,7 @@ def test_a_job_during_an_outage_ends_when_the_database_is_back(workspace, monkey
         assert down.headers["retry-after"] == "5"
         outage.on = False
         done = finish(client, get(client, f"jobs/{job['id']}"))
-        assert (done["state"], workspace.last_edit()) == ("failed", 3)
+        assert (done["state"], workspace.review.last_edit()) == ("failed", 3)
         assert "database cannot be used" in done["error"]
         assert finish(client, send(client, "POST", "jobs", {"verb": "discover"}, 202))["state"] == "done"
         eventually(lambda: client.get("/healthz").status_code == 200)
@@ -282,9 +286,9 @@ def test_whatever_fails_in_the_background_goes_on(workspace, monkeypatch):
 
         monkeypatch.setattr(cls, name, call)
 
-    unless_mended(Workspace, "edits_since")
-    unless_mended(Workspace, "follow")
-    unless_mended(Workspace, "draw_map")
+    unless_mended(Review, "edits_since")
+    unless_mended(Recognizers, "follow")
+    unless_mended(Similarity, "draw_map")
     unless_mended(Jobs, "take")
     token = workspace.access.make("ann")
     app = create_app(workspace)
@@ -330,7 +334,7 @@ def test_many_who_wait_for_a_lock_do_not_keep_readers_waiting(workspace, monkeyp
             codes.append(answer.status_code)
             assert answer.status_code != 503 or answer.headers["retry-after"] == "5"
 
-        with other._database.writing():
+        with other.store.database.writing():
             people = [threading.Thread(target=edit) for _ in range(40)]
             for person in people:
                 person.start()
@@ -346,7 +350,7 @@ def test_many_who_wait_for_a_lock_do_not_keep_readers_waiting(workspace, monkeyp
 
 
 def test_a_database_that_is_asked_something_wrong_is_not_called_unavailable(workspace):
-    with pytest.raises(ValueError, match="no such table") as wrong, workspace._database.reading() as connection:
+    with pytest.raises(ValueError, match="no such table") as wrong, workspace.store.database.reading() as connection:
         connection.exec_driver_sql("SELECT * FROM nonsense")
     assert not isinstance(wrong.value, UnavailableError)
     assert isinstance(wrong.value.__cause__, OperationalError)
@@ -354,7 +358,7 @@ def test_a_database_that_is_asked_something_wrong_is_not_called_unavailable(work
 
 def test_a_full_disk_is_an_outage(workspace):
     def fill():
-        with workspace._database.writing() as connection:
+        with workspace.store.database.writing() as connection:
             connection.exec_driver_sql("PRAGMA max_page_count = 1")
             for number in range(10_000):
                 connection.exec_driver_sql("INSERT INTO meta VALUES (?, ?)", (str(number), "x" * 1000))

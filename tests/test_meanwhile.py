@@ -14,12 +14,12 @@ from pictures import truth
 
 
 def by_colour(workspace):
-    return {truth(workspace.paths(group.items[0])[0]): group for group in workspace.groups()}
+    return {truth(workspace.views.paths(group.items[0])[0]): group for group in workspace.groups()}
 
 
 def rows(workspace):
     """All that an undo can restore."""
-    with workspace._database.reading() as connection:
+    with workspace.store.database.reading() as connection:
         return [
             sorted(
                 tuple(row) for row in connection.execute(select(table)) if row[0] not in ("schema", "id", "revision")
@@ -106,10 +106,10 @@ def test_discovery_without_edits_leaves_nothing_alone(workspace):
 def test_discovery_by_a_version_that_is_no_longer_in_use_is_refused(workspace):
     workspace.name(by_colour(workspace)["blue"].id, "sky", confirm=True)
     workspace.learn()
-    before = workspace.last_edit()
+    before = workspace.review.last_edit()
     with pytest.raises(WorkspaceError, match="Version 1 was put to use while discover ran with version 2; nothing"):
         workspace.discover(k=6, progress=when_computed(lambda: workspace.rollback(1)))
-    assert workspace.last_edit() == before + 1
+    assert workspace.review.last_edit() == before + 1
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_learning_from_what_is_taken_back_meanwhile_is_refused(workspace, act):
 
     with pytest.raises(WorkspaceError, match=r"(1|8) of the 8 images to learn were moved, renamed or unconfirmed"):
         workspace.learn(progress=when_computed(meddle))
-    assert [version.id for version in workspace.versions()] == [1]
+    assert [version.id for version in workspace.models.versions()] == [1]
     assert rows(workspace) == states[0]
 
 
@@ -143,7 +143,7 @@ def test_learning_by_a_version_that_is_no_longer_in_use_is_refused(workspace):
     workspace.name(found["yellow"].id, "sun", confirm=True)
     with pytest.raises(WorkspaceError, match="Version 1 was put to use while learn ran with version 2"):
         workspace.learn(progress=when_computed(lambda: workspace.rollback(1)))
-    assert [(version.id, version.in_use) for version in workspace.versions()] == [(1, True), (2, False)]
+    assert [(version.id, version.in_use) for version in workspace.models.versions()] == [(1, True), (2, False)]
 
 
 def test_other_edits_do_not_matter_to_learning(workspace):
@@ -156,7 +156,7 @@ def test_other_edits_do_not_matter_to_learning(workspace):
 
     assert "sky" in workspace.learn(progress=when_computed(meddle)).classes
     assert workspace.status().counts["learnt"] == 32 + 8
-    assert workspace.learnable() == {"sun": 7, "sky": 1}  # what came later is learnt next
+    assert workspace.views.learnable() == {"sun": 7, "sky": 1}  # what came later is learnt next
     assert workspace.learn().phase == 3
 
 
@@ -178,7 +178,7 @@ def test_rollback_and_the_limit_on_rejection_take_part_in_conflicts(workspace):
     found = by_colour(workspace)
     workspace.name(found["blue"].id, "sky", confirm=True)
     workspace.learn()
-    seen = workspace.last_edit()
+    seen = workspace.review.last_edit()
     bob = workspace.by("bob")
     bob.name(found["yellow"].id, "sun")
     workspace.rollback(1, on=seen)  # what bob did elsewhere does not matter
@@ -242,7 +242,7 @@ def test_any_edits_while_discover_runs(workspace, seed):
         now = homes(workspace)
         edited = {item: home for item, home in last["homes"].items() if looked_at.get(item) != home}
         assert {item: now.get(item) for item in edited} == edited
-        if workspace.can_undo() and workspace.can_undo().id == workspace.history()[0].id:
+        if workspace.review.can_undo() and workspace.review.can_undo().id == workspace.history()[0].id:
             workspace.undo()
             assert rows(workspace) == last["rows"]
             workspace.redo()
@@ -253,14 +253,14 @@ def test_any_edits_while_discover_runs(workspace, seed):
 def undo_all(workspace):
     """Undo step by step to the start, where nothing was grouped."""
     consistent(workspace)
-    while workspace.can_undo() is not None:
+    while workspace.review.can_undo() is not None:
         workspace.undo()
         consistent(workspace)
     assert rows(workspace) == [[("model", "1")], [], []]
 
 
 def consistent(workspace):
-    with workspace._database.reading() as connection:
+    with workspace.store.database.reading() as connection:
         assert connection.exec_driver_sql("PRAGMA foreign_key_check").first() is None
         novel = select(groups.c.name).where(groups.c.kind == "novel", groups.c.name.is_not(None))
         named = list(connection.scalars(novel))

@@ -88,7 +88,7 @@ def test_an_interrupted_init_goes_on(tmp_path, world):
         Workspace(tmp_path / "w")
     with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER) as workspace:
         assert workspace.fit(world[0]) == []
-        with workspace._database.reading() as connection:
+        with workspace.store.database.reading() as connection:
             id = connection.scalar(select(meta.c.value).where(meta.c.key == "id"))
         assert id == workspace.settings.id
 
@@ -161,7 +161,7 @@ def test_files_that_claim_to_be_huge(folder, file):
 def test_any_name_of_a_folder(name, folder, tmp_path):
     folder.rename(tmp_path / name)
     with Workspace(tmp_path / name) as workspace:
-        assert len(workspace.labels()) == 80
+        assert len(workspace.views.labels()) == 80
     assert (tmp_path / name / "workspace.db").exists()
 
 
@@ -170,7 +170,7 @@ def test_any_name_of_a_folder(name, folder, tmp_path):
 
 def answers(folder):
     with Workspace(folder) as workspace:
-        return workspace.export_bytes("json"), workspace.status(), workspace.history(), workspace.groups()
+        return workspace.formats.export_bytes("json"), workspace.status(), workspace.history(), workspace.groups()
 
 
 @settings(max_examples=60)
@@ -229,7 +229,7 @@ def test_who_may_read_the_database_may_read_its_seal(folder):
 
 def test_no_seal_while_somebody_writes(folder):
     with Workspace(folder) as writer:
-        with writer._database.writing() as connection:
+        with writer.store.database.writing() as connection:
             connection.execute(insert(items).values(hash="0" * 64, width=1, height=1))
             Workspace(folder).close()
             assert not seal(folder).exists()
@@ -312,12 +312,12 @@ def test_a_folder_that_is_mounted_read_only(folder):
 
 def test_a_read_only_workspace_can_be_looked_at(read_only, reviewable, tmp_path):
     with Workspace(reviewable) as workspace:
-        expected = workspace.export_bytes("csv"), workspace.groups()
+        expected = workspace.formats.export_bytes("csv"), workspace.groups()
     with Workspace(read_only) as workspace:
         assert workspace.read_only
-        assert (workspace.export_bytes("csv"), workspace.groups()) == expected
-        assert workspace.members(1).total == 8
-        assert len(workspace.neighbours(60)) == 24
+        assert (workspace.formats.export_bytes("csv"), workspace.groups()) == expected
+        assert workspace.views.members(1).total == 8
+        assert len(workspace.similarity.neighbours(60)) == 24
         assert workspace.check() == []
         for change in (
             lambda: workspace.name(1, "sky"),
@@ -459,10 +459,10 @@ def test_a_database_that_never_rests_is_not_copied(busy, monkeypatch):
 
 def downgrade(workspace, version):
     """Turn a workspace into one of an older schema."""
-    with workspace._database.writing() as connection:
+    with workspace.store.database.writing() as connection:
         (embedder,) = connection.execute(select(embedders)).all()
         ids = list(connection.scalars(select(features.c.item_id).order_by(features.c.item_id)))
-        X = workspace._vectors(connection, ids)
+        X = workspace.vectors.read(connection, ids)
         home = workspace.path / "features" / embedder.fingerprint[:16]
         shutil.rmtree(home)
         home.mkdir()
@@ -497,8 +497,8 @@ def test_an_older_workspace_goes_on(workspace, tmp_path, version):
     file.write_text(json.dumps(stored | {"id": None}))  # those versions had none there
     with Workspace(workspace.path) as old:
         assert json.loads(file.read_text()) == stored
-        with old._database.reading() as connection:
-            np.testing.assert_array_equal(old._vectors(connection, ids), X)
+        with old.store.database.reading() as connection:
+            np.testing.assert_array_equal(old.vectors.read(connection, ids), X)
         assert list(home.glob("*.f32")) == []
         assert old.check() == []
         old.undo()
@@ -514,14 +514,14 @@ def test_a_shard_that_was_cut_off_before_shards_had_checksums(workspace):
     with open(home / "000001.f32", "rb+") as file:
         file.truncate(10 * X.shape[1] * 4 + 2)
     with Workspace(workspace.path) as old:
-        with old._database.reading() as connection:
-            np.testing.assert_array_equal(old._vectors(connection, ids[:60]), X[:60])
+        with old.store.database.reading() as connection:
+            np.testing.assert_array_equal(old.vectors.read(connection, ids[:60]), X[:60])
             with pytest.raises(WorkspaceError, match="20 images have no vector"):
-                old._vectors(connection, ids)
+                old.vectors.read(connection, ids)
         (found,) = old.check(repair=True)
         assert found.repaired
-        with old._database.reading() as connection:
-            np.testing.assert_array_equal(old._vectors(connection, ids), X)
+        with old.store.database.reading() as connection:
+            np.testing.assert_array_equal(old.vectors.read(connection, ids), X)
 
 
 def test_a_newer_workspace_is_left_alone(workspace, monkeypatch):
@@ -532,7 +532,7 @@ def test_a_newer_workspace_is_left_alone(workspace, monkeypatch):
     monkeypatch.setattr(migrations, "MIGRATIONS", {newer - 1: add_a_column})
     for module in (migrations, opening):
         monkeypatch.setattr(module, "SCHEMA_VERSION", newer)
-    with Workspace(workspace.path) as migrated, migrated._database.reading() as connection:
+    with Workspace(workspace.path) as migrated, migrated.store.database.reading() as connection:
         assert connection.exec_driver_sql("SELECT note FROM items").first() == (None,)
         assert schema_module.schema_version(connection) == newer
     monkeypatch.undo()

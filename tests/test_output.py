@@ -87,7 +87,7 @@ def hostile(workspace, tmp_path):
     bad = tmp_path / "in" / f"bad{HOSTILE.replace('/', '')}.png"
     bad.write_bytes(b"nothing")
     file.rename(tmp_path / "in" / f"a{HOSTILE.replace('/', '')}.png")
-    with workspace._editing("name") as change:
+    with workspace.store.editing("name") as change:
         from opengcd.workspace import groups as groups_module
         from opengcd.workspace.schema import groups, tokens
 

@@ -48,7 +48,7 @@ def site(browser, workspace):
 def by_label(workspace):
     """Of each group the colours of its images."""
     return {
-        group.label: dict(Counter(truth(workspace.paths(item)[0]) for item in group.items))
+        group.label: dict(Counter(truth(workspace.views.paths(item)[0]) for item in group.items))
         for group in workspace.groups()
     }
 
@@ -56,7 +56,7 @@ def by_label(workspace):
 def group_of(workspace, colour):
     """The group that a file of this colour is in."""
     return next(
-        group for group in workspace.groups() if any(colour in workspace.paths(item)[0] for item in group.items)
+        group for group in workspace.groups() if any(colour in workspace.views.paths(item)[0] for item in group.items)
     )
 
 
@@ -137,7 +137,7 @@ def test_the_story_by_keyboard(site):
     page.locator(".card.group .cell:focus").wait_for()
     for _ in range(2):
         group = page.locator(".card.group .cell:focus").locator("..").get_attribute("data-key")
-        colour = truth(workspace.paths(next(g for g in workspace.groups() if g.id == int(group)).items[0])[0])
+        colour = truth(workspace.views.paths(next(g for g in workspace.groups() if g.id == int(group)).items[0])[0])
         one.press("Enter")
         one.field.fill(colour)
         one.press("Enter")
@@ -441,7 +441,7 @@ def test_the_lasso_selects_what_it_surrounds(site):
 
 def test_the_map_by_keyboard(site):
     workspace, visit = site
-    workspace.draw_map()  # a better one must not come in the middle
+    workspace.similarity.draw_map()  # a better one must not come in the middle
     one = visit()
     one.page.locator(".maplegend button").first.wait_for()
     one.page.locator("canvas").focus()
@@ -581,7 +581,7 @@ def test_a_reload_in_the_middle_of_a_job(site, monkeypatch):
 
     monkeypatch.setattr(Workspace, "learn", slowly)
     for group in workspace.groups():
-        workspace.name(group.id, truth(workspace.paths(group.items[0])[0]), confirm=True)
+        workspace.name(group.id, truth(workspace.views.paths(group.items[0])[0]), confirm=True)
     one = visit()
     one.go("learn")
     one.page.get_by_role("button", name="Learn").click()
@@ -796,7 +796,7 @@ def test_the_page_counts_what_the_simulated_annotator_counts(browser, tmp_path, 
         groups = [group for group in workspace.groups() if group.kind == "novel"]
         assert len(groups) == n
         items = [item for group in groups for item in group.items]
-        labels = [name_of(workspace.paths(item)[0]) for item in items]
+        labels = [name_of(workspace.views.paths(item)[0]) for item in items]
         rows = np.split(np.arange(len(items)), np.cumsum([len(group) for group in groups])[:-1])
         expected = simulate_review(rows, labels, KNOWN)
         assert set(expected.by_kind) == {"name", "merge", "select", "move", "remove", "confirm"}
@@ -804,7 +804,7 @@ def test_the_page_counts_what_the_simulated_annotator_counts(browser, tmp_path, 
 
         with serving(workspace) as address:
             one = Visit(browser, address, workspace.access.make("ann"))
-            review_all(hand(one), workspace, lambda item: name_of(workspace.paths(item)[0]), KNOWN)
+            review_all(hand(one), workspace, lambda item: name_of(workspace.views.paths(item)[0]), KNOWN)
             counted = one.page.evaluate("JSON.parse(sessionStorage.getItem('opengcd.actions'))")
             one.go("groups")
             one.page.get_by_text(f"This sitting: {expected.actions} actions").wait_for()
@@ -868,7 +868,7 @@ def test_the_birds_by_the_page(browser, tmp_path, hand):
             by.go("3", "Number")
             by.act("g", button="Group them")
             one.said("Grouping is done")
-            review_all(by, workspace, lambda item: truths[Path(workspace.paths(item)[0]).name], known)
+            review_all(by, workspace, lambda item: truths[Path(workspace.views.paths(item)[0]).name], known)
             counted = one.page.evaluate("JSON.parse(sessionStorage.getItem('opengcd.actions'))")
             by.go("4", "Learn")
             by.act("g", button="Learn")

@@ -145,7 +145,7 @@ def test_ten_thousand_images_scroll_by_a_few_rows(workspace, visit):
     """Only the rows in sight exist, whatever there is; the last image is an End key away."""
     home = workspace.groups()[0]
     n, first = 10_000, 100_000
-    with workspace._database.writing() as connection:
+    with workspace.store.database.writing() as connection:
         rows = [{"id": first + i, "hash": f"{i:064x}", "width": 12, "height": 12} for i in range(n)]
         connection.execute(insert(schema.items), rows)
         store = FeatureStore.find(connection, workspace.path / "features", Pixels().fingerprint)

@@ -44,16 +44,16 @@ def test_the_loop_on_postgresql(url, world, tmp_path):
         assert len(list(workspace.recognize([stream, tmp_path / "odd"]))) == 48 + 2
         assert workspace.discover(k=6).groups == 2
         out = tmp_path / "review"
-        workspace.export_groups(out)
-        assert workspace.import_groups(out) == Changes(0, 0, 0, [])
+        workspace.formats.export_groups(out)
+        assert workspace.formats.import_groups(out) == Changes(0, 0, 0, [])
         for folder in [f for f in out.iterdir() if f.is_dir()]:
             folder.rename(out / truth(next(folder.glob("*.png"))))
-        assert workspace.import_groups(out).named == 2
-        before = workspace.labels()
+        assert workspace.formats.import_groups(out).named == 2
+        before = workspace.views.labels()
         assert workspace.learn().id == 2
         assert workspace.status().counts["learnt"] == 48
         workspace.undo()
-        assert workspace.labels() == before
+        assert workspace.views.labels() == before
         workspace.undo()
         workspace.undo()
         assert workspace.groups() == []
@@ -72,7 +72,7 @@ def test_writers_wait_and_readers_do_not(url, tmp_path):
             other._note("try", {"by": "other"})
         done.append("other")
 
-    with workspace._database.writing():
+    with workspace.store.database.writing():
         second = threading.Thread(target=write)
         second.start()
         with Workspace(tmp_path / "w") as reader:
@@ -94,21 +94,21 @@ def test_a_writer_that_lost_its_connection_cannot_touch_the_vectors_of_others(ur
         results = []
 
         def write():
-            with workspace._database.writing() as lost:
+            with workspace.store.database.writing() as lost:
                 pid = lost.scalar(text("SELECT pg_backend_pid()"))
                 store = FeatureStore.find(lost, tmp_path / "w" / "features", Pixels().fingerprint)
                 row = {"hash": content_hash(late[0]), "width": 12, "height": 12}
                 (id,) = lost.execute(items.insert().values(row)).inserted_primary_key
                 with Workspace(tmp_path / "w") as second:
-                    with second._database.reading() as connection:
+                    with second.store.database.reading() as connection:
                         connection.execute(text(f"SELECT pg_terminate_backend({pid})"))
                     results.extend(second.recognize(other))
                 store.append(lost, [id], np.zeros((1, 192), np.float32))
 
         with pytest.raises(WorkspaceError, match="database cannot be used"):
             write()
-        with workspace._database.reading() as connection:
-            found = workspace._vectors(connection, [results[0].item])
+        with workspace.store.database.reading() as connection:
+            found = workspace.vectors.read(connection, [results[0].item])
         np.testing.assert_array_equal(found, Pixels()([read_image(other[0])]))
         assert [finding.what for finding in workspace.check()] in ([], ["features"])  # at most a file that nobody names
 

@@ -27,6 +27,7 @@ from opengcd.service.wire import MOST_ITEMS
 from opengcd.workspace import UnavailableError, features
 from opengcd.workspace import uploads as uploads_module
 from opengcd.workspace.database import Database
+from opengcd.workspace.recognition import Recognition
 from pictures import KNOWN, picture, truth
 from serving import API, connect, edit, finish, get, groups, png, send
 
@@ -205,7 +206,7 @@ def test_wrong_edits_are_refused_in_words(client, workspace):
         ({"act": "confirm", "group": blue["id"], "sure": True}, 422, "sure"),
     ):
         assert told in send(client, "POST", "edits", {"on": on} | what, code)["detail"]
-    assert workspace.last_edit() == on
+    assert workspace.review.last_edit() == on
 
 
 def test_two_people(app, client, workspace):
@@ -241,7 +242,7 @@ def test_a_group_that_was_emptied_or_learnt_takes_nothing(app, client, workspace
     edit(client, three["edit"], "merge", group=blue["id"], into=yellow["id"])
     refused = edit(bob, three["edit"], "move", 409, items=blue["typical"][:1], group=blue["id"])
     assert refused["conflict"]["verb"] == "merge"
-    on = workspace.last_edit()
+    on = workspace.review.last_edit()
     workspace.name(yellow["id"], "sun", confirm=True)
     workspace.learn()
     assert edit(bob, on, "remove", 409, items=blue["typical"][:1])["conflict"]["verb"] == "learn"
@@ -320,8 +321,8 @@ def test_all_at_once(client, workspace):
     on, found = groups(client)
     edit(client, on, "name", group=found["blue"]["id"], label="sky", confirm=True)
     items = found["yellow"]["typical"]
-    with workspace._database.reading() as connection:
-        vectors = {"vectors": workspace._vectors(connection, [1, 2]).tolist()}
+    with workspace.store.database.reading() as connection:
+        vectors = {"vectors": workspace.vectors.read(connection, [1, 2]).tolist()}
     errors = []
 
     def repeat(act):
@@ -347,7 +348,7 @@ def test_all_at_once(client, workspace):
         thread.join()
     assert errors == []
     assert [finish(client, job)["state"] for job in jobs] == ["done", "done"]
-    assert len(workspace.labels()) == 83
+    assert len(workspace.views.labels()) == 83
 
 
 # Recognition.
@@ -355,8 +356,8 @@ def test_all_at_once(client, workspace):
 
 def test_vectors_as_json_and_as_numpy(client, workspace):
     ids = [workspace.groups()[0].items[0], 1]
-    with workspace._database.reading() as connection:
-        X = workspace._vectors(connection, ids)
+    with workspace.store.database.reading() as connection:
+        X = workspace.vectors.read(connection, ids)
     before = workspace.status()
     said = send(client, "POST", "recognize", {"vectors": X.tolist()})
     assert [one["label"] for one in said] == ["unknown", "black"]
@@ -418,7 +419,7 @@ def test_images_are_looked_at_or_kept(client, workspace):
     assert kept[2]["id"] is None
     details = get(client, f"items/{kept[1]['id']}")
     assert details["source"] == "rejected"
-    assert workspace.paths(kept[1]["id"])[0].startswith(str(workspace.path / "uploads"))
+    assert workspace.views.paths(kept[1]["id"])[0].startswith(str(workspace.path / "uploads"))
     again = client.post(f"{API}/recognize", params={"keep": True}, files=files).json()
     assert [one["id"] for one in again] == [one["id"] for one in kept]
     assert len(list((workspace.path / "uploads").rglob("*.*"))) == 2
@@ -445,7 +446,7 @@ def test_what_was_kept_before_an_outage_stays_and_the_same_again_gives_the_same_
     after_storing = 0
     for step in range(1, 100):
         files = [("files", (f"{colour}.png", png(colour, 4000 + step))) for colour in ("red", "blue")]
-        items, counts = len(workspace.labels()), workspace.status().counts
+        items, counts = len(workspace.views.labels()), workspace.status().counts
         left = step
         answer = client.post(f"{API}/recognize", params={"keep": True}, files=files)
         left = 0
@@ -453,14 +454,14 @@ def test_what_was_kept_before_an_outage_stays_and_the_same_again_gives_the_same_
         assert failed or answer.status_code == 200
         if failed:
             assert answer.headers["retry-after"] == "5"
-            stored = {label.hash: label.item for label in workspace.labels()[items:]}
+            stored = {label.hash: label.item for label in workspace.views.labels()[items:]}
             after_storing += bool(stored)
             answer = client.post(f"{API}/recognize", params={"keep": True}, files=files)
             assert set(stored.values()) <= {one["id"] for one in answer.json()}
         assert [one["label"] for one in answer.json()] == ["red", "unknown"]
-        assert len(workspace.labels()) == items + 2
+        assert len(workspace.views.labels()) == items + 2
         for one in answer.json():
-            label, _ = workspace.item(one["id"])
+            label, _ = workspace.views.item(one["id"])
             assert (label.label, len(label.paths)) == (one["label"], 1)
         now = workspace.status().counts
         grown = {name: now[name] - counts[name] for name in now if now[name] != counts[name]}
@@ -493,13 +494,13 @@ def test_files_that_cannot_be_read_for_now_are_an_outage(app, workspace, monkeyp
         with monkeypatch.context() as outage:
             outage.setattr(features, "open", fail, raising=False)
             outage.setattr(Path, "read_bytes", fail)
-            workspace._open.recognizer, app.state.service.recognition.outdated = None, True
+            workspace.recognizers._loaded, app.state.service.recognition.outdated = None, True
             for ask in asks:
                 answer = ask()
                 assert (answer.status_code, answer.headers.get("retry-after")) == (503, "5"), answer.text
                 assert os.strerror(code) in answer.json()["detail"]
                 assert "damaged" not in answer.text
-        assert workspace.last_edit() == on
+        assert workspace.review.last_edit() == on
         assert [ask().status_code for ask in asks] == [200, 200, 409, 200]  # the undo comes after the rollback
 
 
@@ -512,7 +513,7 @@ def test_a_kept_image_is_embedded_once_and_the_answer_is_what_was_stored(client,
     assert len(rows) == 2  # the third is a copy
     assert kept[2]["id"] == kept[0]["id"]
     for one in kept:
-        stored, _ = workspace.item(one["id"])
+        stored, _ = workspace.views.item(one["id"])
         assert (one["label"], one["unknown"]) == (stored.label, round(stored.unknown, 6))
         assert one["top"] == [list(pair) for pair in stored.top[:2]]
     assert {truth(get(client, f"items/{id}")["name"]) for id in kept[0]["exemplars"]} == {"red"}
@@ -549,7 +550,7 @@ def test_few_requests_with_images_work_at_a_time(app, client, workspace, monkeyp
         assert go_on.wait(30)
         return embed(self, contents)
 
-    monkeypatch.setattr(Workspace, "embed", slow)
+    monkeypatch.setattr(Recognition, "embed", slow)
     answers = []
 
     def ask():
@@ -589,9 +590,9 @@ def test_images_with_too_many_pixels_together_are_refused(client, workspace, mon
 
 def test_many_ask_at_once(client, workspace):
     """Requests that share a pass get each their own answer."""
-    with workspace._database.reading() as connection:
-        X = workspace._vectors(connection, list(range(1, 81)))
-    expected = workspace._load_recognizer()[1].predict(X).tolist()
+    with workspace.store.database.reading() as connection:
+        X = workspace.vectors.read(connection, list(range(1, 81)))
+    expected = workspace.recognizers.in_use()[1].predict(X).tolist()
     answers = {}
 
     def ask(row):
@@ -614,12 +615,12 @@ def test_uploads_of_any_bytes(client, workspace, data):
     content = data.draw(st.one_of(st.binary(max_size=300), st.just(good[:place]), st.binary(max_size=9).map(
         lambda b: good[:place] + b + good[place + len(b):])))  # fmt: skip
     name = data.draw(st.one_of(st.just("../../etc/passwd"), st.text(st.characters(codec="utf-8"), max_size=30)))
-    before = len(workspace.labels())
+    before = len(workspace.views.labels())
     answer = client.post(f"{API}/recognize", params={"keep": True}, files=[("files", (name or "x", content))])
     assert answer.status_code == 200, answer.text
     (one,) = answer.json()
     assert (one["id"] is None) == bool(one["reason"])
-    assert len(workspace.labels()) <= before + (one["id"] is not None)
+    assert len(workspace.views.labels()) <= before + (one["id"] is not None)
     assert {file.parent.parent.name for file in workspace.path.rglob("*.png")} <= {"uploads"}
 
 

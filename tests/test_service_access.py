@@ -71,7 +71,7 @@ def test_a_session_of_the_page(app, client, workspace):
     name = {"on": on, "act": "name", "group": 1, "label": "sky"}
     for headers in ({}, {CSRF: "wrong"}):
         assert "X-CSRF-Token" in send(browser, "POST", "edits", name, 403, headers=headers)["detail"]
-    assert workspace.last_edit() == on
+    assert workspace.review.last_edit() == on
     send(browser, "POST", "edits", name, headers={CSRF: session["csrf"]})
     assert workspace.history()[0].who == "Ann at the desk (ann)"
     send(browser, "DELETE", "session", code=204, headers={CSRF: session["csrf"]})

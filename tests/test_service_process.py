@@ -31,8 +31,8 @@ def test_the_loop_by_the_client(workspace):
     with server(workspace.path) as (_, address):
         client = Client(address, token)
         events = client.events()
-        with workspace._database.reading() as connection:
-            X = workspace._vectors(connection, [1, 9])
+        with workspace.store.database.reading() as connection:
+            X = workspace.vectors.read(connection, [1, 9])
         assert [one["label"] for one in client.recognize(X)] == ["black", "green"]
         kept = client.recognize_images(png("blue", 1234), b"nothing", keep=True)
         assert kept[0]["label"] == "unknown"
@@ -85,7 +85,7 @@ def test_killed_under_load_no_acknowledged_edit_is_lost(workspace, edits):
     with Workspace(workspace.path) as after:
         told = {entry.id: entry.details["label"] for entry in after.history() if entry.verb == "name"}
         assert {id: told.get(id) for id in acknowledged} == acknowledged
-        with after._database.reading() as connection:
+        with after.store.database.reading() as connection:
             assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
         for _ in told:
             after.undo()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from counting import check
 from opengcd import Workspace
-from opengcd.workspace import looks, unit_vectors
+from opengcd.workspace import similarity, unit_vectors
 from opengcd.workspace.unit_vectors import UnitVectors
 from pictures import paint
 
@@ -56,14 +56,14 @@ def test_what_is_kept_is_what_is_there(reviewable, tmp_path_factory, acts, seed)
 
 def test_a_reader_sees_what_was_when_it_began(workspace):
     """Also if someone else has edited, and looked at the result, meanwhile."""
-    tallies = workspace._open.tallies
+    counts = workspace.views.counts
     first, second = workspace.groups()
-    with workspace._database.reading() as early:
+    with workspace.store.database.reading() as early:
         assert early.exec_driver_sql("SELECT count(*) FROM groups").scalar() == 2
         workspace.move(first.items[:3], second.id)
-        assert [card.group.size for card in workspace.overview().cards] == [11, 5]
-        assert {id: tally.size for id, tally in tallies.of_groups(early).items()} == {first.id: 8, second.id: 8}
-    assert [card.group.size for card in workspace.overview().cards] == [11, 5]
+        assert [card.group.size for card in workspace.views.overview().cards] == [11, 5]
+        assert {id: count.size for id, count in counts.of_groups(early).items()} == {first.id: 8, second.id: 8}
+    assert [card.group.size for card in workspace.views.overview().cards] == [11, 5]
 
 
 @pytest.mark.parametrize("most_rows", [0, 10, 1000])
@@ -73,11 +73,11 @@ def test_vectors_that_are_kept_and_vectors_that_are_read(workspace, tmp_path, mo
     kept = UnitVectors(most_rows * 4 * 192)
     for colour in ("red", "blue", "purple"):
         list(workspace.recognize(paint(tmp_path / "more", colour, [7000])))
-        with workspace._database.reading() as connection:
-            store = workspace._features(connection)
+        with workspace.store.database.reading() as connection:
+            store = workspace.vectors.shards(connection)
             ids, gaps = kept.distances(connection, store, 40)
             X = store.of_items(connection, ids.tolist()).astype(np.float64)
-        assert ids.tolist() == [one.item for one in workspace.labels()]
+        assert ids.tolist() == [one.item for one in workspace.views.labels()]
         X /= np.linalg.norm(X, axis=1, keepdims=True)
         np.testing.assert_allclose(gaps, 1 - X @ X[ids == 40][0], atol=1e-6)
         assert sum(map(len, kept._blocks.values())) <= most_rows
@@ -85,9 +85,9 @@ def test_vectors_that_are_kept_and_vectors_that_are_read(workspace, tmp_path, mo
 
 def test_neighbours_that_are_far_away(workspace, monkeypatch):
     """Where hardly anything near is under review or learnt, the search goes on."""
-    monkeypatch.setattr(looks, "MORE", (0, 5))
-    recognised = [one.item for one in workspace.labels() if one.source == "recognized"]
-    found = workspace.neighbours(recognised[0], 30)
+    monkeypatch.setattr(similarity, "MORE", (0, 5))
+    recognised = [one.item for one in workspace.views.labels() if one.source == "recognized"]
+    found = workspace.similarity.neighbours(recognised[0], 30)
     assert len(found) == 30
     assert not {one.id for one in found} & set(recognised)
     assert [one.distance for one in found] == sorted(one.distance for one in found)

@@ -28,7 +28,7 @@ JPEG = b"\xff\xd8"
 
 
 def colours(workspace, group):
-    return Counter(truth(workspace.paths(item)[0]) for item in group.items)
+    return Counter(truth(workspace.views.paths(item)[0]) for item in group.items)
 
 
 def novel(workspace):
@@ -37,7 +37,7 @@ def novel(workspace):
 
 def labels(workspace):
     """The label and its source of every file."""
-    return {path: (one.label, one.source) for one in workspace.labels() for path in one.paths}
+    return {path: (one.label, one.source) for one in workspace.views.labels() for path in one.paths}
 
 
 # The loop.
@@ -101,8 +101,8 @@ def test_nothing_is_embedded_twice(world, tmp_path):
     assert len(again) == 48 + 49 + 32
     assert len(seen) == 32 + 48
     assert workspace.status().counts["learnt"] == 32
-    item = workspace.find(stream / "red100.png")
-    assert workspace.paths(item) == sorted(
+    item = workspace.views.find(stream / "red100.png")
+    assert workspace.views.paths(item) == sorted(
         map(str, [stream / "red100.png", tmp_path / "copy" / "link.png", tmp_path / "copy" / "red100.png"])
     )
 
@@ -114,7 +114,7 @@ def test_a_changed_file_is_another_item(workspace, tmp_path):
     (two,) = workspace.recognize([file])
     assert (one.label, two.label) == ("red", "green")
     assert one.item != two.item
-    assert workspace.paths(one.item) == []
+    assert workspace.views.paths(one.item) == []
 
 
 def test_two_embedders_never_mix(world, workspace, tmp_path):
@@ -127,10 +127,10 @@ def test_two_embedders_never_mix(world, workspace, tmp_path):
 
 
 def test_vectors_of_networks_have_unit_length_and_pixels_do_not(workspace):
-    with workspace._database.reading() as connection:
-        plain = workspace._vectors(connection, [1, 2])
+    with workspace.store.database.reading() as connection:
+        plain = workspace.vectors.read(connection, [1, 2])
         object.__setattr__(workspace.settings, "embedder", "some/network")
-        unit = workspace._vectors(connection, [1, 2])
+        unit = workspace.vectors.read(connection, [1, 2])
     assert np.linalg.norm(plain, axis=1).min() > 1.5
     np.testing.assert_allclose(unit, plain / np.linalg.norm(plain, axis=1, keepdims=True), rtol=1e-6)
 
@@ -173,10 +173,10 @@ def test_redoing_a_discovery_a_phase_and_a_rollback(workspace, tmp_path):
     after = labels(workspace)
     undone = [workspace.undo().entry.verb for _ in range(4)]
     assert undone == ["rollback", "learn", "name", "discover"]
-    assert workspace.can_undo() is None
+    assert workspace.review.can_undo() is None
     assert [workspace.redo().entry.verb for _ in range(4)] == undone[::-1]
     assert labels(workspace) == after
-    assert workspace.can_redo() is None
+    assert workspace.review.can_redo() is None
     # What cannot be undone, as recognition, is no reason not to redo.
     workspace.undo()
     list(workspace.recognize(paint(tmp_path / "new", "red", [4100])))
@@ -197,8 +197,8 @@ def test_a_group_is_split_as_its_images_fall_apart(workspace):
     assert (kept.label, kept.named, kept.confirmed) == ("paint", True, False)
     assert (new.label, new.named) == ("paint, part 2", False)
     for group in (one, two):  # the spread around the middle, and the order from there outwards
-        with workspace._database.reading() as connection:
-            X = workspace._vectors(connection, group.items)
+        with workspace.store.database.reading() as connection:
+            X = workspace.vectors.read(connection, group.items)
         gaps = np.linalg.norm(X - X.mean(0), axis=1)
         assert group.cohesion == pytest.approx(np.sqrt((gaps**2).mean()), rel=1e-4)
         assert (np.diff(gaps) > -1e-5).all()
@@ -209,7 +209,7 @@ def test_a_group_is_split_as_its_images_fall_apart(workspace):
 def test_an_edit_on_what_someone_else_has_changed_is_refused(workspace):
     """Item by item and group by group: only what an edit is about matters."""
     blue, yellow = novel(workspace)["blue"], novel(workspace)["yellow"]
-    on = workspace.last_edit()
+    on = workspace.review.last_edit()
     workspace.by("bob").move(blue.items[:1], yellow.id)
     refused = (
         lambda: workspace.move(blue.items[:2], "sea", on=on),
@@ -226,25 +226,25 @@ def test_an_edit_on_what_someone_else_has_changed_is_refused(workspace):
         with pytest.raises(ConflictError, match=r"bob has changed this meanwhile \(move\)") as conflict:
             act()
         assert (conflict.value.entry.id, conflict.value.entry.who) == (on + 1, "bob")
-    assert workspace.last_edit() == on + 1
+    assert workspace.review.last_edit() == on + 1
     workspace.move(blue.items[1:2], yellow.id, on=on)  # other images, and a target whose name is what it was
     workspace.merge(blue.id, yellow.id)
     with pytest.raises(ConflictError, match="ann has changed this"):
         workspace.move(yellow.items[:1], blue.id, on=on)  # the target is empty now
-    workspace.undo(on=workspace.last_edit())
+    workspace.undo(on=workspace.review.last_edit())
     assert workspace.history()[0].who == "ann"
 
 
 def test_neighbours_by_hand(workspace):
     item = novel(workspace)["blue"].items[0]
-    with workspace._database.reading() as connection:
+    with workspace.store.database.reading() as connection:
         taught = {row.item_id: row.label for row in connection.execute(versions.learnt(connection))}
         homes = {i: group.id for group in workspace.groups() for i in group.items}
         ids = sorted({*taught, *homes} - {item})
-        X = workspace._vectors(connection, [item, *ids]).astype(float)
+        X = workspace.vectors.read(connection, [item, *ids]).astype(float)
     cosines = X[1:] @ X[0] / np.linalg.norm(X[1:], axis=1) / np.linalg.norm(X[0])
     order = np.argsort(-cosines)[:20]
-    found = workspace.neighbours(item, 20)
+    found = workspace.similarity.neighbours(item, 20)
     assert [one.id for one in found] == [ids[i] for i in order]
     np.testing.assert_allclose([one.distance for one in found], 1 - cosines[order], atol=1e-6)
     assert [one.group for one in found] == [homes.get(ids[i]) for i in order]
@@ -253,28 +253,28 @@ def test_neighbours_by_hand(workspace):
 
 def test_a_group_that_looks_like_a_known_class(workspace):
     """What was learnt as red, moved to a group of its own among the new ones, is said to look like red."""
-    assert workspace.suggestions() == {}
+    assert workspace.views.suggestions() == {}
     workspace.discover(k=4)  # no room for new classes: all are put back
-    reds = [one.item for one in workspace.labels() if truth(one.paths[0]) == "red" and one.source == "recognized"]
-    with workspace._editing("try") as edit:
+    reds = [one.item for one in workspace.views.labels() if truth(one.paths[0]) == "red" and one.source == "recognized"]
+    with workspace.store.editing("try") as edit:
         home = groups_module.make_group(edit, "novel", "odd", False)
         edit.touch(assignments, reds)
         edit.connection.execute(
             insert(assignments),
             [{"item_id": item, "group_id": home, "rank": i, "by_person": True} for i, item in enumerate(reds)],
         )
-    assert workspace.suggestions() == {home: "red"}
+    assert workspace.views.suggestions() == {home: "red"}
 
 
 def test_images_that_come_as_bytes(workspace, tmp_path):
     (file,) = paint(tmp_path, "blue", [5000])
-    with workspace._alone(lambda *_: None):  # a long command runs
-        good, bad, copy = workspace.keep([file.read_bytes(), b"", file.read_bytes()])
+    with workspace.store.alone(lambda *_: None):  # a long command runs
+        good, bad, copy = workspace.recognition.keep([file.read_bytes(), b"", file.read_bytes()])
     assert (good.label, bad.reason) == ("unknown", "the file is empty")
     assert copy == good
     assert workspace.history()[0].details == {"images": 2, "rejected": 2, "bad": 1}
     file.unlink()
-    assert workspace.thumbnail(good.item).startswith(JPEG)
+    assert workspace.views.thumbnail(good.item).startswith(JPEG)
     assert labels(workspace)[good.path] == ("unknown", "rejected")
 
 
@@ -284,7 +284,7 @@ def test_a_group_named_after_a_known_class_is_put_back_and_learnt(workspace):
     assert workspace.name(groups["yellow"].id, " red ").group == home
     (group,) = workspace.groups()
     assert (group.kind, group.label, len(group)) == ("known", "red", 16)
-    assert {one.source for one in workspace.labels()} == {"learnt", "recognized", "reviewed"}
+    assert {one.source for one in workspace.views.labels()} == {"learnt", "recognized", "reviewed"}
     assert workspace.learn().classes == sorted(KNOWN)
     assert workspace.groups() == []
 
@@ -340,8 +340,8 @@ def test_wrong_edits_are_refused_and_leave_no_trace(workspace):
         (lambda: workspace.merge(blue, blue), "into itself"),
         (lambda: workspace.move([10**6], blue), "is in no group"),
         (lambda: workspace.rollback(7), "no version 7"),
-        (lambda: workspace.thumbnail(10**6), "no item"),
-        (lambda: workspace.export_bytes("xml"), "choose from csv, json, coco or folders"),
+        (lambda: workspace.views.thumbnail(10**6), "no item"),
+        (lambda: workspace.formats.export_bytes("xml"), "choose from csv, json, coco or folders"),
     ):
         with pytest.raises(WorkspaceError, match=message):
             edit()
@@ -370,7 +370,7 @@ def test_rollback_and_undo_of_a_phase(workspace, tmp_path):
     workspace.rollback(1)
     assert labels(workspace) == named | {result.path: ("unknown", "waiting")}
     assert workspace.learn().id == 3  # another version; 2 is kept
-    assert [(v.id, v.parent) for v in workspace.versions()] == [(1, None), (2, 1), (3, 1)]
+    assert [(v.id, v.parent) for v in workspace.models.versions()] == [(1, None), (2, 1), (3, 1)]
     assert labels(workspace) == learnt | {result.path: ("red", "recognized")}
     for _ in range(5):
         workspace.undo()
@@ -395,16 +395,16 @@ def test_a_version_that_cannot_be_read_for_now_is_not_called_damaged(workspace, 
     with monkeypatch.context() as outage:
         outage.setattr(Path, "read_bytes", fail)
         with pytest.raises(OSError, match=f"{os.strerror(code)}.*models"):
-            workspace.exemplars()
+            workspace.exemplars.by_class()
         with pytest.raises(OSError, match=os.strerror(code)):
             OpenWorldRecognizer.load(workspace.path / "models" / "0001")
-    assert set(workspace.exemplars()) == set(KNOWN)
+    assert set(workspace.exemplars.by_class()) == set(KNOWN)
     (file,) = (workspace.path / "models" / "0001").glob(f"{part}*")
     for damage in (file.unlink, file.mkdir):
         damage()
-        workspace._open.recognizer = None
+        workspace.recognizers._loaded = None
         with pytest.raises(DamagedError, match=r"Version 1 .* is damaged"):
-            workspace.exemplars()
+            workspace.exemplars.by_class()
         with pytest.raises(ModelFileError, match=r"no model at|incomplete|is a folder"):
             OpenWorldRecognizer.load(workspace.path / "models" / "0001")
 
@@ -414,7 +414,7 @@ def test_a_version_that_cannot_be_read_for_now_is_not_called_damaged(workspace, 
 
 def test_export(workspace, tmp_path):
     workspace.name(novel(workspace)["blue"].id, "a/b: .", confirm=True)
-    rows = list(csv.DictReader(io.StringIO(workspace.export_bytes("csv").decode())))
+    rows = list(csv.DictReader(io.StringIO(workspace.formats.export_bytes("csv").decode())))
     assert len(rows) == 80
     assert Counter((row["label"], row["source"]) for row in rows) == {
         **{(colour, "learnt"): 8 for colour in KNOWN},
@@ -422,9 +422,9 @@ def test_export(workspace, tmp_path):
         ("a/b: .", "reviewed"): 8,
         (novel(workspace)["yellow"].label, "grouped"): 8,
     }
-    document = json.loads(workspace.export_bytes("json"))
+    document = json.loads(workspace.formats.export_bytes("json"))
     assert [one["hash"] for one in document] == [row["hash"] for row in rows]
-    coco = json.loads(workspace.export_bytes("coco"))
+    coco = json.loads(workspace.formats.export_bytes("coco"))
     assert len(coco["images"]) == len(coco["annotations"]) == 80
     assert [one["sha256"] for one in coco["images"]] == [row["hash"] for row in rows]
     assert {c["name"] for c in coco["categories"]} == {row["label"] for row in rows}
@@ -434,14 +434,14 @@ def test_export(workspace, tmp_path):
     assert found["a%2Fb%3A %2E"] == 8
     assert found["red"] == 16
     workspace.export("csv", tmp_path / "labels.csv")
-    assert (tmp_path / "labels.csv").read_bytes() == workspace.export_bytes("csv")
+    assert (tmp_path / "labels.csv").read_bytes() == workspace.formats.export_bytes("csv")
     with pytest.raises(WorkspaceError, match="not empty"):
         workspace.export("folders", tmp_path / "out", copy=True)
 
 
 def test_rejected_items_have_no_coco_label(workspace):
     workspace.undo()
-    coco = json.loads(workspace.export_bytes("coco"))
+    coco = json.loads(workspace.formats.export_bytes("coco"))
     assert (len(coco["images"]), len(coco["annotations"])) == (80, 64)
     assert "unknown" not in {category["name"] for category in coco["categories"]}
 
@@ -449,13 +449,13 @@ def test_rejected_items_have_no_coco_label(workspace):
 def test_thumbnails(workspace, tmp_path):
     Image.new("RGB", (900, 300), "red").save(tmp_path / "wide.png")
     (result,) = workspace.recognize([tmp_path / "wide.png"])
-    small = workspace.thumbnail(result.item)
+    small = workspace.views.thumbnail(result.item)
     assert Image.open(io.BytesIO(small)).size == (256, 85)
     (tmp_path / "wide.png").unlink()
-    assert workspace.thumbnail(result.item) == small
+    assert workspace.views.thumbnail(result.item) == small
     shutil.rmtree(workspace.path / "thumbnails")
     with pytest.raises(WorkspaceError, match="moved or deleted"):
-        workspace.thumbnail(result.item)
+        workspace.views.thumbnail(result.item)
 
 
 def test_a_thumbnail_is_of_the_item_and_not_of_what_took_its_place(workspace, tmp_path):
@@ -465,28 +465,28 @@ def test_a_thumbnail_is_of_the_item_and_not_of_what_took_its_place(workspace, tm
     raw = file.read_bytes()
     Image.new("RGB", (10, 20), "blue").save(file)
     with pytest.raises(WorkspaceError, match="moved or deleted"):
-        workspace.thumbnail(result.item)
+        workspace.views.thumbnail(result.item)
     os.remove(file)
     os.mkfifo(file)  # nobody writes to it
     with pytest.raises(WorkspaceError, match="moved or deleted"):
-        workspace.thumbnail(result.item)
+        workspace.views.thumbnail(result.item)
     os.remove(file)
     file.write_bytes(raw)
-    assert Image.open(io.BytesIO(workspace.thumbnail(result.item))).size == (20, 10)
+    assert Image.open(io.BytesIO(workspace.views.thumbnail(result.item))).size == (20, 10)
 
 
 def test_a_thumbnail_that_an_older_version_made_of_another_image_is_not_shown(workspace):
-    item = workspace.labels()[0].item
-    content = workspace.content(item)
+    item = workspace.views.labels()[0].item
+    content = workspace.views.content(item)
     old = workspace.path / "thumbnails" / content[:2] / f"{content}.jpg"
     old.parent.mkdir(parents=True)
     old.write_bytes(b"another image")
-    assert workspace.thumbnail(item).startswith(JPEG)
+    assert workspace.views.thumbnail(item).startswith(JPEG)
 
 
 def test_a_thumbnail_where_none_can_be_stored(workspace):
     (workspace.path / "thumbnails").write_text("the administrator may write to any folder, but not into a file")
-    assert workspace.thumbnail(workspace.labels()[0].item).startswith(JPEG)
+    assert workspace.views.thumbnail(workspace.views.labels()[0].item).startswith(JPEG)
 
 
 # The parts.
@@ -545,10 +545,10 @@ def test_how_a_network_computes_is_kept_with_the_workspace(tmp_path, monkeypatch
         asked.update(options)
         return Pixels()
 
-    monkeypatch.setattr("opengcd.workspace.project.load_embedder", load)
+    monkeypatch.setattr("opengcd.workspace.vectors.load_embedder", load)
     Workspace.create(tmp_path / "w", "network", pooling="mean", precision="half").close()
     with Workspace(tmp_path / "w", device="cpu") as workspace:
-        assert workspace._embedder.name == "pixels"
+        assert workspace.vectors.embedder.name == "pixels"
     assert asked == {"device": "cpu", "pooling": "mean", "precision": "half"}
 
 
@@ -566,10 +566,10 @@ def test_settings_of_another_kind(workspace, setting, value):
     "damage", [lambda r: r[:-1], lambda r: r[:-8], lambda r: r[:8] + b"\xff" * 8 + r[16:], lambda _: b"x"]
 )
 def test_a_damaged_drawing_of_the_map_is_drawn_again(workspace, damage):
-    workspace.draw_map()
-    good = workspace.map()
+    workspace.similarity.draw_map()
+    good = workspace.similarity.map()
     (file,) = (workspace.path / "maps").iterdir()
     file.write_bytes(damage(file.read_bytes()))
-    assert not workspace.map().drawn
-    workspace.draw_map()
-    np.testing.assert_array_equal(workspace.map().places, good.places)
+    assert not workspace.similarity.map().drawn
+    workspace.similarity.draw_map()
+    np.testing.assert_array_equal(workspace.similarity.map().places, good.places)

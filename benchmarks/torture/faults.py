@@ -164,8 +164,8 @@ def _make(folder: Path, database: str | None = None) -> tuple[str, list[int | No
         workspace.fit(folder / "images" / "known")
         list(workspace.recognize([folder / "images" / "stream"]))
         workspace.discover(k=6)
-        with workspace._database.reading() as connection:
-            vectors = workspace._vectors(connection, [1, 13])
+        with workspace.store.database.reading() as connection:
+            vectors = workspace.vectors.read(connection, [1, 13])
         # What a person has put into a group stays there; the rest is for discoveries.
         groups = [workspace.separate(group.items[:3], str(group.id)).group for group in workspace.groups()]
         return workspace.access.make("ann"), groups, vectors

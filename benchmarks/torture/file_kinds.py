@@ -435,8 +435,8 @@ class Notes(Kind):
         self.workspace.fit(self.folder / "known")
         list(self.workspace.recognize([self.folder / "stream"]))
         self.workspace.discover(k=4)
-        self.workspace.export_groups(self.folder / "review")
-        self.workspace.draw_map()
+        self.workspace.formats.export_groups(self.folder / "review")
+        self.workspace.similarity.draw_map()
         (drawing,) = (self.folder / "w" / "maps").iterdir()
         self.files = [self.folder / "review" / ".opengcd-review.json", drawing]
         return [(file, file.read_bytes()) for file in self.files]
@@ -457,14 +457,14 @@ class Notes(Kind):
     def load(self, one: Any) -> None:
         file, raw = one
         file.write_bytes(raw)
-        before = self.workspace.last_edit()
+        before = self.workspace.review.last_edit()
         try:
             if file == self.files[1]:
-                self.workspace.map()
+                self.workspace.similarity.map()
             else:
-                self.workspace.import_groups(self.folder / "review")
+                self.workspace.formats.import_groups(self.folder / "review")
         finally:
-            if self.workspace.last_edit() != before:
+            if self.workspace.review.last_edit() != before:
                 self.workspace.undo()
 
 

@@ -150,7 +150,7 @@ def _lost_edits(workspace: Workspace, notes: Notes) -> list[str]:
             lost.append(f"edit {edit.id} ({edit.verb} by {edit.who}) is not in the history")
         elif edit.id not in notes.undone:
             expected |= {key: (value, edit) for key, value in edit.effects.items()}
-    with workspace._database.reading() as connection:
+    with workspace.store.database.reading() as connection:
         homes = {row.item_id: row.group_id for row in connection.execute(select(schema.assignments))}
         groups = {row.id: row for row in connection.execute(select(schema.groups))}
     for (what, id), (value, edit) in expected.items():
@@ -168,7 +168,7 @@ def _give_pictures(workspace: Workspace, folder: Path) -> list[int]:
     for item in chosen:
         coarse = Image.fromarray(rng.integers(0, 256, (15, 20, 3), dtype=np.uint8))
         coarse.resize((500, 375)).save(folder / f"{item}.jpg")
-    with workspace._database.writing() as connection:
+    with workspace.store.database.writing() as connection:
         rows = [{"path": str(folder / f"{item}.jpg"), "item_id": item, "size": 1, "mtime": 1} for item in chosen]
         connection.execute(insert(schema.paths), rows)
     return chosen

@@ -55,7 +55,7 @@ class Site(NamedTuple):
         """All that must not change without a write token."""
         with Workspace(self.workspace) as workspace:
             state = workspace.status(), workspace.groups(), workspace.history(), workspace.jobs.latest()
-            return repr((state, workspace.failures(), workspace.versions()))
+            return repr((state, workspace.views.failures(), workspace.models.versions()))
 
 
 def attack(setting: Setting) -> Iterator[Outcome]:

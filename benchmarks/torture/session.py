@@ -64,12 +64,12 @@ def _init(place: Place) -> None:
 def _name(workspace: Workspace) -> None:
     for group in workspace.groups():
         if not group.confirmed:
-            colour = Path(workspace.paths(group.items[0])[0]).stem.rstrip("0123456789")
+            colour = Path(workspace.views.paths(group.items[0])[0]).stem.rstrip("0123456789")
             workspace.name(group.id, colour, confirm=True)
 
 
 def _keep(workspace: Workspace, images: Path) -> None:
-    workspace.keep([file.read_bytes() for file in sorted(images.iterdir())])
+    workspace.recognition.keep([file.read_bytes() for file in sorted(images.iterdir())])
 
 
 def _opened(act: Callable[[Workspace, Path], object]) -> Callable[[Place], None]:
@@ -108,7 +108,7 @@ class Facts(NamedTuple):
 def facts_of(workspace: Workspace) -> Facts:
     """Return what a workspace says now."""
     entries = [[entry.id, entry.verb, entry.who] for entry in reversed(workspace.history())]
-    labels = {os.path.basename(path): one.label for one in workspace.labels() for path in one.paths}
+    labels = {os.path.basename(path): one.label for one in workspace.views.labels() for path in one.paths}
     version = workspace.status().version
     return Facts(entries, labels, version and version.id)
 
@@ -117,7 +117,7 @@ def contradictions(workspace: Workspace) -> list[str]:
     """Return what is wrong inside a workspace; files that nobody names are left by a crash and are not."""
     found = [f"{one.what}: {one.problem}" for one in workspace.check() if "no image uses" not in one.problem]
     if workspace.status().version is not None:
-        workspace.follow()  # the recogniser in use can be loaded
+        workspace.recognizers.follow()  # the recogniser in use can be loaded
     return found
 
 

@@ -136,14 +136,14 @@ def review(
     with errors_in_a_line(), Workspace(workspace) as opened:
         if export is not None:
             with terminal.progress_bar() as progress:
-                missing = opened.export_groups(export, copy=copy, progress=progress)
+                missing = opened.formats.export_groups(export, copy=copy, progress=progress)
             echo(
                 f"{export}: give each folder the name of its class, move what is wrong, delete what should not be "
                 f"learnt; then opengcd review {workspace} --import {export}"
             )
             list_bad(missing)
         elif import_ is not None:
-            changes = opened.import_groups(import_)
+            changes = opened.formats.import_groups(import_)
             echo(f"{changes.named} named, {changes.moved} moved, {changes.removed} removed.")
             for path, reason in changes.ignored:
                 echo(f"passed over {readable(path)}: {reason}", err=True)
@@ -203,7 +203,7 @@ def export(
         elif style == "folders":
             raise typer.BadParameter("give a folder for the folders", param_hint="--out")
         else:
-            content = opened.export_bytes(style)
+            content = opened.formats.export_bytes(style)
             write_out(content if content.endswith(b"\n") else content + b"\n")
 
 
@@ -243,7 +243,7 @@ def rollback(
     with errors_in_a_line(), Workspace(workspace) as opened:
         if version is not None:
             opened.rollback(version)
-        for found in opened.versions():
+        for found in opened.models.versions():
             mark = "*" if found.in_use else " "
             echo(f"{mark} {found.id:4} {found.at[:19]} phase {found.phase}, {len(found.classes)} classes")
 
@@ -308,8 +308,8 @@ def rejection(
         raise typer.BadParameter("give either --max-known-rejected or --follow")
     with errors_in_a_line(), Workspace(workspace) as opened:
         if follow or max_known_rejected is not None:
-            opened.limit_rejection(max_known_rejected)
-        found = opened.rejection()
+            opened.models.limit_rejection(max_known_rejected)
+        found = opened.models.rejection()
         if not found.choices:
             echo("The preset of this workspace has no threshold to choose.")
         for choice in found.choices:

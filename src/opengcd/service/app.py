@@ -118,7 +118,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         """Return that the service and its database answer, and that nothing that works in the background is down."""
         down = sorted(health.down)
         try:
-            workspace.last_edit()
+            workspace.review.last_edit()
         except UnavailableError:
             down = ["database", *down]
         if down:  # why is not for everybody who can reach the server

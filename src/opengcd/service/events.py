@@ -95,14 +95,14 @@ class Events:
 
     def _begin(self) -> None:
         """Tell of nothing that was before, but for jobs that are not finished."""
-        self._edit, self._maps = self.workspace.last_edit(), self.draughtsman.drawn
+        self._edit, self._maps = self.workspace.review.last_edit(), self.draughtsman.drawn
         self._job = max((job.id for job in self.workspace.jobs.latest(1)), default=0)
         self._unfinished = {job.id: job for job in self.workspace.jobs.latest(unfinished=True)}
 
     def _look(self) -> list[tuple[str, Any]]:
         """What has happened since the last look; nothing counts as told before all is read."""
         found: list[tuple[str, Any]] = []
-        edits = self.workspace.edits_since(self._edit, BACKLOG)
+        edits = self.workspace.review.edits_since(self._edit, BACKLOG)
         jobs = self.workspace.jobs.news(self._job, self._unfinished)
         for entry, groups in edits:
             found.append(("edit", {"edit": entry.id, "who": entry.who, "verb": entry.verb, "groups": groups}))

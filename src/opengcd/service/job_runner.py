@@ -106,7 +106,7 @@ class Runner:
     def _catch_up(self) -> None:
         """Complete what comes after the change of a job; it is done also if this fails."""
         try:
-            self.workspace.catch_up(progress=self._go_on)
+            self.workspace.recognition.catch_up(progress=self._go_on)
         except UnavailableError:
             raise
         except (ValueError, OSError):

@@ -38,7 +38,7 @@ class Draughtsman:
 
     def _draw(self) -> None:
         try:
-            self.workspace.draw_map()
+            self.workspace.similarity.draw_map()
             self.drawn += 1
             self._task.succeeded()
         except Exception as error:  # the plain map stays
@@ -56,7 +56,7 @@ def map(workspace: Person, service: Service) -> api.Map:
 
     The first answer may be a rough one, `drawn` false; the event `map` tells when a better one is ready.
     """
-    found = workspace.map()
+    found = workspace.similarity.map()
     if not found.drawn:
         service.draughtsman.start()
     x, y = found.places.T.round(4).tolist()

@@ -90,14 +90,14 @@ class Recognition:
             await asyncio.sleep(pause)
 
     def _follow(self) -> None:
-        if self.workspace.knows_classes():
+        if self.workspace.models.knows_classes():
             self.refresh()
             if not gc.get_freeze_count():  # to look through all libraries for garbage would hold up everybody
                 gc.freeze()
 
     def refresh(self) -> None:
         """Use the version that is in use now."""
-        _, self._recognizer = self.workspace.follow()
+        _, self._recognizer = self.workspace.recognizers.follow()
 
     def renew(self) -> None:
         """Use the version that is in use now, for who may have changed it; if that fails, who asks next is told."""
@@ -248,7 +248,7 @@ async def recognize(
             raise HTTPException(409, "Only images can be kept; send them as multipart/form-data.")
         X = await _vectors(request, from_npy if kind == NPY else from_json)
         # What was written as JSON is let go at once: to look through millions of answers for garbage takes long.
-        parts = service.recognition.ask_in_parts(service.workspace.scaled(X), top)
+        parts = service.recognition.ask_in_parts(service.workspace.vectors.scaled(X), top)
         raw = b"[" + b",".join([to_json(part)[1:-1] async for part in parts]) + b"]"
     else:
         raise HTTPException(415, f"Send application/json, {NPY} or multipart/form-data.")
@@ -280,9 +280,9 @@ async def _recognize_images(request: Request, service: Service, keep: bool, top:
 
 def _kept(workspace: Workspace, contents: Sequence[bytes], top: int) -> list[dict[str, Any]]:
     """Take images into the stream, and return what was stored of them."""
-    results = workspace.keep(contents)
+    results = workspace.recognition.keep(contents)
     items = [result.item for result in results if result.item is not None]
-    near = dict(zip(items, workspace.exemplars_near(items), strict=True)) if items else {}
+    near = dict(zip(items, workspace.exemplars.nearest_to_items(items), strict=True)) if items else {}
     return [
         _refused(r.reason) if r.item is None else _answer(r.label, r.unknown, r.top[:top], r.item, near[r.item])
         for r in results
@@ -293,9 +293,9 @@ async def _looked_at(
     service: Service, workspace: Workspace, contents: Sequence[bytes], top: int
 ) -> list[dict[str, Any]]:
     """Return what is said of images, of which no trace is left."""
-    X, reasons = await run_in_threadpool(workspace.embed, contents)
+    X, reasons = await run_in_threadpool(workspace.recognition.embed, contents)
     said = iter(await service.recognition.ask(X, top) if len(X) else [])
-    near = iter(await run_in_threadpool(workspace.nearest_exemplars, X) if len(X) else [])
+    near = iter(await run_in_threadpool(workspace.exemplars.nearest, X) if len(X) else [])
     return [_refused(reason) if reason else next(said) | {"exemplars": next(near)} for reason in reasons]
 
 

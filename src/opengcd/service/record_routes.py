@@ -23,9 +23,9 @@ writing = guarded("write", "records")
 @reading.get("/status")
 def status(workspace: Person) -> api.Status:
     """Return where the workspace stands."""
-    edit, undo, redo = workspace.undo_state()  # first: what else is shown may be newer, but not older
+    edit, undo, redo = workspace.review.undo_state()  # first: what else is shown may be newer, but not older
     found = workspace.status()
-    learnable = workspace.learnable()
+    learnable = workspace.views.learnable()
     return api.Status(
         name=workspace.path.resolve().name,
         embedder=os.path.basename(found.embedder) if os.path.isabs(found.embedder) else found.embedder,
@@ -48,14 +48,14 @@ def status(workspace: Person) -> api.Status:
 @reading.get("/versions")
 def versions(workspace: Person) -> list[api.Version]:
     """Return all versions of the recogniser, the oldest first."""
-    return [api.Version(**version._asdict()) for version in workspace.versions()]
+    return [api.Version(**version._asdict()) for version in workspace.models.versions()]
 
 
 @reading.get("/phases")
 def phases(workspace: Person) -> list[api.Phase]:
     """Return all versions with what they have seen and how right they are, the oldest first."""
     found = []
-    for version, learnt, asked, rejected in workspace.phases():
+    for version, learnt, asked, rejected in workspace.views.phases():
         right = (version.report or {}).get("after")
         found.append(
             api.Phase(
@@ -77,9 +77,10 @@ def phases(workspace: Person) -> list[api.Phase]:
 @reading.get("/classes")
 def classes(workspace: Person) -> list[api.Class]:
     """Return the known classes with the items in the memory that stand for them."""
-    learnt = workspace.learnt()
+    learnt = workspace.views.learnt()
     return [
-        api.Class(label=label, learnt=learnt[label], exemplars=items) for label, items in workspace.exemplars().items()
+        api.Class(label=label, learnt=learnt[label], exemplars=items)
+        for label, items in workspace.exemplars.by_class().items()
     ]
 
 
@@ -94,7 +95,7 @@ def rollback(workspace: Person, service: Service, wanted: api.Rollback) -> api.E
 @reading.get("/rejection")
 def rejection(workspace: Person) -> api.Rejection:
     """Return how images are rejected, and what other limits would do with the stream so far."""
-    found = workspace.rejection()
+    found = workspace.models.rejection()
     choices = [
         api.RejectionChoice(**one._asdict(), share=one.rejected_stream / found.seen if found.seen else None)
         for one in found.choices
@@ -105,7 +106,7 @@ def rejection(workspace: Person) -> api.Rejection:
 @writing.put("/rejection")
 def limit_rejection(workspace: Person, service: Service, wanted: api.RejectionLimit) -> api.EditMade:
     """Reject at most this share of known images from now on; null lets the threshold follow the stream."""
-    done = workspace.limit_rejection(wanted.max_known_rejected, on=wanted.on)
+    done = workspace.models.limit_rejection(wanted.max_known_rejected, on=wanted.on)
     service.recognition.renew()
     return api.EditMade(edit=done.id)
 
@@ -143,7 +144,7 @@ def learnable(workspace: Person) -> api.Learnable:
     """Return what the job learn would take."""
     version = workspace.status().version
     known = set(version.classes if version else ())
-    counts = workspace.learnable()
+    counts = workspace.views.learnable()
     new, more = (
         [api.Count(label=label, count=n) for label, n in sorted(counts.items()) if (label in known) == old]
         for old in (False, True)
@@ -156,13 +157,15 @@ def export(workspace: Person, format: Literal["csv", "json", "coco"] = "csv") ->
     """Return the label of every image, and who says so."""
     suffix = "csv" if format == "csv" else "json"
     headers = {"Content-Disposition": f'attachment; filename="labels.{suffix}"'}
-    return Response(workspace.export_bytes(format), media_type=KINDS[format], headers=headers)
+    return Response(workspace.formats.export_bytes(format), media_type=KINDS[format], headers=headers)
 
 
 @reading.get("/failures")
 def failures(workspace: Person) -> list[api.Failure]:
     """Return the files that could not be used."""
-    return [api.Failure(name=readable(os.path.basename(path)), reason=reason) for path, reason in workspace.failures()]
+    return [
+        api.Failure(name=readable(os.path.basename(path)), reason=reason) for path, reason in workspace.views.failures()
+    ]
 
 
 def _act(entry: Entry | None) -> api.Act | None:

@@ -27,7 +27,7 @@ writing = guarded("write", "review")
 @reading.get("/groups")
 def groups(workspace: Person) -> api.Groups:
     """Return all groups, in the order of the review."""
-    edit, cards = workspace.overview()
+    edit, cards = workspace.views.overview()
     found = [api.Group(**group._asdict(), typical=typical, suggestion=hint) for group, typical, hint in cards]
     return api.Groups(edit=edit, groups=found)
 
@@ -41,7 +41,7 @@ def members(
     order: Literal["typical", "odd"] = "typical",
 ) -> api.ItemPage:
     """Return images of a group, the most typical first, or the odd ones out."""
-    page = workspace.members(id, offset, limit, odd=order == "odd")
+    page = workspace.views.members(id, offset, limit, odd=order == "odd")
     items = [
         api.Item(
             id=member.id,
@@ -59,7 +59,7 @@ def members(
 @reading.get("/items/{id}", responses=MISSING)
 def item(workspace: Person, id: Number) -> api.ItemDetails:
     """Return all that is known of an image."""
-    one, group = workspace.item(id)
+    one, group = workspace.views.item(id)
     names = [readable(os.path.basename(path)) for path in one.paths]
     return api.ItemDetails(
         id=one.item,
@@ -81,7 +81,7 @@ def thumbnail(request: Request, workspace: Person, id: Number) -> Response:
     """Return a small picture."""
     if known := _known(request, workspace, id):
         return known
-    return Response(workspace.thumbnail(id), media_type="image/jpeg", headers=_headers(workspace, id))
+    return Response(workspace.views.thumbnail(id), media_type="image/jpeg", headers=_headers(workspace, id))
 
 
 @reading.get("/items/{id}/image", response_class=Response, responses=PICTURE)
@@ -89,14 +89,14 @@ def image(request: Request, workspace: Person, id: Number) -> Response:
     """Return the image itself, as it is or as a JPEG if browsers do not know its format."""
     if known := _known(request, workspace, id):
         return known
-    content, kind = workspace.image(id)
+    content, kind = workspace.views.image(id)
     return Response(content, media_type=kind, headers=_headers(workspace, id))
 
 
 @reading.get("/items/{id}/neighbours", responses=MISSING)
 def neighbours(workspace: Person, id: Number, limit: Annotated[int, Query(ge=1, le=500)] = 24) -> list[api.Neighbour]:
     """Return the images under review, and learnt ones, that look most like one."""
-    return [api.Neighbour(**one._asdict()) for one in workspace.neighbours(id, limit)]
+    return [api.Neighbour(**one._asdict()) for one in workspace.similarity.neighbours(id, limit)]
 
 
 @writing.post("/edits", responses=MISSING)
@@ -155,7 +155,7 @@ def _entry(entry: Entry | None) -> api.Entry:
 
 
 def _headers(workspace: Workspace, id: int) -> dict[str, str]:
-    return {"ETag": f'"{workspace.content(id)}"', "Cache-Control": FOR_EVER}
+    return {"ETag": f'"{workspace.views.content(id)}"', "Cache-Control": FOR_EVER}
 
 
 def _known(request: Request, workspace: Workspace, id: int) -> Response | None:

@@ -65,7 +65,7 @@ def metrics(service: Service) -> PlainTextResponse:
         *_gauge("opengcd_items", {f'{{source="{source}"}}': number for source, number in status.counts.items()}),
         *_gauge("opengcd_groups", {"": len(status.groups)}),
         *_gauge("opengcd_unfinished_jobs", {"": len(service.workspace.jobs.latest(unfinished=True))}),
-        *_gauge("opengcd_last_edit", {"": service.workspace.last_edit()}),
+        *_gauge("opengcd_last_edit", {"": service.workspace.review.last_edit()}),
         *_gauge("process_resident_memory_bytes", _memory()),
     ]
     return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -2,6 +2,7 @@
 
 from opengcd.workspace.check import Finding
 from opengcd.workspace.conflicts import ConflictError
+from opengcd.workspace.discovery import Discovered
 from opengcd.workspace.errors import (
     DamagedError,
     MissingError,
@@ -11,19 +12,19 @@ from opengcd.workspace.errors import (
     WorkspaceError,
 )
 from opengcd.workspace.export import csv_line
-from opengcd.workspace.facade import Status, Workspace
+from opengcd.workspace.facade import Workspace
 from opengcd.workspace.files import find_files, readable
 from opengcd.workspace.folders import Changes
 from opengcd.workspace.groups import Group, GroupSize, check_label
 from opengcd.workspace.job_queue import CancelledError, Job
 from opengcd.workspace.labels import SOURCES, Labelled
 from opengcd.workspace.log import Edited, Entry
-from opengcd.workspace.looks import Map, Neighbour
-from opengcd.workspace.loop import Discovered
+from opengcd.workspace.models import Choice, Rejection
 from opengcd.workspace.predictions import Result
+from opengcd.workspace.similarity import Map, Neighbour
 from opengcd.workspace.tokens import SCOPES, Grant, Token, check_name
 from opengcd.workspace.versions import Version
-from opengcd.workspace.views import Choice, Item, Member, Page, Phase, Rejection
+from opengcd.workspace.views import Item, Member, Page, Phase, Status
 
 __all__ = [
     "SCOPES",

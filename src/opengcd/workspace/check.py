@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, select
 
 from opengcd._internal.images import EmbedderError, decoders
 from opengcd._internal.progress import Progress
-from opengcd.workspace import versions as models
+from opengcd.workspace import versions
 from opengcd.workspace.database import Database, in_parts
 from opengcd.workspace.errors import DamagedError
 from opengcd.workspace.features import FeatureStore
@@ -20,8 +20,7 @@ from opengcd.workspace.files import Found, content_hash, look_at
 from opengcd.workspace.log import RESTORABLE
 from opengcd.workspace.projection import read_drawing
 from opengcd.workspace.revision import raise_revision
-from opengcd.workspace.schema import edits, embedders, features, items, paths
-from opengcd.workspace.schema import models as versions
+from opengcd.workspace.schema import edits, embedders, features, items, models, paths
 
 MOST_SHOWN = 20
 """Messages of SQLite's own check."""
@@ -180,9 +179,9 @@ class Check:
 
     def _check_models(self) -> Iterator[Finding]:
         with self.database.reading() as connection:
-            for id in connection.scalars(select(versions.c.id).order_by(versions.c.id)).all():
+            for id in connection.scalars(select(models.c.id).order_by(models.c.id)).all():
                 try:
-                    models.verify(connection, self.path / "models", id)
+                    versions.verify(connection, self.path / "models", id)
                 except DamagedError as error:
                     remedy = "restore it from a backup, or use another version by opengcd rollback"
                     yield Finding(f"version {id}", error.reason, remedy)

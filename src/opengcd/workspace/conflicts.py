@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
@@ -13,7 +14,7 @@ from opengcd.workspace.schema import assignments, edits, groups, meta
 from opengcd.workspace.versions import IN_USE
 
 MOST_SINCE = 1000
-"""Edits that an edit may have missed; who has missed more should look again, and not keep others waiting."""
+"""Edits that an edit may have missed; after more of them it is refused, since to compare them all takes long."""
 
 
 class ConflictError(WorkspaceError):
@@ -24,24 +25,28 @@ class ConflictError(WorkspaceError):
         self.entry = entry
 
 
-def refuse_conflict(
-    connection: Connection,
-    on: int | None,
-    items: Iterable[int] = (),
-    whole: Iterable[int] = (),
-    into: Iterable[int] = (),
-    settings: Iterable[str] = (),
-) -> None:
-    """Refuse an edit that was made on another state than the present one, as far as it matters to this edit.
+class Concerns(NamedTuple):
+    """What an edit is about, and what therefore nobody else may have changed since its maker looked."""
 
-    ``on`` is the last edit that its maker saw; None asks for no check. It matters when since then any of ``items`` was
-    moved, any group of ``whole`` got another name or other items, or any group of ``into`` got another name or was
-    emptied; when any of ``settings`` (keys of ``meta``) was set; or when another version of the recogniser was put to
-    use.
+    items: Iterable[int] = ()
+    """Items that may not have been moved."""
+    groups: Iterable[int] = ()
+    """Groups that may have got neither another name nor other items."""
+    targets: Iterable[int] = ()
+    """Groups that may have got no other name and may not have been emptied."""
+    settings: Iterable[str] = ()
+    """Keys of ``meta`` that may not have been set; which version is in use always counts."""
+
+
+def refuse_conflict(connection: Connection, on: int | None, concerns: Concerns) -> None:
+    """Refuse an edit that was made on another state than the present one, as far as its concerns go.
+
+    ``on`` is the last edit that its maker saw; None asks for no check.
     """
     if on is None or last_edit(connection) <= on:
         return
-    moved, known, targets, keys_of_meta = set(items), set(whole), set(into), {IN_USE, *settings}
+    moved, known, targets = set(concerns.items), set(concerns.groups), set(concerns.targets)
+    keys_of_meta = {IN_USE, *concerns.settings}
     homes = homes_of(connection, sorted(moved))
     since = edits.c.id > on, edits.c.before.is_not(None)
     query = select(*SHOWN, edits.c.members, rows_before(groups), rows_before(meta)).where(*since)

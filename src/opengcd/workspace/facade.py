@@ -1,50 +1,53 @@
-"""A user's project on disk: everything that can be done with it, by its verbs."""
+"""A user's project on disk: its verbs, and the parts that do the work."""
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress, silent
-from opengcd._internal.storage import replace_file
 from opengcd.embed import Embedder, Pixels
-from opengcd.workspace import groups as review
-from opengcd.workspace import log
-from opengcd.workspace import versions as models
 from opengcd.workspace.check import Check, Finding
-from opengcd.workspace.errors import WorkspaceError
-from opengcd.workspace.export import FORMATS, as_folders
-from opengcd.workspace.files import Found, content_hash
-from opengcd.workspace.groups import GroupSize
-from opengcd.workspace.labels import Labelled, count_by_source, labelled_items
-from opengcd.workspace.looks import Looks
+from opengcd.workspace.discovery import Discovered, GroupDiscovery
+from opengcd.workspace.exemplars import Exemplars
+from opengcd.workspace.files import Found
+from opengcd.workspace.formats import Formats
+from opengcd.workspace.groups import Group
+from opengcd.workspace.intake import Intake
+from opengcd.workspace.job_queue import Jobs
+from opengcd.workspace.learning import Learning
+from opengcd.workspace.log import Edited, Entry
+from opengcd.workspace.models import Models
 from opengcd.workspace.opening import create_database
-from opengcd.workspace.schema import failures, items
+from opengcd.workspace.predictions import Result
+from opengcd.workspace.recognition import Recognition
+from opengcd.workspace.recognizers import Recognizers
+from opengcd.workspace.review import Review
 from opengcd.workspace.settings import Settings, write_settings
-from opengcd.workspace.thumbnails import thumbnail
+from opengcd.workspace.similarity import Similarity
+from opengcd.workspace.store import Store
+from opengcd.workspace.subclusters import Subclusters
+from opengcd.workspace.tokens import Access
+from opengcd.workspace.vectors import Vectors
+from opengcd.workspace.verbs import ReviewVerbs, Verb
+from opengcd.workspace.versions import Version
+from opengcd.workspace.views import Status, Views
 
 
-class Status(NamedTuple):
-    """Where a workspace stands."""
-
-    embedder: str
-    version: models.Version | None
-    """The version of the recogniser in use; None before the known classes are learnt."""
-    versions: int
-    counts: dict[str, int]
-    """Items by what is known of them; see :data:`opengcd.workspace.SOURCES`."""
-    groups: list[GroupSize]
-    discovered: dict[str, Any]
-    """What the last discovery of this version found, as the history has it; empty if there was none."""
-    failures: int
+def record_nothing(connection: Connection, result: object) -> None:
+    """Record nothing."""
 
 
-class Workspace(Looks):
+class Workspace(ReviewVerbs):
     """Images in, labels out, on disk.
+
+    The verbs of the loop are methods; the rest is reached through the parts. Threads may share a workspace, each person
+    with their own :meth:`by`.
 
     Parameters
     ----------
@@ -56,6 +59,33 @@ class Workspace(Looks):
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
     embedder : Embedder or None
         An embedder of one's own instead of the one named at creation.
+
+    Attributes
+    ----------
+    store : Store
+        The folder, its settings and its database.
+    vectors : Vectors
+        The embedder, and the feature vectors of items.
+    recognizers : Recognizers
+        Versions of the recogniser, as objects.
+    recognition : Recognition
+        From files or bytes to stored predictions.
+    review : Review
+        The verbs of the review, undo and redo, the history.
+    models : Models
+        Versions, rollback, the limit on rejection.
+    views : Views
+        Status, groups, items and phases, to look at.
+    similarity : Similarity
+        Neighbours, and the map.
+    exemplars : Exemplars
+        The items in the memory of the recogniser.
+    formats : Formats
+        Exports, and the review in folders.
+    access : Access
+        Who may use the service.
+    jobs : Jobs
+        Long work that the service was asked for.
 
     Examples
     --------
@@ -70,6 +100,36 @@ class Workspace(Looks):
     >>> workspace.learn()  # doctest: +SKIP
 
     """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        who: str | None = None,
+        device: str = "auto",
+        embedder: Embedder | None = None,
+    ) -> None:
+        store = Store(path, who, device)
+        self.access = Access(store.database)
+        self.jobs = Jobs(store.database)
+        self.vectors = Vectors(store, embedder)
+        self.recognizers = Recognizers(store)
+        self.views = Views(store)
+        self.similarity = Similarity(store, self.vectors, self.recognizers)
+        self.exemplars = Exemplars(store, self.vectors, self.recognizers)
+        self._intake = Intake(store.database, self.vectors)
+        self._sign_as(store)
+
+    def _sign_as(self, store: Store) -> None:
+        """Make the parts that write to the history, where they sign with the person of the store."""
+        self.store = store
+        seen = self.vectors, self.recognizers
+        self.recognition = Recognition(store, *seen, self._intake)
+        self.review = Review(store, self.recognizers, Subclusters(store, *seen))
+        self.models = Models(store, self.recognizers)
+        self.formats = Formats(store)
+        self._discovery = GroupDiscovery(store, *seen, self.recognition)
+        self._learning = Learning(store, *seen, self._intake, self.recognition)
 
     @classmethod
     def create(
@@ -98,6 +158,132 @@ class Workspace(Looks):
         create_database(Path(path), write_settings(Path(path), made))
         return cls(path, embedder=None if isinstance(embedder, str) else embedder, **options)
 
+    def by(self, who: str) -> Self:
+        """Return the same workspace for another person; both share what is open."""
+        other = copy.copy(self)
+        other._sign_as(self.store.by(who))
+        return other
+
+    def close(self) -> None:
+        """Close the database; a workspace is also a context manager that does so."""
+        self.access.close()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path:
+        """The folder of the workspace."""
+        return self.store.path
+
+    @property
+    def settings(self) -> Settings:
+        """What the workspace was made with."""
+        return self.store.settings
+
+    @property
+    def who(self) -> str:
+        """The name that the history shows."""
+        return self.store.who
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it can only be looked at, because its folder is read-only."""
+        return self.store.database.read_only
+
+    # The loop.
+
+    def fit(self, known: str | os.PathLike[str], *, progress: Progress = silent) -> list[tuple[str, str]]:
+        """Learn the classes of a folder of folders; return the files that could not be used, with reasons."""
+        return self._learning.fit(known, progress)
+
+    def recognize(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = silent) -> Iterator[Result]:
+        """Yield the prediction for each file under some paths, as soon as it is safely stored."""
+        return self.recognition.recognize(sources, progress=progress)
+
+    def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
+        """Yield the predictions for files as they appear or change, for ever.
+
+        A file is taken when it looks as it did ``every`` seconds before: until then someone may be writing it.
+        """
+        return self.recognition.watch(sources, every)
+
+    def discover(
+        self,
+        k: int | None = None,
+        *,
+        progress: Progress = silent,
+        record: Callable[[Connection, Discovered], None] = record_nothing,
+    ) -> Discovered:
+        """Group what is new; groups that a person has named or changed, also while it ran, stay as they are.
+
+        Where the preset takes the whole stream, as the default does, images that were accepted may turn out to be new,
+        too. Those that a person has given a class serve as examples of it.
+        ``k`` is the number of classes, known ones included; without it, it is estimated.
+        ``record`` is called with the result in the transaction that stores it: what it writes is stored with it, and if
+        it raises, nothing is.
+        """
+        return self._discovery.discover(k, progress, record)
+
+    def groups(self) -> list[Group]:
+        """Return the groups under review: novel ones, the doubtful last, then items put back, then removed ones."""
+        return self.review.groups()
+
+    def apply(self, verb: Verb) -> Edited:
+        """Make one edit of a verb of the review; :mod:`opengcd.workspace.verbs` has them all."""
+        return self.review.apply(verb)
+
+    def learn(
+        self,
+        *,
+        progress: Progress = silent,
+        record: Callable[[Connection, Version], None] = record_nothing,
+    ) -> Version:
+        """Enter the next phase with what was reviewed; return the new version of the recogniser.
+
+        It is refused if someone changes what it learns from while it runs; other edits do not matter.
+        ``record`` is called with the new version in the transaction that puts it to use: what it writes is stored with
+        it, and if it raises, nothing is.
+        """
+        return self._learning.learn(progress, record)
+
+    # Edits.
+
+    def undo(self, *, on: int | None = None) -> Edited:
+        """Undo the last edit: of groups, a discovery, a phase, or a rollback. ``on`` must be the last edit."""
+        return self.review.undo(on=on)
+
+    def redo(self, *, on: int | None = None) -> Edited:
+        """Redo what was undone last, unless something else was done since."""
+        return self.review.redo(on=on)
+
+    def rollback(self, version: int, *, on: int | None = None) -> Edited:
+        """Use an earlier version of the recogniser, or a later one again; what it has not learnt is under review."""
+        return self.models.rollback(version, on=on)
+
+    # Records.
+
+    def status(self) -> Status:
+        """Return where things stand."""
+        return self.views.status()
+
+    def history(self, limit: int | None = None, before: int | None = None) -> list[Entry]:
+        """Return who did what when, the latest first: all, or some of the entries before one."""
+        return self.review.history(limit, before)
+
+    def export(
+        self, format: str, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
+    ) -> list[tuple[str, str]]:
+        """Write all labels to a file (``csv``, ``json``, ``coco``) or a folder (``folders``, of links or copies).
+
+        Return the files that are gone, with reasons.
+        """
+        return self.formats.export(format, out, copy=copy, progress=progress)
+
     def check(self, *, repair: bool = False, progress: Progress = silent) -> list[Finding]:
         """Return what in the workspace is not as it was written: database, log, vectors, models, uploads, pictures.
 
@@ -105,87 +291,11 @@ class Workspace(Looks):
         """
 
         def embed(files: Sequence[Found]) -> None:
-            for _ in self._take(files, progress):
+            for _ in self._intake.take(files, progress):
                 pass
 
-        check = Check(self._database, self.path, repair, embed, progress)
+        check = Check(self.store.database, self.path, repair, embed, progress)
         if not repair:
             return list(check.run())
-        with self._alone(progress):
+        with self.store.alone(progress):
             return list(check.run())
-
-    # Records.
-
-    def status(self) -> Status:
-        """Return where things stand."""
-        with self._database.reading() as connection:
-            versions = models.versions(connection)
-            current = next((version for version in versions if version.in_use), None)
-            tallies = self._open.tallies
-            sizes = {id: tally.size for id, tally in tallies.of_groups(connection).items()}
-            return Status(
-                self.settings.embedder,
-                current,
-                len(versions),
-                count_by_source(connection, tallies),
-                review.group_sizes(connection, sizes),
-                {} if current is None else log.last_discovery(connection, current.id),
-                connection.scalar(select(func.count()).select_from(failures)) or 0,
-            )
-
-    def failures(self) -> list[tuple[str, str]]:
-        """Return the files that could not be used, with reasons."""
-        with self._database.reading() as connection:
-            rows = connection.execute(select(failures.c.path, failures.c.reason).order_by(failures.c.path))
-            return [(path, reason) for path, reason in rows]
-
-    def labels(self) -> list[Labelled]:
-        """Return every item with its label, and who says so."""
-        with self._database.reading() as connection:
-            return labelled_items(connection)
-
-    def export(
-        self,
-        format: str,
-        out: str | os.PathLike[str],
-        *,
-        copy: bool = False,
-        progress: Progress = silent,
-    ) -> list[tuple[str, str]]:
-        """Write all labels to a file (``csv``, ``json``, ``coco``) or a folder (``folders``, of links or copies).
-
-        Return the files that are gone, with reasons.
-        """
-        if format == "folders":
-            return as_folders(self.labels(), out, copy, progress)
-        replace_file(Path(out), self.export_bytes(format))
-        return []
-
-    def export_bytes(self, format: str) -> bytes:
-        """Return what :meth:`export` would write to a file."""
-        if format not in FORMATS:
-            raise WorkspaceError(f"Unknown format {format!r}; choose from {', '.join(FORMATS)} or folders.")
-        return FORMATS[format](self.labels())
-
-    def history(self, limit: int | None = None, before: int | None = None) -> list[log.Entry]:
-        """Return who did what when, the latest first: all, or some of the entries before one."""
-        with self._database.reading() as connection:
-            return log.history(connection, limit, before)
-
-    def versions(self) -> list[models.Version]:
-        """Return all versions of the recogniser, the oldest first."""
-        with self._database.reading() as connection:
-            return models.versions(connection)
-
-    def paths(self, item: int) -> list[str]:
-        """Return the files of an item."""
-        return self._paths([item]).get(item, [])
-
-    def find(self, path: str | os.PathLike[str]) -> int | None:
-        """Return the item that a file is; None if it has not been seen, also under another name."""
-        with self._database.reading() as connection:
-            return connection.scalar(select(items.c.id).where(items.c.hash == content_hash(path)))
-
-    def thumbnail(self, item: int) -> bytes:
-        """Return a small picture of an item, a JPEG file."""
-        return thumbnail(self.path / "thumbnails", self.content(item), self.paths(item))

@@ -12,7 +12,7 @@ from opengcd.workspace.features import WITH_VECTOR
 from opengcd.workspace.groups import NOVEL, REMOVED, group_named, make_group
 from opengcd.workspace.log import Edit
 from opengcd.workspace.predictions import predicted
-from opengcd.workspace.schema import assignments, edits, groups, lessons, predictions
+from opengcd.workspace.schema import assignments, edits, groups, predictions, training_labels
 from opengcd.workspace.versions import in_use, learnt
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def to_group(connection: Connection, accepted: bool) -> list[int]:
         .where(
             predictions.c.model_id == in_use(connection),
             true() if accepted else predictions.c.label.is_(None),
-            predictions.c.item_id.not_in(learnt(connection).with_only_columns(lessons.c.item_id)),
+            predictions.c.item_id.not_in(learnt(connection).with_only_columns(training_labels.c.item_id)),
             predictions.c.item_id.not_in(decided),
             predictions.c.item_id.in_(WITH_VECTOR),
         )

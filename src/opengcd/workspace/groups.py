@@ -14,7 +14,7 @@ from opengcd.workspace.errors import MissingError, WorkspaceError
 from opengcd.workspace.features import WITH_VECTOR
 from opengcd.workspace.log import Edit
 from opengcd.workspace.schema import assignments, groups, items
-from opengcd.workspace.versions import not_learnt, versions
+from opengcd.workspace.versions import all_versions, not_learnt
 
 TYPICAL_FIRST = assignments.c.rank, assignments.c.item_id
 KINDS = NOVEL, KNOWN, REMOVED = "novel", "known", "removed"
@@ -45,6 +45,14 @@ class Group(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.items)
+
+
+class Part(NamedTuple):
+    """A part of a group that is to be split."""
+
+    items: Sequence[int]
+    """The most typical first."""
+    cohesion: float
 
 
 class GroupSize(NamedTuple):
@@ -168,7 +176,7 @@ def confirm(edit: Edit, group: int) -> None:
 
 
 def unconfirm(edit: Edit, group: int) -> None:
-    """Take back that a group is right."""
+    """Say that a group is not confirmed any more."""
     if _group(edit.connection, group).confirmed:
         edit.touch(groups, [group])
         edit.connection.execute(update(groups).where(groups.c.id == group).values(confirmed=False))
@@ -186,8 +194,8 @@ def separate(edit: Edit, chosen: Sequence[int], label: str | None = None) -> int
     return home
 
 
-def split(edit: Edit, group: int, parts: Sequence[tuple[Sequence[int], float]]) -> list[int]:
-    """Divide a group into parts, each with its items, most typical first, and its cohesion; return their groups.
+def split(edit: Edit, group: int, parts: Sequence[Part]) -> list[int]:
+    """Divide a group into parts; return their groups.
 
     The first part stays, with its name but to be confirmed anew; the others are new groups without a name.
     """
@@ -283,7 +291,7 @@ def homes_of(connection: Connection, chosen: Sequence[int]) -> dict[int, int]:
 
 def classes(connection: Connection) -> list[str]:
     """Return the classes that the version in use knows."""
-    return next((version.classes for version in versions(connection) if version.in_use), [])
+    return next((version.classes for version in all_versions(connection) if version.in_use), [])
 
 
 def check_label(label: str) -> str:

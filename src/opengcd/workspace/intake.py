@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,13 +17,13 @@ from sqlalchemy import Connection, delete, insert, select
 
 from opengcd._internal.images import EmbedderError, decoders
 from opengcd._internal.progress import Progress
-from opengcd.embed import Embedder
 from opengcd.workspace.database import Database, in_parts
 from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.files import Found, content_hash, read_file
 from opengcd.workspace.log import now
 from opengcd.workspace.revision import raise_revision
 from opengcd.workspace.schema import failures, features, items, paths
+from opengcd.workspace.vectors import Vectors
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -55,15 +54,11 @@ class _Survey(NamedTuple):
 
 
 class Intake:
-    """Takes in files for one workspace; ``embedder`` is called when the first image must be embedded."""
+    """Takes in files for one workspace; the embedder is loaded when the first image must be embedded."""
 
-    def __init__(
-        self, database: Database, folder: Path, fingerprint: str | None, embedder: Callable[[], Embedder]
-    ) -> None:
-        self.database = database
-        self.folder = folder
-        self.fingerprint = fingerprint
-        self.embedder = embedder
+    def __init__(self, database: Database, vectors: Vectors) -> None:
+        self._database = database
+        self._vectors = vectors
 
     def take(self, files: Sequence[Found], progress: Progress) -> Iterator[list[Taken]]:
         """Yield the files in batches as they are safely stored."""
@@ -83,11 +78,11 @@ class Intake:
     def _survey(self, files: Sequence[Found], pool: ThreadPoolExecutor) -> _Survey:
         bad = [(found, found.reason) for found in files if found.reason]
         good = [found for found in files if not found.reason]
-        with self.database.reading() as connection:
+        with self._database.reading() as connection:
             known = self._known_paths(connection, good)
         unknown = [found for found in good if found not in known]
         hashes = dict(zip(unknown, pool.map(_hash, unknown), strict=True))
-        with self.database.reading() as connection:
+        with self._database.reading() as connection:
             by_hash = self._known_hashes(connection, [h for h in hashes.values() if isinstance(h, str)])
         survey = _Survey([Taken(found.path, id) for found, id in known.items()], [], {}, bad)
         for found, content in hashes.items():
@@ -101,7 +96,7 @@ class Intake:
 
     def _take_surveyed(self, survey: _Survey) -> Iterator[list[Taken]]:
         # Another part of the same call may have stored an image that this survey saw as new.
-        with self.database.reading() as connection:
+        with self._database.reading() as connection:
             stored = self._known_hashes(connection, list(survey.new))
         new = {content: copies for content, copies in survey.new.items() if content not in stored}
         present = [*survey.present, *((f, id) for content, id in stored.items() for f in survey.new[content])]
@@ -111,8 +106,7 @@ class Intake:
             yield self._store([], None, present, survey.bad)
         if not new:
             return
-        embedder = self.embedder()
-        self.fingerprint = embedder.fingerprint
+        embedder = self._vectors.embedder
         bad: deque[tuple[Found, str]] = deque()
         decoded: deque[tuple[str, list[Found], tuple[int, int]]] = deque()
 
@@ -144,7 +138,7 @@ class Intake:
         bad: list[tuple[Found, str]],
     ) -> list[Taken]:
         """Write one batch, all or nothing."""
-        with self.database.writing() as connection:
+        with self._database.writing() as connection:
             placed = list(present)
             if vectors is not None:
                 ids = _make_items(connection, [(content, size) for content, _, size in batch])
@@ -155,8 +149,8 @@ class Intake:
         return [Taken(f.path, id) for f, id in placed] + [Taken(f.path, None, reason) for f, reason in bad]
 
     def _append(self, connection: Connection, ids: list[int], vectors: np.ndarray) -> None:
-        embedder = self.embedder()
-        store = FeatureStore.make(connection, self.folder, embedder.fingerprint, embedder.name, vectors.shape[1])
+        embedder, folder = self._vectors.embedder, self._vectors.folder
+        store = FeatureStore.make(connection, folder, embedder.fingerprint, embedder.name, vectors.shape[1])
         # Two commands may have embedded the same image side by side; the first one's vector stays.
         there = self._embedded(connection, ids)
         rows = [row for row, id in enumerate(ids) if id not in there]
@@ -181,8 +175,8 @@ class Intake:
         return {content: id for content, id in found.items() if id in embedded}
 
     def _embedded(self, connection: Connection, ids: list[int]) -> set[int]:
-        store = self.fingerprint and FeatureStore.find(connection, self.folder, self.fingerprint)
-        if not store:
+        store = self._vectors.find_shards(connection)
+        if store is None:
             return set()
         return {
             row.item_id

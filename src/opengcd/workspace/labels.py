@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, FromClause, select, true
 
 from opengcd._internal.validation import UNKNOWN_STR
+from opengcd.workspace.counts import Counts
 from opengcd.workspace.groups import KNOWN, REMOVED
-from opengcd.workspace.schema import assignments, groups, items, lessons, paths, predictions
-from opengcd.workspace.tallies import Tallies
+from opengcd.workspace.schema import assignments, groups, items, paths, predictions, training_labels
 from opengcd.workspace.versions import in_use, learnt
 
 SOURCES = {
@@ -68,24 +68,24 @@ def labelled_items(connection: Connection, only: int | None = None) -> list[Labe
     return found
 
 
-def count_by_source(connection: Connection, tallies: Tallies) -> dict[str, int]:
+def count_by_source(connection: Connection, counts: Counts) -> dict[str, int]:
     """Return how many items there are of each of :data:`SOURCES`."""
-    counts = dict.fromkeys(SOURCES, 0)
-    counts["learnt"], others = tallies.of_all(connection)
-    of_groups = tallies.of_groups(connection)
+    found = dict.fromkeys(SOURCES, 0)
+    found["learnt"], others = counts.of_all(connection)
+    of_groups = counts.of_groups(connection)
     rows = {row.id: row for row in connection.execute(select(groups.c.id, groups.c.kind, groups.c.confirmed))}
-    for id, tally in of_groups.items():
-        for by_person, n in ((True, tally.by_person), (False, tally.size - tally.by_person)):
-            counts[_source_in_group(rows[id].kind, rows[id].confirmed, by_person)] += n
-    counts["rejected"] = others.rejected - sum(tally.rejected for tally in of_groups.values())
-    counts["waiting"] = others.waiting - sum(tally.waiting for tally in of_groups.values())
-    counts["recognized"] = counts["learnt"] + others.size - sum(counts.values())
-    return counts
+    for id, count in of_groups.items():
+        for by_person, n in ((True, count.by_person), (False, count.size - count.by_person)):
+            found[_source_in_group(rows[id].kind, rows[id].confirmed, by_person)] += n
+    found["rejected"] = others.rejected - sum(count.rejected for count in of_groups.values())
+    found["waiting"] = others.waiting - sum(count.waiting for count in of_groups.values())
+    found["recognized"] = found["learnt"] + others.size - sum(found.values())
+    return found
 
 
 def _decisions(connection: Connection, only: int | None) -> tuple[FromClause, FromClause, list[ColumnElement[Any]]]:
     """Items beside all that is said of them; what the recogniser has learnt; the columns that :func:`_source` reads."""
-    taught = learnt(connection).where(true() if only is None else lessons.c.item_id == only).subquery()
+    taught = learnt(connection).where(true() if only is None else training_labels.c.item_id == only).subquery()
     source = (
         items.outerjoin(taught, taught.c.item_id == items.c.id)
         .outerjoin(assignments, assignments.c.item_id == items.c.id)

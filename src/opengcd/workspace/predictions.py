@@ -12,7 +12,7 @@ from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.features import WITH_VECTOR
 from opengcd.workspace.revision import raise_revision
-from opengcd.workspace.schema import items, lessons, predictions
+from opengcd.workspace.schema import items, predictions, training_labels
 from opengcd.workspace.versions import in_use, learnt
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _scored(connection: Connection) -> ColumnElement[bool]:
 
 def unlearnt(connection: Connection) -> Select[tuple[int]]:
     """Select items that the version in use has not learnt, and that it could be asked about."""
-    taught = learnt(connection).with_only_columns(lessons.c.item_id)
+    taught = learnt(connection).with_only_columns(training_labels.c.item_id)
     return select(items.c.id).where(items.c.id.not_in(taught), items.c.id.in_(WITH_VECTOR)).order_by(items.c.id)
 
 

@@ -118,7 +118,7 @@ models = Table(
     Column("report", JSON(none_as_null=True)),  # what was measured when it was made
     Column("digest", String(64)),  # the SHA-256 of the index in its folder
 )
-lessons = Table(  # which items, by which label, a model was the first to learn
+training_labels = Table(  # the items, with their labels, that a model was the first to be trained on
     "lessons",
     metadata,
     Column("item_id", ForeignKey("items.id"), primary_key=True),

@@ -1,6 +1,6 @@
 """Versions of the recogniser: each is a folder, all are kept, and one of them is in use.
 
-What a version has learnt is what it and those before it, parent by parent, were taught: see ``lessons``.
+A version has learnt the training labels of its own and of all its ancestors (table ``lessons``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from opengcd._internal.storage import INDEX, MISSING, ModelFileError, read_index
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.errors import DamagedError, MissingError
 from opengcd.workspace.log import Edit, now
-from opengcd.workspace.schema import lessons, meta, models
+from opengcd.workspace.schema import meta, models, training_labels
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
@@ -51,7 +51,7 @@ def in_use(connection: Connection) -> int | None:
     return None if value is None else int(value)
 
 
-def versions(connection: Connection) -> list[Version]:
+def all_versions(connection: Connection) -> list[Version]:
     """Return all versions, the oldest first."""
     current = in_use(connection)
     rows = connection.execute(select(models).order_by(models.c.id))
@@ -73,12 +73,14 @@ def lineage(connection: Connection) -> list[int]:
 
 def learnt(connection: Connection) -> Select[tuple[int, str]]:
     """Select the item and label of all that the version in use has learnt."""
-    return select(lessons.c.item_id, lessons.c.label).where(lessons.c.model_id.in_(lineage(connection)))
+    return select(training_labels.c.item_id, training_labels.c.label).where(
+        training_labels.c.model_id.in_(lineage(connection))
+    )
 
 
 def not_learnt(connection: Connection, item: Column[int]) -> ColumnElement[bool]:
     """Return the condition that the version in use has not learnt an item."""
-    taught = learnt(connection).where(lessons.c.item_id == item)
+    taught = learnt(connection).where(training_labels.c.item_id == item)
     return ~taught.correlate(item.table).exists()
 
 
@@ -125,7 +127,7 @@ def add(edit: Edit, id: int, recognizer: OpenWorldRecognizer, taught: Mapping[in
     note_threshold(connection, id, recognizer)
     rows: Sequence[dict[str, Any]] = [{"item_id": i, "model_id": id, "label": label} for i, label in taught.items()]
     for part in in_parts(rows):
-        connection.execute(insert(lessons), part)
+        connection.execute(insert(training_labels), part)
     use(edit, id)
 
 
@@ -146,17 +148,17 @@ def note_report(connection: Connection, id: int, report: dict[str, Any]) -> None
 
 def use(edit: Edit, id: int) -> None:
     """Put a version to use."""
-    if id not in {version.id for version in versions(edit.connection)}:
+    if id not in {version.id for version in all_versions(edit.connection)}:
         raise MissingError(f"There is no version {id}; `opengcd status` lists those there are.")
     _set(edit, IN_USE, str(id))
 
 
-def limit(connection: Connection) -> str | None:
+def rejection_limit(connection: Connection) -> str | None:
     """Return the limit on rejection that was set after the workspace was made, as JSON; None if none was."""
     return connection.scalar(select(meta.c.value).where(meta.c.key == LIMIT))
 
 
-def set_limit(edit: Edit, value: float | None) -> None:
+def set_rejection_limit(edit: Edit, value: float | None) -> None:
     """Set the limit on rejection, for this version and later ones; None lets the threshold follow the stream."""
     _set(edit, LIMIT, json.dumps(value))
 

@@ -1,4 +1,4 @@
-"""What a person looks at during a review: groups and items, how the versions fared, how images are rejected."""
+"""What a person looks at: where things stand, groups and items, how the versions fared."""
 
 from __future__ import annotations
 
@@ -9,21 +9,33 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, func, select
 
-from opengcd.workspace import groups as review
-from opengcd.workspace import log
-from opengcd.workspace import versions as models
-from opengcd.workspace.edits import Review
+from opengcd.workspace import groups, log, versions
+from opengcd.workspace.counts import Counts, GroupCount
 from opengcd.workspace.errors import MissingError
-from opengcd.workspace.files import readable
+from opengcd.workspace.files import content_hash, readable
 from opengcd.workspace.groups import GroupSize
-from opengcd.workspace.labels import Labelled, labelled_items
-from opengcd.workspace.predictions import Prediction, observed_scores, predicted
-from opengcd.workspace.schema import assignments, items, lessons, predictions
-from opengcd.workspace.tallies import Tally
-from opengcd.workspace.thumbnails import whole_picture
+from opengcd.workspace.items import hash_of, paths_of
+from opengcd.workspace.labels import Labelled, count_by_source, labelled_items
+from opengcd.workspace.predictions import Prediction, predicted
+from opengcd.workspace.schema import assignments, failures, items, predictions, training_labels
+from opengcd.workspace.store import Store
+from opengcd.workspace.thumbnails import thumbnail, whole_picture
+from opengcd.workspace.versions import Version
 
-LIMITS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
-"""Shares of known images that a person may be willing to look at."""
+
+class Status(NamedTuple):
+    """Where a workspace stands."""
+
+    embedder: str
+    version: Version | None
+    """The version of the recogniser in use; None before the known classes are learnt."""
+    versions: int
+    counts: dict[str, int]
+    """Items by what is known of them; see :data:`opengcd.workspace.SOURCES`."""
+    groups: list[GroupSize]
+    discovered: dict[str, Any]
+    """What the last discovery of this version found, as the history has it; empty if there was none."""
+    failures: int
 
 
 class Member(NamedTuple):
@@ -71,40 +83,10 @@ class Item(NamedTuple):
     group: int | None
 
 
-class Choice(NamedTuple):
-    """A limit on rejection, and what it would do."""
-
-    max_known_rejected: float | None
-    """None: the threshold follows the stream."""
-    rejected_known: float
-    """Share of known images that it rejects, measured on held-out ones."""
-    rejected_stream: int
-    """Images of the stream so far that it would reject."""
-
-
-class Rejection(NamedTuple):
-    """How images are rejected, and how they could be."""
-
-    max_known_rejected: float | None
-    threshold: dict[str, Any] | None
-    seen: int
-    """Images of the stream so far."""
-    choices: list[Choice]
-    """Empty where the preset has no threshold."""
-
-
-class UndoState(NamedTuple):
-    """What can be undone and redone, as of an edit."""
-
-    edit: int
-    undo: log.Entry | None
-    redo: log.Entry | None
-
-
 class Phase(NamedTuple):
     """A version of the recogniser, and how it fared."""
 
-    version: models.Version
+    version: Version
     learnt: int
     """Images that it was the first to learn."""
     asked: int
@@ -112,57 +94,66 @@ class Phase(NamedTuple):
     rejected: int
 
 
-class Views(Review):
-    """What there is to look at."""
+class Views:
+    """What there is to look at; nothing here changes the workspace, except that small pictures are kept."""
 
-    def last_edit(self) -> int:
-        """Return the number of the last edit."""
+    def __init__(self, store: Store) -> None:
+        self.counts = Counts()
+        """Sizes of groups, counted again only where something has changed."""
+        self._store = store
+        self._database = store.database
+
+    def status(self) -> Status:
+        """Return where things stand."""
         with self._database.reading() as connection:
-            return log.last_edit(connection)
+            found = versions.all_versions(connection)
+            current = next((version for version in found if version.in_use), None)
+            return Status(
+                self._store.settings.embedder,
+                current,
+                len(found),
+                count_by_source(connection, self.counts),
+                self._group_sizes(connection),
+                {} if current is None else log.last_discovery(connection, current.id),
+                connection.scalar(select(func.count()).select_from(failures)) or 0,
+            )
 
-    def knows_classes(self) -> bool:
-        """Return whether there is a version of the recogniser to ask."""
+    def failures(self) -> list[tuple[str, str]]:
+        """Return the files that could not be used, with reasons."""
         with self._database.reading() as connection:
-            return models.in_use(connection) is not None
+            rows = connection.execute(select(failures.c.path, failures.c.reason).order_by(failures.c.path))
+            return [(path, reason) for path, reason in rows]
 
-    def undo_state(self) -> UndoState:
-        """Return what :meth:`undo` and :meth:`redo` would do, and the edit that they need to be based on."""
+    def labels(self) -> list[Labelled]:
+        """Return every item with its label, and who says so."""
         with self._database.reading() as connection:
-            return UndoState(log.last_edit(connection), log.to_undo(connection), log.to_redo(connection))
-
-    def can_undo(self) -> log.Entry | None:
-        """Return what :meth:`undo` would take back."""
-        return self.undo_state().undo
-
-    def can_redo(self) -> log.Entry | None:
-        """Return what :meth:`redo` would do again."""
-        return self.undo_state().redo
+            return labelled_items(connection)
 
     def suggestions(self) -> dict[int, str]:
         """Return the known class that a novel group looks like, where recognition gave most of its items that class."""
         return {card.group.id: card.suggestion for card in self.overview().cards if card.suggestion is not None}
 
     def overview(self) -> Overview:
-        """Return the groups under review without their items, in the order of :meth:`groups`."""
+        """Return the groups under review without their items, in the order of the review."""
         with self._database.reading() as connection:
-            tallies = self._open.tallies.of_groups(connection)
-            groups = review.group_sizes(connection, {id: tally.size for id, tally in tallies.items()})
-            cards = [Card(group, tallies[group.id].typical, _suggestion(group, tallies[group.id])) for group in groups]
+            counts = self.counts.of_groups(connection)
+            found = self._group_sizes(connection)
+            cards = [Card(group, counts[group.id].typical, _suggestion(group, counts[group.id])) for group in found]
             return Overview(log.last_edit(connection), cards)
 
     def members(self, group: int, offset: int = 0, limit: int | None = None, *, odd: bool = False) -> Page:
         """Return items of a group, the most typical first, or with ``odd`` the least typical."""
         with self._database.reading() as connection:
-            review.refuse_missing(connection, group)
-            there = review.in_group(connection, group)
+            groups.refuse_missing(connection, group)
+            there = groups.in_group(connection, group)
             total = connection.scalar(select(func.count()).select_from(assignments).where(there)) or 0
-            order = [column.desc() for column in review.TYPICAL_FIRST] if odd else review.TYPICAL_FIRST
+            order = [column.desc() for column in groups.TYPICAL_FIRST] if odd else groups.TYPICAL_FIRST
             query = select(assignments.c.item_id, assignments.c.probability).where(there).order_by(*order)
             rows = connection.execute(query.offset(offset).limit(total if limit is None else limit)).all()
             chosen = [row.item_id for row in rows]
             said = predicted(connection, chosen)
             edit = log.last_edit(connection)
-        files = self._paths(chosen)
+            files = paths_of(connection, chosen)
         return Page(edit, total, [Member(id, _name(files.get(id)), sure, said.get(id)) for id, sure in rows])
 
     def item(self, id: int) -> Item:
@@ -177,59 +168,55 @@ class Views(Review):
     def content(self, item: int) -> str:
         """Return the hash of an item's content."""
         with self._database.reading() as connection:
-            found = connection.scalar(select(items.c.hash).where(items.c.id == item))
-        if found is None:
-            raise MissingError(f"There is no item {item}.")
-        return found
+            return hash_of(connection, item)
+
+    def paths(self, item: int) -> list[str]:
+        """Return the files of an item."""
+        with self._database.reading() as connection:
+            return paths_of(connection, [item]).get(item, [])
+
+    def find(self, path: str | os.PathLike[str]) -> int | None:
+        """Return the item that a file is; None if it has not been seen, also under another name."""
+        with self._database.reading() as connection:
+            return connection.scalar(select(items.c.id).where(items.c.hash == content_hash(path)))
 
     def image(self, item: int) -> tuple[bytes, str]:
         """Return an image as browsers can show it, and its media type."""
-        return whole_picture(self.content(item), self._paths([item]).get(item, []))
+        return whole_picture(self.content(item), self.paths(item))
 
-    def edits_since(self, id: int, limit: int) -> list[tuple[log.Entry, list[int]]]:
-        """Return edits after one, the oldest first, with the groups that look different since."""
-        with self._database.reading() as connection:
-            return log.edits_since(connection, id, limit)
+    def thumbnail(self, item: int) -> bytes:
+        """Return a small picture of an item, a JPEG file."""
+        return thumbnail(self._store.path / "thumbnails", self.content(item), self.paths(item))
 
     def learnable(self) -> Counter[str]:
-        """Return how many images of each class :meth:`learn` would take."""
+        """Return how many images of each class learn would take."""
         with self._database.reading() as connection:
-            tallies = self._open.tallies.of_groups(connection)
-            counts: Counter[str] = Counter()
-            for group in review.group_sizes(connection, {id: tally.size for id, tally in tallies.items()}):
-                counts[group.label] += review.count_to_learn(group, tallies[group.id].by_person)
-            return +counts
+            counts = self.counts.of_groups(connection)
+            found: Counter[str] = Counter()
+            for group in self._group_sizes(connection):
+                found[group.label] += groups.count_to_learn(group, counts[group.id].by_person)
+            return +found
 
     def learnt(self) -> Counter[str]:
         """Return how many images of each class the version in use has learnt."""
         with self._database.reading() as connection:
-            return Counter(row.label for row in connection.execute(models.learnt(connection)))
+            return Counter(row.label for row in connection.execute(versions.learnt(connection)))
 
     def phases(self) -> list[Phase]:
         """Return all versions with what they have seen, the oldest first."""
         with self._database.reading() as connection:
-            taught = _count_by(connection, lessons.c.model_id)
+            taught = _count_by(connection, training_labels.c.model_id)
             asked = _count_by(connection, predictions.c.model_id)
             rejected = _count_by(connection, predictions.c.model_id, predictions.c.label.is_(None))
             return [
                 Phase(version, taught[version.id], asked[version.id], rejected[version.id])
-                for version in models.versions(connection)
+                for version in versions.all_versions(connection)
             ]
 
-    def rejection(self) -> Rejection:
-        """Return how images are rejected, and what other limits would do with the stream so far."""
-        _, recognizer = self._load_recognizer()
-        with self._database.reading() as connection:
-            scores = observed_scores(connection)
-        if recognizer.threshold_ is None:
-            return Rejection(None, None, len(scores), [])
-        limit = recognizer.max_known_rejected
-        choices = []
-        shares = sorted({*LIMITS, *([] if limit is None else [limit])})
-        for share in (*shares, None):
-            threshold = recognizer.threshold_for(share, scores)
-            choices.append(Choice(share, threshold.known_rejected, int((scores > threshold.value).sum())))
-        return Rejection(limit, recognizer.threshold_for(limit, scores)._asdict(), len(scores), choices)
+    def _group_sizes(self, connection: Connection) -> list[GroupSize]:
+        """Return the groups under review without their items, in the order of the review."""
+        counts = self.counts.of_groups(connection)
+        return groups.group_sizes(connection, {id: count.size for id, count in counts.items()})
 
 
 def _count_by(connection: Connection, column: Column[int], *conditions: ColumnElement[bool]) -> Counter[int]:
@@ -237,10 +224,10 @@ def _count_by(connection: Connection, column: Column[int], *conditions: ColumnEl
     return Counter({row[0]: row[1] for row in rows})
 
 
-def _suggestion(group: GroupSize, tally: Tally) -> str | None:
-    if group.kind != review.NOVEL:
+def _suggestion(group: GroupSize, count: GroupCount) -> str | None:
+    if group.kind != groups.NOVEL:
         return None
-    return next((label for label, n in tally.said.items() if label is not None and 2 * n > tally.size), None)
+    return next((label for label, n in count.predicted.items() if label is not None and 2 * n > count.size), None)
 
 
 def _name(files: Sequence[str] | None) -> str:

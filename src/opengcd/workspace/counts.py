@@ -1,7 +1,7 @@
 """How many items each group has and what recognition said of them, counted again only where an edit changed them.
 
 What was counted is kept in memory with the state of the database that it was counted in: the version in use, the
-revision of items and predictions, and the last edit. All three are read in the transaction that asks, so a tally is
+revision of items and predictions, and the last edit. All three are read in the transaction that asks, so a count is
 never out of date, whoever has changed the database. An edit names the groups that items have left or entered; only
 these are counted again after it.
 """
@@ -24,16 +24,16 @@ from opengcd.workspace.versions import in_use, learnt, not_learnt
 TYPICAL = 8
 """Items that stand for a group."""
 KEPT = 16
-"""States whose tallies are kept; requests that began a moment ago see an earlier one."""
+"""States whose counts are kept; requests that began a moment ago see an earlier one."""
 
 
-class Tally(NamedTuple):
+class GroupCount(NamedTuple):
     """What is in a group, or in the whole workspace, not counting what is learnt."""
 
     size: int
     by_person: int
     """Items that a person put there."""
-    said: dict[str | None, int]
+    predicted: dict[str | None, int]
     """How many of its items were recognised as which class; None: rejected."""
     typical: list[int]
     """The first :data:`TYPICAL` items, the most typical first."""
@@ -41,16 +41,16 @@ class Tally(NamedTuple):
     @property
     def rejected(self) -> int:
         """Items that recognition rejected."""
-        return self.said.get(None, 0)
+        return self.predicted.get(None, 0)
 
     @property
     def waiting(self) -> int:
         """Items that the version in use was not asked about."""
-        return self.size - sum(self.said.values())
+        return self.size - sum(self.predicted.values())
 
 
 class State(NamedTuple):
-    """What a tally depends on."""
+    """What a count depends on."""
 
     version: int | None
     revision: int
@@ -61,16 +61,16 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class Tallies:
-    """The tallies of the latest states; threads may share them."""
+class Counts:
+    """The counts of the latest states; threads may share them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._groups: OrderedDict[State, Mapping[int, Tally]] = OrderedDict()
-        self._all: OrderedDict[tuple[int | None, int], tuple[int, Tally]] = OrderedDict()
+        self._groups: OrderedDict[State, Mapping[int, GroupCount]] = OrderedDict()
+        self._all: OrderedDict[tuple[int | None, int], tuple[int, GroupCount]] = OrderedDict()
 
-    def of_groups(self, connection: Connection) -> Mapping[int, Tally]:
-        """Return the tally of each group that holds something not learnt yet."""
+    def of_groups(self, connection: Connection) -> Mapping[int, GroupCount]:
+        """Return the count of each group that holds something not learnt yet."""
         now = State(in_use(connection), revision(connection), last_edit(connection))
         with self._lock:
             if now not in self._groups:
@@ -79,13 +79,13 @@ class Tallies:
                 if known is None or changed is None:
                     found = _count(connection)
                 else:
-                    found = {id: tally for id, tally in self._groups[known].items() if id not in changed}
+                    found = {id: count for id, count in self._groups[known].items() if id not in changed}
                     found |= _count(connection, changed)
                 _keep(self._groups, now, found)
             return self._groups[now]
 
-    def of_all(self, connection: Connection) -> tuple[int, Tally]:
-        """Return how many items are learnt, and the tally of all others, whatever group they are in."""
+    def of_all(self, connection: Connection) -> tuple[int, GroupCount]:
+        """Return how many items are learnt, and the count of all others, whatever group they are in."""
         now = in_use(connection), revision(connection)
         with self._lock:
             if now not in self._all:
@@ -104,9 +104,9 @@ def _keep(kept: OrderedDict[Key, Value], key: Key, value: Value) -> None:
         kept.popitem(last=False)
 
 
-def _count(connection: Connection, only: Collection[int] | None = None) -> dict[int, Tally]:
+def _count(connection: Connection, only: Collection[int] | None = None) -> dict[int, GroupCount]:
     """Count all groups, or some of them."""
-    found: dict[int, Tally] = {}
+    found: dict[int, GroupCount] = {}
     for part in [None] if only is None else in_parts(sorted(only)):
         wanted = true() if part is None else assignments.c.group_id.in_(part)
         here = (predictions.c.item_id == assignments.c.item_id) & (predictions.c.model_id == in_use(connection))
@@ -118,10 +118,10 @@ def _count(connection: Connection, only: Collection[int] | None = None) -> dict[
             .group_by(*columns)
         )
         for row in connection.execute(query):
-            tally = found.get(row.group_id, Tally(0, 0, {}, []))
-            said = tally.said if row.unasked else tally.said | {row.label: row.n}
-            found[row.group_id] = Tally(tally.size + row.n, tally.by_person + row.by_person, said, [])
-    return {id: tally._replace(typical=_typical(connection, id)) for id, tally in found.items()}
+            count = found.get(row.group_id, GroupCount(0, 0, {}, []))
+            predicted = count.predicted if row.unasked else count.predicted | {row.label: row.n}
+            found[row.group_id] = GroupCount(count.size + row.n, count.by_person + row.by_person, predicted, [])
+    return {id: count._replace(typical=_typical(connection, id)) for id, count in found.items()}
 
 
 def _typical(connection: Connection, group: int) -> list[int]:
@@ -131,7 +131,7 @@ def _typical(connection: Connection, group: int) -> list[int]:
     return list(connection.scalars(query.order_by(assignments.c.rank, assignments.c.item_id).limit(TYPICAL)))
 
 
-def _count_all(connection: Connection) -> tuple[int, Tally]:
+def _count_all(connection: Connection) -> tuple[int, GroupCount]:
     total = connection.scalar(select(func.count()).select_from(items)) or 0
     taught = connection.scalar(select(func.count()).select_from(learnt(connection).subquery())) or 0
     query = (
@@ -139,4 +139,4 @@ def _count_all(connection: Connection) -> tuple[int, Tally]:
         .where(predictions.c.model_id == in_use(connection), not_learnt(connection, predictions.c.item_id))
         .group_by(predictions.c.label)
     )
-    return taught, Tally(total - taught, 0, {row.label: row.n for row in connection.execute(query)}, [])
+    return taught, GroupCount(total - taught, 0, {row.label: row.n for row in connection.execute(query)}, [])

@@ -1,4 +1,4 @@
-"""What looks alike: neighbours, a map of what is under review, exemplars."""
+"""What looks alike: the neighbours of an item, and a map of all items under review."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from opengcd.workspace import log
-from opengcd.workspace import versions as models
+from opengcd.workspace import log, versions
 from opengcd.workspace.database import in_parts
+from opengcd.workspace.items import hash_of
 from opengcd.workspace.projection import MOST_DRAWN, drawing, plane, read_drawing, write_drawing
-from opengcd.workspace.schema import assignments, groups, lessons
-from opengcd.workspace.unit_vectors import unit
-from opengcd.workspace.views import Views
+from opengcd.workspace.recognizers import Recognizers
+from opengcd.workspace.schema import assignments, groups, training_labels
+from opengcd.workspace.store import Store
+from opengcd.workspace.unit_vectors import UnitVectors
+from opengcd.workspace.vectors import Vectors
 
 MORE = 100, 2000
 """How many items more than wanted are looked up at first, and then, to find out which are under review or learnt."""
@@ -40,57 +42,42 @@ class Map(NamedTuple):
     """(n, 2), between 0 and 1."""
     groups: list[int]
     drawn: bool
-    """Whether this is as good as it gets; if not, :meth:`Workspace.draw_map` makes it better."""
+    """Whether this is as good as it gets; if not, :meth:`Similarity.draw_map` makes it better."""
 
 
-class Looks(Views):
-    """Views that need the features of items."""
+class _InMetric(NamedTuple):
+    """Features of items in the metric of a version, where groups have their centres."""
+
+    version: int
+    row_of: dict[int, int]
+    features: np.ndarray
+
+
+class Similarity:
+    """Views that compare the features of items."""
+
+    def __init__(self, store: Store, vectors: Vectors, recognizers: Recognizers) -> None:
+        self._store = store
+        self._database = store.database
+        self._vectors = vectors
+        self._recognizers = recognizers
+        self._unit_vectors = UnitVectors()
+        self._kept: _InMetric | None = None
 
     def neighbours(self, item: int, limit: int = 24) -> list[Neighbour]:
         """Return the items under review, and learnt ones, that look most like an item."""
-        self.content(item)  # refuses what is none
         with self._database.reading() as connection:
-            ids, gaps = self._open.unit_vectors.distances(connection, self._features(connection), item)
-            ids, gaps = ids[ids != item], gaps[ids != item]
+            hash_of(connection, item)  # refuses what is no item
+            ids, distances = self._unit_vectors.distances(connection, self._vectors.shards(connection), item)
+            ids, distances = ids[ids != item], distances[ids != item]
             # Most items that look alike are under review or learnt; only if they are not, more have to be looked up.
             for number in (*(limit + more for more in MORE), len(ids)):
-                rows = _smallest(gaps, number)
+                rows = _smallest(distances, number)
                 places = _places(connection, ids[rows].tolist())
                 if len(places) >= limit:
                     break
-        distances = dict(zip(ids[rows].tolist(), gaps[rows].tolist(), strict=True))
-        return [Neighbour(id, max(distances[id], 0.0), *place) for id, place in islice(places.items(), limit)]
-
-    def exemplars(self) -> dict[str, list[int]]:
-        """Return the items in the memory of the version in use, by class, the most important first."""
-        _, recognizer = self._load_recognizer()
-        return {
-            label: [item for item in np.array(self._exemplar_items())[recognizer.memory_.y == label].tolist() if item]
-            for label in recognizer.classes_.tolist()
-        }
-
-    def nearest_exemplars(self, X: np.ndarray, limit: int = 5) -> list[list[int]]:
-        """Return the items in the memory that look most like each row of features."""
-        items, M = np.array(self._exemplar_items()), unit(self._load_recognizer()[1].memory_.X)
-        items, M = items[items > 0], M[items > 0]
-        order = np.argsort(-(unit(X) @ M.T), axis=1, kind="stable")[:, :limit]
-        return items[order].tolist()
-
-    def exemplars_near(self, items: Sequence[int], limit: int = 5) -> list[list[int]]:
-        """Return the items in the memory that look most like each of some items."""
-        return self.nearest_exemplars(self._all_vectors(items), limit)
-
-    def _exemplar_items(self) -> list[int]:
-        """The item of each row of the memory, found by its features; 0 for one that is none."""
-        version, recognizer = self._load_recognizer()
-        if self._open.exemplars is None or self._open.exemplars[0] != version:
-            with self._database.reading() as connection:
-                taught = [row.item_id for row in connection.execute(models.learnt(connection))]
-                X = self._vectors(connection, taught)
-            of_row = {row.tobytes(): item for row, item in zip(X, taught, strict=True)}
-            rows = recognizer.memory_.X.astype(np.float32)
-            self._open.exemplars = version, [of_row.get(row.tobytes(), 0) for row in rows]
-        return self._open.exemplars[1]
+        distance_of = dict(zip(ids[rows].tolist(), distances[rows].tolist(), strict=True))
+        return [Neighbour(id, max(distance_of[id], 0.0), *place) for id, place in islice(places.items(), limit)]
 
     def map(self) -> Map:
         """Return where the items under review lie: as :meth:`draw_map` drew them, or on a plain plane."""
@@ -103,31 +90,31 @@ class Looks(Views):
     def draw_map(self) -> None:
         """Draw the items under review so that what looks alike lies together; it takes a second for 500 of them."""
         homes, file = self._to_map()
-        if len(homes) <= MOST_DRAWN and not self.read_only:
+        if len(homes) <= MOST_DRAWN and not self._database.read_only:
             write_drawing(file, np.array(list(homes)), drawing(self._in_metric(list(homes))))
 
     def _to_map(self) -> tuple[dict[int, int], Path]:
-        """The items under review with their groups, and the file of their drawing, one for each discovery."""
+        """Return the items under review with their groups, and the file of their drawing, one for each discovery."""
         with self._database.reading() as connection:
             homes = _homes(connection)
-            version = self._version(connection)
+            version = self._recognizers.version(connection)
             name = f"{version:04d}-{log.last_discovery_id(connection):06d}.f64"
-        return homes, self.path / "maps" / name
+        return homes, self._store.path / "maps" / name
 
     def _in_metric(self, items: list[int]) -> np.ndarray:
-        """Features of items where groups have their centres; those asked for last are remembered."""
-        version, recognizer = self._load_recognizer()
-        known = self._open.in_metric
-        if known is None or known[0] != version or not known[1].keys() >= set(items):
-            Z = recognizer.in_metric(self._all_vectors(items)) if items else np.empty((0, 2), np.float32)
-            known = self._open.in_metric = version, {item: row for row, item in enumerate(items)}, Z
-        return known[2][[known[1][item] for item in items]]
+        """Return features of items in the metric of the version in use; those asked for last are kept."""
+        version, recognizer = self._recognizers.in_use()
+        kept = self._kept
+        if kept is None or kept.version != version or not kept.row_of.keys() >= set(items):
+            Z = recognizer.in_metric(self._vectors.of_items(items)) if items else np.empty((0, 2), np.float32)
+            kept = self._kept = _InMetric(version, {item: row for row, item in enumerate(items)}, Z)
+        return kept.features[[kept.row_of[item] for item in items]]
 
 
 def _homes(connection: Connection) -> dict[int, int]:
     """All items under review, with their groups."""
     query = select(assignments.c.item_id, assignments.c.group_id)
-    query = query.where(models.not_learnt(connection, assignments.c.item_id))
+    query = query.where(versions.not_learnt(connection, assignments.c.item_id))
     return {row.item_id: row.group_id for row in connection.execute(query.order_by(assignments.c.item_id))}
 
 
@@ -144,6 +131,6 @@ def _places(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[int |
         homes = select(assignments.c.item_id, groups.c.id, func.coalesce(groups.c.name, groups.c.label))
         query = homes.join(groups, groups.c.id == assignments.c.group_id).where(assignments.c.item_id.in_(part))
         found.update({item: (group, label) for item, group, label in connection.execute(query)})
-        taught = connection.execute(models.learnt(connection).where(lessons.c.item_id.in_(part)))
+        taught = connection.execute(versions.learnt(connection).where(training_labels.c.item_id.in_(part)))
         found.update({row.item_id: (None, row.label) for row in taught})
     return {id: found[id] for id in ids if id in found}

@@ -1,0 +1,94 @@
+"""Discovery: from what is new in the stream to groups under review."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import Connection
+
+from opengcd._internal.progress import Progress
+from opengcd._internal.validation import UNKNOWN_STR
+from opengcd.workspace import groups, log
+from opengcd.workspace.errors import WorkspaceError
+from opengcd.workspace.grouping import Proposal, regroup, to_group
+from opengcd.workspace.recognition import Recognition
+from opengcd.workspace.recognizers import Recognizers
+from opengcd.workspace.store import Store
+from opengcd.workspace.vectors import Vectors
+
+if TYPE_CHECKING:
+    from opengcd.discover import Discovery
+
+
+class Discovered(NamedTuple):
+    """What a discovery found."""
+
+    k: int
+    """Number of classes, known ones included."""
+    k_interval: tuple[int, int] | None
+    """k lies between these with a probability of 90 %, if the search can tell."""
+    items: int
+    """Items that were looked at and that no person had decided on: all of the stream, or the rejected ones."""
+    put_back: int
+    """Items that look like a known class, and not like what recognition said."""
+    groups: int
+    trusted: bool
+    reason: str
+    left_alone: int = 0
+    """Items that a person has changed while the discovery ran; they stay as that person left them."""
+
+
+class GroupDiscovery:
+    """Finds groups of new classes, and stores them for review."""
+
+    def __init__(self, store: Store, vectors: Vectors, recognizers: Recognizers, recognition: Recognition) -> None:
+        self._store = store
+        self._vectors = vectors
+        self._recognizers = recognizers
+        self._recognition = recognition
+
+    def discover(
+        self, k: int | None, progress: Progress, record: Callable[[Connection, Discovered], None]
+    ) -> Discovered:
+        """Group what is new; see :meth:`opengcd.Workspace.discover`."""
+        with self._store.alone(progress):
+            self._recognition.ask_about_unseen(progress)
+            version, recognizer = self._recognizers.in_use()
+            whole_stream = recognizer.discovers_from == "stream"
+            with self._store.database.reading() as connection:
+                since = log.last_edit(connection)
+                ids, examples = to_group(connection, whole_stream), groups.to_learn(connection)
+            if not ids:
+                raise WorkspaceError("There is nothing to discover: no image has been rejected, or all are reviewed.")
+            X = self._vectors.of_items([*ids, *examples])
+            found = recognizer.discover(
+                X,
+                k,
+                # By the threshold of now: early images were judged by an earlier one.
+                rejected=recognizer.predict(X) == UNKNOWN_STR if whole_stream else None,
+                confirmed=[UNKNOWN_STR] * len(ids) + list(examples.values()),
+                progress=progress,
+            )
+            progress("storing the groups", 0, 1)
+            with self._store.editing("discover") as edit:
+                self._recognizers.refuse_other_version(edit.connection, version, "discover")
+                number, put_back, left_alone = regroup(edit, Proposal(since, ids, examples, found))
+                facts = (found.trusted, found.reason, left_alone)
+                done = Discovered(int(found.k), found.k_interval, len(ids), put_back, number, *facts)
+                edit.details = _details(done, version, found)
+                record(edit.connection, done)
+        return done
+
+
+def _details(done: Discovered, version: int, found: Discovery) -> dict[str, Any]:
+    """Return what the history shows of a discovery."""
+    details: dict[str, Any] = {"k": done.k, "images": done.items, "put back": done.put_back, "groups": done.groups}
+    details |= {"version": version, "trusted": found.trusted, "reason": found.reason}
+    if done.left_alone:
+        details |= {"left alone": done.left_alone}
+    if found.k_interval is not None:
+        details |= {"k interval": list(found.k_interval)}
+    if found.curve:
+        details |= {"curve": sorted((point.k, point.score) for point in found.curve)}
+    return details

@@ -1,0 +1,71 @@
+"""Labels and groups as files: exports, and folders that a person reviews in a file manager."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sqlalchemy import select
+
+from opengcd._internal.progress import Progress, silent
+from opengcd._internal.storage import replace_file
+from opengcd.workspace import folders, groups
+from opengcd.workspace import review_folder as exported
+from opengcd.workspace.errors import WorkspaceError
+from opengcd.workspace.export import FORMATS, as_folders
+from opengcd.workspace.items import paths_of
+from opengcd.workspace.labels import labelled_items
+from opengcd.workspace.schema import meta
+from opengcd.workspace.store import Store
+
+
+class Formats:
+    """Writes what a workspace holds to files, and reads a review back."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._database = store.database
+
+    def export(
+        self, format: str, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
+    ) -> list[tuple[str, str]]:
+        """Write all labels to a file (``csv``, ``json``, ``coco``) or a folder (``folders``, of links or copies).
+
+        Return the files that are gone, with reasons.
+        """
+        if format == "folders":
+            with self._database.reading() as connection:
+                found = labelled_items(connection)
+            return as_folders(found, out, copy, progress)
+        replace_file(Path(out), self.export_bytes(format))
+        return []
+
+    def export_bytes(self, format: str) -> bytes:
+        """Return what :meth:`export` would write to a file."""
+        if format not in FORMATS:
+            raise WorkspaceError(f"Unknown format {format!r}; choose from {', '.join(FORMATS)} or folders.")
+        with self._database.reading() as connection:
+            found = labelled_items(connection)
+        return FORMATS[format](found)
+
+    def export_groups(
+        self, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
+    ) -> list[tuple[str, str]]:
+        """Write a folder of links (or copies) for each group, to be changed by a person and read by import_groups.
+
+        Return the files that are gone or hold another image by now, with reasons.
+        """
+        with self._database.reading() as connection:
+            found = groups.open_groups(connection)
+            files = paths_of(connection, [item for group in found for item in group.items])
+            id = connection.scalar(select(meta.c.value).where(meta.c.key == "id")) or ""
+        return folders.export_groups(id, found, files, out, copy, progress)
+
+    def import_groups(self, folder: str | os.PathLike[str]) -> folders.Changes:
+        """Read folders that :meth:`export_groups` wrote and a person changed: all changes are one edit."""
+        with self._store.editing("review") as edit:
+            changes, note = folders.import_groups(edit, folder)
+            if edit.before:
+                edit.details = {key: value for key, value in changes._asdict().items() if key != "ignored"}
+        exported.write_note(folder, note)
+        return changes

@@ -1,0 +1,178 @@
+"""Learning: the first version of the recogniser from known classes, and each next one from what was reviewed."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import Connection
+
+from opengcd._internal.progress import Progress
+from opengcd.workspace import groups, versions
+from opengcd.workspace.errors import WorkspaceError
+from opengcd.workspace.files import Found, find_files, readable
+from opengcd.workspace.intake import Intake
+from opengcd.workspace.predictions import unlearnt
+from opengcd.workspace.recognition import Recognition
+from opengcd.workspace.recognizers import Recognizers
+from opengcd.workspace.store import Store
+from opengcd.workspace.vectors import Vectors
+from opengcd.workspace.versions import Version
+
+if TYPE_CHECKING:
+    from opengcd.recognizer import OpenWorldRecognizer
+
+LabelledRows = tuple[np.ndarray, np.ndarray]
+
+
+class Learning:
+    """Makes versions of the recogniser and puts them to use."""
+
+    def __init__(
+        self, store: Store, vectors: Vectors, recognizers: Recognizers, intake: Intake, recognition: Recognition
+    ) -> None:
+        self._store = store
+        self._database = store.database
+        self._vectors = vectors
+        self._recognizers = recognizers
+        self._intake = intake
+        self._recognition = recognition
+
+    def fit(self, known: str | os.PathLike[str], progress: Progress) -> list[tuple[str, str]]:
+        """Learn the classes of a folder of folders; return the files that could not be used, with reasons."""
+        with self._store.alone(progress):
+            with self._database.reading() as connection:
+                if versions.in_use(connection) is not None:
+                    raise WorkspaceError(
+                        f"{self._store.path} has been set up already; new classes come by discover and learn."
+                    )
+            classes, bad = _class_folders(Path(known))
+            from opengcd.recognizer import OpenWorldRecognizer
+
+            recognizer = OpenWorldRecognizer(device=self._store.device, **self._store.settings.recognizer)
+            recognizer._check_settings(len(classes))
+            labels, unusable = self._take_classes(classes, progress)
+            bad += unusable
+            if not labels:
+                raise WorkspaceError(f"No image in {known} can be used: {bad[0][1]}.")
+            recognizer.fit(self._vectors.of_items(list(labels)), list(labels.values()), progress=progress)
+            with self._database.reading() as connection:
+                version = versions.next_id(connection)
+            digest = versions.save(recognizer, self._store.models, version)
+            report = _report(recognizer, _accuracies(recognizer, memory=(recognizer.memory_.X, recognizer.memory_.y)))
+            with self._store.editing("init") as edit:
+                versions.add(edit, version, recognizer, labels, digest)
+                versions.note_report(edit.connection, version, report)
+                edit.before.clear()  # there is nothing before it to go back to
+                edit.details = {"classes": len(recognizer.classes_), "images": len(labels), "bad": len(bad)}
+        return bad
+
+    def learn(self, progress: Progress, record: Callable[[Connection, Version], None]) -> Version:
+        """Enter the next phase with what was reviewed; see :meth:`opengcd.Workspace.learn`."""
+        with self._store.alone(progress):
+            with self._database.reading() as connection:
+                labels = groups.to_learn(connection)
+                version, new = self._recognizers.version(connection), versions.next_id(connection)
+                limit = versions.rejection_limit(connection)
+                stream: list[int] = list(connection.scalars(unlearnt(connection)))
+            if not labels:
+                raise WorkspaceError("There is nothing to learn: no group is named and confirmed.")
+            self._recognizers.recall()
+            X, y = self._vectors.of_items(list(labels)), np.array(list(labels.values()))
+            recognizer = self._recognizers.read(version, limit)  # one of its own: learning changes it
+            rows: dict[str, LabelledRows] = {
+                "memory": (recognizer.memory_.X, recognizer.memory_.y),
+                "confirmed": (X, y),
+            }
+            before = _accuracies(self._recognizers.in_use()[1], **rows)
+            recognizer.learn(X, y, progress=progress)
+            progress("storing the version", 0, 2)
+            digest = versions.save(recognizer, self._store.models, new)
+            recognizer = self._recognizers.read(new, limit)  # what cannot be read must not be put to use
+            scores = self._future_scores(recognizer, [item for item in stream if item not in labels])
+            report = _report(recognizer, _accuracies(recognizer, **rows), before=before)
+            progress("storing the version", 1, 2)
+            with self._store.editing("learn") as edit:
+                self._recognizers.refuse_other_version(edit.connection, version, "learn")
+                _refuse_other_labels(edit.connection, labels)
+                new_classes = sorted(set(recognizer.classes_.tolist()) - set(groups.classes(edit.connection)))
+                versions.add(edit, new, recognizer, labels, digest)
+                versions.note_report(edit.connection, new, report)
+                edit.details = {"version": new, "images": len(labels), "new classes": new_classes}
+                record(edit.connection, versions.all_versions(edit.connection)[-1])
+            try:
+                self._recognition.ask_about_unseen(progress, scores)
+            except (ValueError, OSError) as error:
+                warnings.warn(f"Version {new} is in use, but not asked about all images yet: {error}", stacklevel=3)
+        with self._database.reading() as connection:
+            return versions.all_versions(connection)[-1]
+
+    def _take_classes(
+        self, classes: Mapping[str, list[Found]], progress: Progress
+    ) -> tuple[dict[int, str], list[tuple[str, str]]]:
+        """Take in the files of class folders; return the label of each item, and what cannot be used, with reasons."""
+        labels: dict[int, str] = {}
+        bad = []
+        label_of = {found.path: label for label, files in classes.items() for found in files}
+        for batch in self._intake.take([found for files in classes.values() for found in files], progress):
+            for path, item, reason in batch:
+                if item is None:
+                    bad.append((path, reason))
+                elif labels.setdefault(item, label_of[path]) != label_of[path]:
+                    bad.append((path, f"the same image is in {labels[item]!r} too"))
+        missing = sorted(set(classes) - set(labels.values()))
+        return labels, bad + [(label, "no image of this class can be used") for label in missing]
+
+    def _future_scores(self, recognizer: OpenWorldRecognizer, ids: list[int]) -> dict[int, float]:
+        """Set the threshold of a new version to what the stream will make of it; return the scores of the stream.
+
+        Empty where the threshold does not follow the stream.
+        """
+        if not ids or not recognizer.adapts:
+            return {}
+        scores = recognizer.unknown_score(self._vectors.of_items(ids))
+        recognizer.recall(scores)
+        return dict(zip(ids, scores.tolist(), strict=True))
+
+
+def _refuse_other_labels(connection: Connection, labels: Mapping[int, str]) -> None:
+    """Refuse to store what was learnt if a person no longer says so of every item."""
+    now = groups.to_learn(connection)
+    changed = sum(now.get(item) != label for item, label in labels.items())
+    if changed:
+        raise WorkspaceError(
+            f"{changed} of the {len(labels)} images to learn were moved, renamed or unconfirmed while learn ran; "
+            "nothing was changed. Run learn again."
+        )
+
+
+def _accuracies(recognizer: OpenWorldRecognizer, **rows: LabelledRows) -> dict[str, float]:
+    """Return the share of correct predictions on each set of labelled rows."""
+    return {name: float((recognizer.predict(X) == y).mean()) for name, (X, y) in rows.items()}
+
+
+def _report(recognizer: OpenWorldRecognizer, after: dict[str, float], **more: dict[str, float]) -> dict[str, Any]:
+    memory = recognizer.memory_
+    return {"memory": {"size": memory.size, "used": len(memory)}, "after": after} | more
+
+
+def _class_folders(known: Path) -> tuple[dict[str, list[Found]], list[tuple[str, str]]]:
+    """Return the files of each class folder, and what lies in none, with reasons."""
+    if not known.is_dir():
+        raise WorkspaceError(f"There is no folder {known}; it should hold a folder of images for each known class.")
+    found: dict[str, list[Found]] = {}
+    bad = []
+    for entry in sorted(known.iterdir()):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            found[groups.check_label(readable(entry.name))] = list(find_files([entry]))
+        else:
+            bad.append((str(entry), "it lies in no class folder"))
+    if len(found) < 2:
+        raise WorkspaceError(f"{known} should hold a folder of images for each of at least two classes.")
+    return found, bad

@@ -1,0 +1,164 @@
+"""Recognition of images: from files or bytes to predictions that are stored before they are handed out."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from opengcd._internal.images import decoders
+from opengcd._internal.progress import Progress, silent
+from opengcd._internal.validation import UNKNOWN_STR
+from opengcd.workspace import versions
+from opengcd.workspace.database import in_parts
+from opengcd.workspace.files import Found, find_files, look_at
+from opengcd.workspace.intake import NOT_FINITE, Intake, Taken
+from opengcd.workspace.predictions import Prediction, Result, predicted, unseen, write_predictions
+from opengcd.workspace.recognizers import ObservedScores, Recognizers
+from opengcd.workspace.store import Store
+from opengcd.workspace.uploads import check_pixels, store_uploads
+from opengcd.workspace.vectors import Vectors
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+class Recognition:
+    """Asks the recogniser in use about images, and stores its predictions."""
+
+    def __init__(self, store: Store, vectors: Vectors, recognizers: Recognizers, intake: Intake) -> None:
+        self._store = store
+        self._database = store.database
+        self._vectors = vectors
+        self._recognizers = recognizers
+        self._intake = intake
+
+    def recognize(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = silent) -> Iterator[Result]:
+        """Yield the prediction for each file under some paths, as soon as it is safely stored."""
+        return self.recognize_files(list(find_files(sources)), progress=progress)
+
+    def recognize_files(self, files: Sequence[Found], *, progress: Progress = silent) -> Iterator[Result]:
+        """Yield the predictions for files that :func:`find_files` found."""
+        counts = {"images": 0, "rejected": 0, "bad": 0}
+        with self._store.alone(progress):
+            stream = self._recognizers.recall()
+            for batch in self._intake.take(files, progress):
+                for result in self._recognize(batch, stream):
+                    counts["bad" if result.reason else "images"] += 1
+                    counts["rejected"] += result.label == UNKNOWN_STR
+                    yield result
+            if files:
+                self._store.note("recognize", counts)
+
+    def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
+        """Yield the predictions for files as they appear or change, for ever.
+
+        A file is taken when it looks as it did ``every`` seconds before: until then someone may be writing it.
+        """
+        taken: set[Found] = set()
+        before: set[Found] = set()
+        while True:
+            now = set(find_files(sources))
+            settled = sorted((now & before) - taken)
+            if settled:
+                yield from self.recognize_files(settled)
+            taken, before = (taken & now) | set(settled), now
+            time.sleep(every)
+
+    def keep(self, contents: Sequence[bytes]) -> list[Result]:
+        """Take images into the stream that come as bytes, and recognise them, also while a long command runs.
+
+        They are stored in the folder ``uploads``. Unlike :meth:`recognize` the threshold follows only now and then.
+        """
+        check_pixels(contents)
+        self._recognizers.follow()
+        stored = store_uploads(self._store.path / "uploads", contents)
+        files = {file: look_at(file) for file, reason in stored if not reason}
+        batches = self._intake.take(list(files.values()), silent)
+        by_file = {result.path: result for batch in batches for result in self._recognize(batch)}
+        results = [Result("", None, "", 0.0, [], reason) if reason else by_file[file] for file, reason in stored]
+        bad = sum(bool(result.reason) for result in results)
+        rejected = sum(result.label == UNKNOWN_STR for result in results)
+        self._store.note("recognize", {"images": len(results) - bad, "rejected": rejected, "bad": bad})
+        return results
+
+    def embed(self, contents: Sequence[bytes]) -> tuple[np.ndarray, list[str]]:
+        """Return features of images that come as bytes, and for each the reason why it has no row, or nothing."""
+        check_pixels(contents)
+        reasons: list[str] = []
+
+        def images() -> Iterator[Image]:
+            with closing(decoders().stream(contents, bytes)) as found:
+                for _, image in found:
+                    reasons.append(image if isinstance(image, str) else "")
+                    if not isinstance(image, str):
+                        yield image
+
+        parts = list(self._vectors.embedder.stream(images()))
+        X = np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
+        finite = np.isfinite(X).all(axis=1)
+        rows = [place for place, reason in enumerate(reasons) if not reason]
+        for row in np.flatnonzero(~finite).tolist():
+            reasons[rows[row]] = NOT_FINITE
+        return self._vectors.scaled(X[finite]), reasons
+
+    def catch_up(self, *, progress: Progress = silent) -> None:
+        """Ask the version in use about all items that only other versions were asked about."""
+        with self._database.reading() as connection:
+            if connection.scalar(unseen(connection).limit(1)) is None:
+                return
+        with self._store.alone(progress):
+            self.ask_about_unseen(progress)
+
+    def ask_about_unseen(self, progress: Progress, scores: Mapping[int, float] = MappingProxyType({})) -> None:
+        """Do what :meth:`catch_up` does, within a long command; ``scores`` of items may be known already."""
+        stream = self._recognizers.recall()
+        with self._database.reading() as connection:
+            waiting: list[int] = list(connection.scalars(unseen(connection)))
+        recognizer = self._recognizers.in_use()[1]
+        if waiting and recognizer.adapts:  # this stream is known to its end
+            known = scores.keys() >= set(waiting)
+            stream.add(
+                np.array([scores[item] for item in waiting])
+                if known
+                else recognizer.unknown_score(self._vectors.of_items(waiting))
+            )
+        done = 0
+        for part in in_parts(waiting):
+            progress("recognising anew", done, len(waiting))
+            self._predict(part)
+            done += len(part)
+        if waiting:
+            progress("recognising anew", done, len(waiting))
+
+    def _recognize(self, batch: list[Taken], stream: ObservedScores | None = None) -> list[Result]:
+        """Return the predictions for files that were taken in; new ones are added to ``stream``."""
+        ids = list(dict.fromkeys(taken.item for taken in batch if taken.item is not None))
+        with self._database.reading() as connection:
+            known = predicted(connection, ids)
+        if new := [item for item in ids if item not in known]:
+            known |= self._predict(new, stream)
+        results = []
+        for path, item, reason in batch:
+            if item is None:
+                results.append(Result(path, None, "", 0.0, [], reason))
+            else:
+                label, unknown, top = known[item]
+                results.append(Result(path, item, UNKNOWN_STR if label is None else label, unknown, top))
+        return results
+
+    def _predict(self, ids: Sequence[int], stream: ObservedScores | None = None) -> dict[int, Prediction]:
+        """Ask the version in use about items and store its predictions; the threshold follows them afterwards."""
+        version, recognizer = self._recognizers.in_use()
+        recognition = recognizer.recognize(self._vectors.of_items(ids))
+        if stream is not None:
+            stream.add(recognition.unknown_score)
+        with self._database.writing() as connection:
+            write_predictions(connection, version, ids, recognizer.classes_, recognition)
+            versions.note_threshold(connection, version, recognizer)
+            return predicted(connection, ids, version)

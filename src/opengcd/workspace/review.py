@@ -1,0 +1,93 @@
+"""The review: groups, the verbs of a person as edits, undo and redo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from opengcd.workspace import groups, log, versions
+from opengcd.workspace.conflicts import refuse_conflict, refuse_other_edit
+from opengcd.workspace.groups import Group
+from opengcd.workspace.log import Edited, Entry
+from opengcd.workspace.recognizers import Recognizers
+from opengcd.workspace.store import Store
+from opengcd.workspace.subclusters import Subclusters
+from opengcd.workspace.verbs import ReviewVerbs, Verb
+
+
+class UndoState(NamedTuple):
+    """What can be undone and redone, as of an edit."""
+
+    edit: int
+    undo: Entry | None
+    redo: Entry | None
+
+
+class Review(ReviewVerbs):
+    """What a person can do to groups, and the log of it."""
+
+    def __init__(self, store: Store, recognizers: Recognizers, subclusters: Subclusters) -> None:
+        self._store = store
+        self._database = store.database
+        self._recognizers = recognizers
+        self._subclusters = subclusters
+
+    def groups(self) -> list[Group]:
+        """Return the groups under review: novel ones, the doubtful last, then items put back, then removed ones."""
+        with self._database.reading() as connection:
+            return groups.open_groups(connection)
+
+    def apply(self, verb: Verb) -> Edited:
+        """Make one edit of a verb."""
+        ready = verb.prepare(self._subclusters)
+        with self._store.editing(ready.act) as edit:
+            refuse_conflict(edit.connection, ready.on, ready.concerns())
+            group = ready.apply(edit)
+        return edit.done._replace(group=group)
+
+    def undo(self, *, on: int | None = None) -> Edited:
+        """Undo the last edit: of groups, a discovery, a phase, or a rollback. ``on`` must be the last edit."""
+        return self._step(log.undo_last, on)
+
+    def redo(self, *, on: int | None = None) -> Edited:
+        """Redo what was undone last, unless something else was done since."""
+        return self._step(log.redo_last, on)
+
+    def undo_state(self) -> UndoState:
+        """Return what :meth:`undo` and :meth:`redo` would do, and the edit that they need to be based on."""
+        with self._database.reading() as connection:
+            return UndoState(log.last_edit(connection), log.to_undo(connection), log.to_redo(connection))
+
+    def can_undo(self) -> Entry | None:
+        """Return the edit that :meth:`undo` would undo."""
+        return self.undo_state().undo
+
+    def can_redo(self) -> Entry | None:
+        """Return the edit that :meth:`redo` would redo."""
+        return self.undo_state().redo
+
+    def last_edit(self) -> int:
+        """Return the number of the last edit."""
+        with self._database.reading() as connection:
+            return log.last_edit(connection)
+
+    def edits_since(self, id: int, limit: int) -> list[tuple[Entry, list[int]]]:
+        """Return edits after one, the oldest first, with the groups that look different since."""
+        with self._database.reading() as connection:
+            return log.edits_since(connection, id, limit)
+
+    def history(self, limit: int | None = None, before: int | None = None) -> list[Entry]:
+        """Return who did what when, the latest first: all, or some of the entries before one."""
+        with self._database.reading() as connection:
+            return log.history(connection, limit, before)
+
+    def _step(self, step: Callable[[Connection, str], Edited], on: int | None) -> Edited:
+        with self._database.writing() as connection:
+            refuse_other_edit(connection, on)
+            before = versions.in_use(connection), versions.rejection_limit(connection)
+            done = step(connection, self._store.who)
+            if (versions.in_use(connection), versions.rejection_limit(connection)) != before:
+                self._recognizers.note_threshold(connection)
+        return done
