@@ -10,8 +10,9 @@ from fastapi import Path, Query, Request, Response
 
 from opengcd.service import wire as api
 from opengcd.service.authentication import Responses, guarded
+from opengcd.service.edit_requests import EditRequest
 from opengcd.service.state import Person, Service
-from opengcd.workspace import Edited, Entry, Workspace, readable
+from opengcd.workspace import Entry, Workspace, readable
 
 FOR_EVER = "private, max-age=31536000, immutable"
 """An item is its content, so a picture of it never changes."""
@@ -100,15 +101,15 @@ def neighbours(workspace: Person, id: Number, limit: Annotated[int, Query(ge=1, 
 
 
 @writing.post("/edits", responses=MISSING)
-def edit(workspace: Person, request: api.EditRequest) -> api.Edited:
+def edit(workspace: Person, request: EditRequest) -> api.Edited:
     """Change groups; refused if someone has changed the same since the edit that the client saw."""
-    done = _apply(workspace, request)
+    done = workspace.apply(request.verb())
     return api.Edited(edit=done.id, groups=done.groups, made=done.group)
 
 
 @writing.post("/undo", responses=MISSING)
 def undo(workspace: Person, service: Service, seen: api.On) -> api.Undone:
-    """Take back the last edit, if it is the one that the client saw."""
+    """Undo the last edit, if it is the one that the client saw."""
     done = workspace.undo(on=seen.on)
     service.recognition.renew()
     return api.Undone(edit=done.id, groups=done.groups, undone=_entry(done.entry))
@@ -116,33 +117,10 @@ def undo(workspace: Person, service: Service, seen: api.On) -> api.Undone:
 
 @writing.post("/redo", responses=MISSING)
 def redo(workspace: Person, service: Service, seen: api.On) -> api.Redone:
-    """Do again what was undone last, if the last edit is the one that the client saw."""
+    """Redo what was undone last, if the last edit is the one that the client saw."""
     done = workspace.redo(on=seen.on)
     service.recognition.renew()
     return api.Redone(edit=done.id, groups=done.groups, redone=_entry(done.entry))
-
-
-def _apply(workspace: Workspace, request: api.EditRequest) -> Edited:
-    on = request.on
-    match request:
-        case api.Name():
-            return workspace.name(request.group, request.label, confirm=request.confirm, on=on)
-        case api.Confirm():
-            return workspace.confirm(request.group, on=on)
-        case api.Unconfirm():
-            return workspace.unconfirm(request.group, on=on)
-        case api.Move():
-            home = request.label if request.group is None else request.group
-            assert home is not None
-            return workspace.move(request.items, home, on=on)
-        case api.Separate():
-            return workspace.separate(request.items, request.label, on=on)
-        case api.Remove():
-            return workspace.remove(request.items, on=on)
-        case api.Merge():
-            return workspace.merge(request.group, request.into, on=on)
-        case api.Split():
-            return workspace.split(request.group, request.n, on=on)
 
 
 def _pairs(top: Sequence[tuple[str, float]]) -> list[list[str | float]]:

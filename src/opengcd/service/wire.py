@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, FailFast, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, FailFast, Field
 
 from opengcd.workspace import check_label, check_name
 
@@ -232,88 +232,6 @@ class Map(Model):
 
 class _On(Model):
     on: EditId
-
-
-class Name(_On):
-    """Name a group; by the name of a known class or another group it joins that one."""
-
-    act: Literal["name"]
-    group: Id
-    label: Label
-    confirm: bool = False
-
-
-class Confirm(_On):
-    """Say that a named group is right, so that learn takes it."""
-
-    act: Literal["confirm"]
-    group: Id
-
-
-class Unconfirm(_On):
-    """Take that back."""
-
-    act: Literal["unconfirm"]
-    group: Id
-
-
-class Move(_On):
-    """Move images to a group, or to the class or group of a name, which is made if need be."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "oneOf": [
-                {"required": ["group"], "properties": {"group": {"type": "integer"}, "label": {"type": "null"}}},
-                {"required": ["label"], "properties": {"label": {"type": "string"}, "group": {"type": "null"}}},
-            ]
-        }
-    )
-    act: Literal["move"]
-    items: Items
-    group: Id | None = None
-    label: Label | None = None
-
-    @model_validator(mode="after")
-    def _has_one_home(self) -> Move:
-        if (self.group is None) == (self.label is None):
-            raise ValueError("Give either group or label.")
-        return self
-
-
-class Separate(_On):
-    """Move images to a group of their own."""
-
-    act: Literal["separate"]
-    items: Items
-    label: Label | None = None
-
-
-class Remove(_On):
-    """Take images out of the review for good."""
-
-    act: Literal["remove"]
-    items: Items
-
-
-class Merge(_On):
-    """Move all of a group to another one."""
-
-    act: Literal["merge"]
-    group: Id
-    into: Id
-
-
-class Split(_On):
-    """Cluster a group anew, in n parts."""
-
-    act: Literal["split"]
-    group: Id
-    n: Annotated[int, Field(ge=2, le=100)]
-
-
-EditRequest = Annotated[
-    Name | Confirm | Unconfirm | Move | Separate | Remove | Merge | Split, Field(discriminator="act")
-]
 
 
 class Edited(Model):

@@ -7,6 +7,7 @@ To add a verb, write its record and its line in :class:`ReviewVerbs`.
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -276,6 +277,11 @@ def _as_method(verb: Callable[Given, Verb]) -> Callable[Concatenate[ReviewVerbs,
     def method(self: ReviewVerbs, /, *args: Given.args, **named: Given.kwargs) -> Edited:
         return self.apply(verb(*args, **named))
 
+    parameters = [
+        inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY),
+        *inspect.signature(verb).parameters.values(),
+    ]
+    method.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # for help() and editors
     method.__doc__ = verb.__doc__
     return method
 
