@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import opengcd
 from opengcd.bench.demo import table_rows, write_page
 from opengcd.cli import app
-from opengcd.cli.failures import errors_in_a_line
+from opengcd.cli.failures import report_errors
 
 HEAVY = ("torch", "xgboost", "transformers", "sklearn", "matplotlib")
 
@@ -49,7 +49,7 @@ def test_help_and_version():
     ids=["memory", "depth", "size"],
 )
 def test_what_is_too_large_is_told_in_a_line(error, told, capsys):
-    with pytest.raises(typer.Exit) as end, errors_in_a_line():
+    with pytest.raises(typer.Exit) as end, report_errors():
         raise error
     assert end.value.exit_code == 1
     assert capsys.readouterr() == ("", f"{told}\n")

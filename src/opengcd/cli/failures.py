@@ -1,4 +1,4 @@
-"""How commands fail: in a line that says what to do, with an exit status of its own where some images are bad."""
+"""How commands fail: one line that says what to do, and an exit status of its own where some images are bad."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SOME_IMAGES_BAD = 3
 
 
 @contextmanager
-def errors_in_a_line() -> Iterator[None]:
-    """Show what is wrong with the input, or that the user stopped the command, without a traceback."""
+def report_errors() -> Iterator[None]:
+    """Report errors of the input, and an interruption by the user, in one line instead of a traceback, and exit."""
     try:
         yield
     except (ValueError, OSError, ImportError) as error:
@@ -33,25 +33,25 @@ def errors_in_a_line() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def tell_bad(path: str, reason: str) -> None:
+def report_bad_file(path: str, reason: str) -> None:
     """Say that a file could not be used."""
     from opengcd.workspace import readable
 
     echo(f"{readable(path)}: {reason}", err=True)
 
 
-def end_for_bad(number: int) -> None:
+def exit_for_bad_files(number: int) -> None:
     """End with an exit status that says that so many files could not be used, if there were any."""
     if number:
         echo(f"{number} could not be used; the rest is done.", err=True)
         raise typer.Exit(SOME_IMAGES_BAD)
 
 
-def list_bad(bad: Sequence[tuple[str, str]]) -> None:
+def report_bad_files(bad: Sequence[tuple[str, str]]) -> None:
     """List files that could not be used, and end with an exit status that says so; do nothing if there are none."""
     for path, reason in bad:
-        tell_bad(path, reason)
-    end_for_bad(len(bad))
+        report_bad_file(path, reason)
+    exit_for_bad_files(len(bad))
 
 
 def require(package: str, extra: str) -> None:

@@ -1,0 +1,175 @@
+"""The commands of the benchmark: the paper's protocol, its tables and its figures."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from opengcd._internal.progress import Progress
+from opengcd.cli.failures import report_errors, require
+from opengcd.cli.output import echo, echo_lines, write_out
+
+bench = typer.Typer(help="Run the paper's protocol on feature files and tabulate the results.", no_args_is_help=True)
+
+
+@bench.command("list")
+def bench_list(
+    features: Annotated[Path | None, typer.Option(help="Also list the feature files in this folder.")] = None,
+) -> None:
+    """List the methods, and the datasets of a folder."""
+    from opengcd.bench import available, method_names
+
+    with report_errors():
+        datasets = available(features) if features is not None else []
+    names = method_names()
+    for name, text in names.items():
+        echo(f"{name:{max(map(len, names))}}  {text}")
+    for name in datasets:
+        echo(f"dataset {name}")
+
+
+@bench.command("run")
+def bench_run(
+    datasets: Annotated[str, typer.Option(help="Names of feature files, separated by commas.")],
+    methods: Annotated[str, typer.Option(help="Names of methods or module:Class, separated by commas.")],
+    features: Annotated[Path, typer.Option(help="Folder of feature files (npz).")],
+    out: Annotated[Path, typer.Option(help="Folder of results; what is there already is not run again.")],
+    seeds: Annotated[str, typer.Option(help="0-4 or 0,2,5.")] = "0",
+    protocol: Annotated[
+        Literal["paper", "authors"], typer.Option(help="The paper's text, free of leaks, or what its code did.")
+    ] = "paper",
+    learn: Annotated[
+        Literal["discovered", "all"], typer.Option(help="Learn what was discovered, or all of the next training set.")
+    ] = "discovered",
+    raw: Annotated[
+        Path | None, typer.Option(help="Folder of raw datasets (CIFAR, CUB): make feature files that are missing.")
+    ] = None,
+    embedder: Annotated[
+        str, typer.Option(help="What turns raw images into features: a Hugging Face name or folder, or pixels.")
+    ] = "facebook/dino-vitb16",
+    memory: Annotated[str, typer.Option(help="Numbers of exemplars, separated by commas (default: the paper's).")] = "",
+    jobs: Annotated[int, typer.Option(min=1, help="Cells to run at a time, each in a process of its own.")] = 1,
+    threads: Annotated[
+        int, typer.Option(min=1, help="Threads of each process; the last digits depend on it, but not on --jobs.")
+    ] = 1,
+) -> None:
+    """Run every method on every dataset with every seed; a second run does what is missing."""
+    from opengcd._internal import terminal
+    from opengcd.bench import load_dataset, make_cells, parse_numbers, run_cells
+
+    sys.path.insert(0, os.getcwd())  # so that module:Class finds a module of the user's own
+    failed = 0
+    with report_errors():
+        memories = parse_numbers(memory, "memory") if memory else [None]
+        names = _split(datasets)
+        cells = make_cells(names, _split(methods), parse_numbers(seeds, "seeds"), protocol, learn, memories)
+        with terminal.progress_bar() as progress:
+            if raw is not None:
+                _make_features(raw, names, embedder, features, progress)
+            for name in names:
+                load_dataset(features, name)
+            for outcome in run_cells(cells, features, out, jobs=jobs, threads=threads, progress=progress):
+                echo(f"{outcome.cell}: {outcome.error or 'done'}", err=bool(outcome.error))
+                if outcome.trace:
+                    echo_lines(outcome.trace.removesuffix("\n"), err=True)
+                failed += bool(outcome.error)
+    if failed:
+        echo(f"{failed} of {len(cells)} cells failed; the same command tries them again.", err=True)
+        raise typer.Exit(1)
+
+
+def _make_features(raw: Path, names: list[str], embedder: str, folder: Path, progress: Progress) -> None:
+    """Embed raw datasets that have no feature file; all are looked at before the first is embedded."""
+    from opengcd.bench import available, make_features, read_raw
+    from opengcd.embed import load_embedder
+
+    folder.mkdir(parents=True, exist_ok=True)
+    missing = [name for name in names if name not in available(folder)]
+    if not missing:
+        return
+    if embedder != "pixels":
+        require("transformers", "embed")
+    for name in missing:
+        read_raw(raw, name)
+    embed = load_embedder(embedder)
+    for name in missing:
+        echo(f"{make_features(raw, name, embed, folder, progress)}: made with {embedder}")
+
+
+@bench.command("table")
+def bench_table(
+    results: Annotated[Path, typer.Argument(help="Folder of results.")],
+    style: Annotated[
+        Literal["terminal", "markdown", "latex", "csv"], typer.Option("--format", help="How to print.")
+    ] = "terminal",
+    into: Annotated[
+        Path | None, typer.Option(help="Put the tables into this Markdown file, between its begin and end marks.")
+    ] = None,
+) -> None:
+    """Print mean ± standard deviation over seeds in the paper's layout, with the paper's numbers beside."""
+    from opengcd import bench
+    from opengcd._internal import terminal
+    from opengcd._internal.storage import replace_file
+
+    with report_errors():
+        found = _finished(results)
+        if into is not None:
+            replace_file(into, bench.fill(into.read_text(encoding="utf-8"), bench.blocks(found)).encode())
+            return
+    if style == "csv":
+        write_out(bench.tidy_csv(found).encode())
+        return
+    for setting in bench.settings_of(found):
+        if style == "latex":
+            echo_lines(bench.latex(found, setting) + "\n")
+            continue
+        echo_lines(f"\n{setting}\n\n{bench.commands(found, setting)}\n\n{bench.environments(found, setting)}\n")
+        for table in (table for makers in bench.KINDS.values() for make in makers for table in make(found, setting)):
+            if style == "markdown":
+                echo_lines(bench.markdown(table) + "\n")
+            else:
+                terminal.print_table(table.title, table.header, table.texts(terminal.BOLD))
+    if style != "latex":
+        echo_lines(f"\n{bench.NOTE}")
+
+
+@bench.command("figures")
+def bench_figures(
+    results: Annotated[Path, typer.Argument(help="Folder of results.")],
+    out: Annotated[Path, typer.Option(help="Folder for the pictures and report.html.")] = Path("figures"),
+    style: Annotated[Literal["svg", "png", "pdf"], typer.Option("--format", help="Format of the pictures.")] = "svg",
+    methods: Annotated[str | None, typer.Option(help="Only these methods, by commas.")] = None,
+) -> None:
+    """Draw the results, and put tables and pictures on one HTML page that needs nothing else."""
+    require("matplotlib", "report")
+    from opengcd.bench import pictures, write_report
+
+    with report_errors():
+        found = _finished(results)
+        if methods is not None:
+            found = [result for result in found if result["cell"]["method"] in _split(methods)]
+            if not found:
+                raise ValueError(f"{results} holds no finished cell of {methods}.")
+        out.mkdir(parents=True, exist_ok=True)
+    drawn = list(pictures(found))
+    for name, _, figure in drawn:
+        figure.savefig(out / f"{name}.{style}", dpi=120)
+    write_report(out / "report.html", found, drawn)
+    echo(f"{len(drawn)} pictures and report.html: {out}")
+
+
+def _finished(results: Path) -> list[dict[str, Any]]:
+    from opengcd.bench import read_results
+
+    found = read_results(results)
+    if not found:
+        raise ValueError(f"{results} holds no finished cell yet.")
+    return found
+
+
+def _split(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",")]

@@ -1,0 +1,190 @@
+"""Commands of the loop: recognise, discover, learn, and the way back."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from opengcd.cli.display import show_class_number, show_entry, show_groups
+from opengcd.cli.failures import exit_for_bad_files, report_bad_file, report_bad_files, report_errors
+from opengcd.cli.options import Folder
+from opengcd.cli.output import echo, write_out
+
+if TYPE_CHECKING:
+    from opengcd.workspace import Result
+
+
+def recognize(
+    workspace: Folder,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATHS", help="Images, or folders of images.")],
+    watch: Annotated[bool, typer.Option(help="Follow the folders until interrupted.")] = False,
+    style: Annotated[Literal["table", "jsonl", "csv"], typer.Option("--format", help="How to print.")] = "table",
+) -> None:
+    """Name what is known and reject what is not; results are printed as they are stored."""
+    from opengcd import Workspace
+    from opengcd._internal import terminal
+
+    show = PRINTERS[style]()
+    with report_errors(), Workspace(workspace) as opened:
+        if watch:
+            _print_until_interrupted(opened.watch(paths), show)
+            return
+        bad = []
+        with terminal.progress_bar() as progress:
+            for result in opened.recognize(paths, progress=progress):
+                if result.reason:
+                    bad.append((result.path, result.reason))
+                else:
+                    show(result)
+        report_bad_files(bad)
+
+
+def discover(
+    workspace: Folder,
+    k: Annotated[int | None, typer.Option(help="Number of classes, known ones included (default: estimated).")] = None,
+) -> None:
+    """Group what is new; groups that a person has named stay."""
+    from opengcd import Workspace
+    from opengcd._internal import terminal
+
+    with report_errors(), Workspace(workspace) as opened:
+        with terminal.progress_bar() as progress:
+            found = opened.discover(k, progress=progress)
+        show_class_number(found.k, found.k_interval)
+        echo(f"{found.groups} groups among {found.items} images; {found.put_back} were put back into known classes.")
+        if found.left_alone:
+            echo(f"{found.left_alone} were changed by someone meanwhile, and left as they are.")
+        show_groups(opened.status().groups)
+        if not found.trusted:
+            echo(f"The number of classes is doubtful: {found.reason}", err=True)
+
+
+def learn(workspace: Folder) -> None:
+    """Learn what was reviewed: the next phase begins."""
+    from opengcd import Workspace
+    from opengcd._internal import terminal
+
+    with report_errors(), Workspace(workspace) as opened:
+        with terminal.progress_bar() as progress:
+            version = opened.learn(progress=progress)
+        echo(f"Version {version.id}, phase {version.phase}: {len(version.classes)} classes.")
+
+
+def undo(workspace: Folder) -> None:
+    """Take back the last edit: of groups, a discovery, a phase, or a rollback."""
+    from opengcd import Workspace
+
+    with report_errors(), Workspace(workspace) as opened:
+        show_entry("Undone", opened.undo().entry)
+
+
+def redo(workspace: Folder) -> None:
+    """Do again what was undone last, unless something else was done since."""
+    from opengcd import Workspace
+
+    with report_errors(), Workspace(workspace) as opened:
+        show_entry("Done again", opened.redo().entry)
+
+
+def rollback(
+    workspace: Folder,
+    version: Annotated[int | None, typer.Argument(help="Number of the version; without it, all are listed.")] = None,
+) -> None:
+    """Use an earlier version of the recogniser; what it has not learnt is under review again."""
+    from opengcd import Workspace
+
+    with report_errors(), Workspace(workspace) as opened:
+        if version is not None:
+            opened.rollback(version)
+        for found in opened.models.versions():
+            mark = "*" if found.in_use else " "
+            echo(f"{mark} {found.id:4} {found.at[:19]} phase {found.phase}, {len(found.classes)} classes")
+
+
+def rejection(
+    workspace: Folder,
+    max_known_rejected: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Reject at most this share of known images from now on.")
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Let the threshold follow the stream again.")] = False,
+) -> None:
+    """Show how many images are rejected, and would be by other limits; or set the limit."""
+    from opengcd import Workspace
+
+    if follow and max_known_rejected is not None:
+        raise typer.BadParameter("give either --max-known-rejected or --follow")
+    with report_errors(), Workspace(workspace) as opened:
+        if follow or max_known_rejected is not None:
+            opened.models.limit_rejection(max_known_rejected)
+        found = opened.models.rejection()
+        if not found.choices:
+            echo("The preset of this workspace has no threshold to choose.")
+        for choice in found.choices:
+            mark = "*" if choice.max_known_rejected == found.max_known_rejected else " "
+            limit = "follow" if choice.max_known_rejected is None else f"{choice.max_known_rejected:.0%}"
+            echo(
+                f"{mark} {limit:>6}: rejects {choice.rejected_known:.1%} of known images, "
+                f"{choice.rejected_stream:,} of {found.seen:,} in the stream"
+            )
+
+
+def _print_until_interrupted(results: Iterable[Result], show: Callable[[Result], None]) -> None:
+    """Show results until the user ends it, bad images at once."""
+    bad = 0
+    try:
+        for result in results:
+            if result.reason:
+                bad += 1
+                report_bad_file(result.path, result.reason)
+            else:
+                show(result)
+    except KeyboardInterrupt:
+        echo("Stopped.", err=True)
+    exit_for_bad_files(bad)
+
+
+def _print_table() -> Callable[[Result], None]:
+    from opengcd.workspace import readable
+
+    echo(f"{'label':24} unknown  {'most likely classes':48} image")
+
+    def show(result: Result) -> None:
+        top = ", ".join(f"{label} {p:.2f}" for label, p in result.top)
+        echo(f"{result.label:24} {result.unknown:7.2f}  {top:48} {readable(result.path)}")
+
+    return show
+
+
+def _print_json() -> Callable[[Result], None]:
+    def show(result: Result) -> None:
+        top = [{"label": label, "p": p} for label, p in result.top]
+        line = {"path": result.path, "label": result.label, "unknown": round(result.unknown, 6), "top": top}
+        echo(json.dumps(line))
+
+    return show
+
+
+def _print_csv() -> Callable[[Result], None]:
+    from opengcd.workspace import csv_line
+
+    write_out(csv_line(["path", "label", "unknown", "top"]))
+
+    def show(result: Result) -> None:
+        top = "; ".join(f"{label} {p:.3f}" for label, p in result.top)
+        write_out(csv_line([result.path, result.label, result.unknown, top]))
+        sys.stdout.flush()
+
+    return show
+
+
+PRINTERS: dict[str, Callable[[], Callable[[Result], None]]] = {
+    "table": _print_table,
+    "jsonl": _print_json,
+    "csv": _print_csv,
+}
+"""For each format, what prints the header and returns what prints a result."""

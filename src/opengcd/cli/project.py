@@ -1,0 +1,139 @@
+"""Commands for a workspace as a whole: make it, look at it, verify it, get labels out of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from opengcd.cli.display import as_text, show_class_number, show_groups, show_threshold
+from opengcd.cli.failures import report_bad_files, report_errors
+from opengcd.cli.options import Copy, Folder
+from opengcd.cli.output import echo, write_out
+
+
+def init(
+    workspace: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new workspace.")],
+    known: Annotated[Path, typer.Option(help="Folder with a folder of images for each known class.")],
+    embedder: Annotated[
+        str, typer.Option(help="A Hugging Face name or folder, an .onnx file, or pixels for tiny images.")
+    ] = "facebook/dino-vitb16",
+    pooling: Annotated[
+        Literal["cls", "mean", "pooled"], typer.Option(help="How a network's output becomes one vector.")
+    ] = "cls",
+    precision: Annotated[
+        Literal["auto", "half", "full"],
+        typer.Option(help="16 bits on a GPU alone, everywhere (faster on new processors), or nowhere."),
+    ] = "auto",
+    preset: Annotated[str | None, typer.Option(help="Choices of the method, as in the Python interface.")] = None,
+    classifier: Annotated[str | None, typer.Option(help="svm, mlp, xgb or logistic.")] = None,
+    memory: Annotated[int | None, typer.Option(min=1, help="Number of exemplars kept for all classes.")] = None,
+    max_known_rejected: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Reject at most this share of known images (default: follow the stream)."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="All chance.")] = 0,
+    database: Annotated[
+        str | None, typer.Option(help="A PostgreSQL URL; by default SQLite in the workspace's folder.")
+    ] = None,
+) -> None:
+    """Make a workspace and learn the known classes; if interrupted, the same command goes on."""
+    from opengcd import Workspace
+    from opengcd._internal import terminal
+
+    given = {
+        "preset": preset,
+        "classifier": classifier,
+        "memory_size": memory,
+        "max_known_rejected": max_known_rejected,
+    }
+    recognizer = {"random_state": seed} | {key: value for key, value in given.items() if value is not None}
+    with report_errors():
+        with (
+            Workspace.create(
+                workspace, embedder, pooling=pooling, precision=precision, recognizer=recognizer, database=database
+            ) as made,
+            terminal.progress_bar() as progress,
+        ):
+            bad = made.fit(known, progress=progress)
+            status = made.status()
+        assert status.version is not None
+        echo(f"{workspace}: {status.counts['learnt']} images of {len(status.version.classes)} classes.")
+        report_bad_files(bad)
+
+
+def status(workspace: Folder) -> None:
+    """Show what is there, and what to do next."""
+    from opengcd import Workspace
+    from opengcd.workspace import SOURCES
+
+    with report_errors(), Workspace(workspace) as opened:
+        found = opened.status()
+        echo(f"embedder  {found.embedder}")
+        if found.version is None:
+            echo("no class learnt yet; run opengcd init again to finish")
+            return
+        echo(f"version   {found.version.id} of {found.versions}, phase {found.version.phase}")
+        echo(f"classes   {len(found.version.classes)}: {', '.join(found.version.classes)}")
+        if threshold := found.version.threshold:
+            show_threshold(**threshold)
+        if found.discovered:
+            show_class_number(found.discovered["k"], found.discovered.get("k interval"))
+        for source, number in found.counts.items():
+            if number:
+                echo(f"{number:9,} {source}: {SOURCES[source]}")
+        if found.failures:
+            echo(f"{found.failures:9,} files could not be used")
+        show_groups(found.groups)
+
+
+def export(
+    workspace: Folder,
+    style: Annotated[Literal["csv", "json", "coco", "folders"], typer.Option("--format", help="What to write.")],
+    out: Annotated[Path | None, typer.Option(help="File, or new folder; by default standard output.")] = None,
+    copy: Copy = False,
+) -> None:
+    """Write all labels, and who says so."""
+    from opengcd import Workspace
+    from opengcd._internal import terminal
+
+    with report_errors(), Workspace(workspace) as opened:
+        if out is not None:
+            with terminal.progress_bar() as progress:
+                missing = opened.export(style, out, copy=copy, progress=progress)
+            report_bad_files(missing)
+        elif style == "folders":
+            raise typer.BadParameter("give a folder for the folders", param_hint="--out")
+        else:
+            content = opened.formats.export_bytes(style)
+            write_out(content if content.endswith(b"\n") else content + b"\n")
+
+
+def history(workspace: Folder) -> None:
+    """Show who did what when, the latest first."""
+    from opengcd import Workspace
+
+    with report_errors(), Workspace(workspace) as opened:
+        for entry in opened.history():
+            undone = " [undone]" if entry.undone else ""
+            echo(f"{entry.id:5} {entry.at[:19]} {entry.who} {entry.verb}: {as_text(entry.details)}{undone}")
+
+
+def check(
+    workspace: Folder,
+    repair: Annotated[bool, typer.Option(help="Make again what can be made from the images and the rest.")] = False,
+) -> None:
+    """Verify the whole workspace: database, edit log, vectors, models, uploads, thumbnails."""
+    from opengcd import Workspace
+    from opengcd._internal import terminal
+
+    with report_errors(), Workspace(workspace) as opened:
+        with terminal.progress_bar() as progress:
+            found = opened.check(repair=repair, progress=progress)
+        for one in found:
+            typer.echo(f"{'repaired' if one.repaired else 'damaged'}: {one.what}: {one.problem}; {one.remedy}")
+        if not found:
+            typer.echo("Everything is as it was written.")
+        if not all(one.repaired for one in found):
+            raise typer.Exit(1)

@@ -1,0 +1,47 @@
+"""The review in the browser, or in folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from opengcd.cli.failures import report_bad_files, report_errors
+from opengcd.cli.options import Copy, Folder
+from opengcd.cli.output import echo
+from opengcd.cli.service import serve
+
+
+def review(
+    workspace: Folder,
+    export: Annotated[Path | None, typer.Option(help="Write a folder for each group here.")] = None,
+    import_: Annotated[
+        Path | None, typer.Option("--import", help="Read the folders back, as a person changed them.")
+    ] = None,
+    copy: Copy = False,
+) -> None:
+    """Review groups in the browser; or in a file manager: export, rename folders, move and delete images, import."""
+    from opengcd import Workspace
+    from opengcd._internal import terminal
+    from opengcd.workspace import readable
+
+    if export is not None and import_ is not None:
+        raise typer.BadParameter("give either --export or --import")
+    if export is None and import_ is None:
+        serve(workspace, open_page=True)
+        return
+    with report_errors(), Workspace(workspace) as opened:
+        if export is not None:
+            with terminal.progress_bar() as progress:
+                missing = opened.formats.export_groups(export, copy=copy, progress=progress)
+            echo(
+                f"{export}: give each folder the name of its class, move what is wrong, delete what should not be "
+                f"learnt; then opengcd review {workspace} --import {export}"
+            )
+            report_bad_files(missing)
+        elif import_ is not None:
+            changes = opened.formats.import_groups(import_)
+            echo(f"{changes.named} named, {changes.moved} moved, {changes.removed} removed.")
+            for path, reason in changes.ignored:
+                echo(f"passed over {readable(path)}: {reason}", err=True)

@@ -1,0 +1,58 @@
+"""Commands of the service: serve it, and say who may use it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from opengcd.cli.failures import report_errors, require
+from opengcd.cli.options import Folder
+from opengcd.cli.output import echo
+
+
+def serve(
+    workspace: Folder,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 is all of this machine's.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8765,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A name that this machine is reached by, beside localhost.")
+    ] = None,
+    behind_proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Address of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed."),
+    ] = None,
+    certificate: Annotated[Path | None, typer.Option(help="For https: the certificate (PEM).")] = None,
+    key: Annotated[Path | None, typer.Option(help="For https: its private key (PEM).")] = None,
+) -> None:
+    """Serve the review page and the HTTP API."""
+    for package in ("fastapi", "uvicorn", "multipart"):
+        require(package, "service")
+    from opengcd import Workspace
+    from opengcd.service import Site, run
+
+    site = Site(host, port, allow_host or (), behind_proxy or (), certificate, key)
+    with report_errors(), Workspace(workspace) as opened:
+        run(opened, site, open_page=open_page, tell=echo)
+
+
+def token(
+    workspace: Folder,
+    scope: Annotated[Literal["read", "write"], typer.Option(help="What its bearer may do.")] = "write",
+    name: Annotated[str | None, typer.Option(help="Who will use it (default: you).")] = None,
+    show: Annotated[bool, typer.Option("--list", help="List the tokens there are.")] = False,
+    revoke: Annotated[int | None, typer.Option(help="Number of a token that nobody shall use any more.")] = None,
+) -> None:
+    """Make a token for the service, and show it this once; or list and revoke those there are."""
+    from opengcd import Workspace
+
+    with report_errors(), Workspace(workspace) as opened:
+        if revoke is not None:
+            opened.access.revoke(revoke)
+        elif not show:
+            echo(opened.access.make(name or opened.who, scope))
+            return
+        for found in opened.access.tokens():
+            echo(f"{found.id:4} {found.at[:19]} {found.scope:5} {found.name}")
