@@ -101,7 +101,7 @@ def test_a_repair_deletes_no_vector_that_is_stored_meanwhile(workspace, monkeypa
     def keep_and_glob(path, pattern):
         if pattern == "*" and "features" in path.parts and not kept:
             with Workspace(workspace.path) as service:
-                kept.extend(service.keep([image.getvalue()]))
+                kept.extend(service.recognition.keep([image.getvalue()]))
         return glob(path, pattern)
 
     monkeypatch.setattr(Path, "glob", keep_and_glob)

@@ -101,7 +101,11 @@ def test_an_item_cannot_become_a_program(workspace, tmp_path, ghostscript):
             look(result.item)
     (again,) = workspace.recognize([file])
     assert "not a readable image" in again.reason
-    assert [one.reason for one in workspace.keep([EPS])] == workspace.embed([EPS])[1] == [again.reason]
+    assert (
+        [one.reason for one in workspace.recognition.keep([EPS])]
+        == workspace.recognition.embed([EPS])[1]
+        == [again.reason]
+    )
     assert not ghostscript.exists()
 
 

@@ -236,7 +236,7 @@ def test_no_seal_while_somebody_writes(folder):
         Workspace(folder).close()
         assert seal(folder).exists()
     with Workspace(folder) as found:
-        assert len(found.labels()) == 81
+        assert len(found.views.labels()) == 81
 
 
 def test_a_database_that_is_locked_is_not_called_damaged(folder):

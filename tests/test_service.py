@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from opengcd import Workspace
 from opengcd.embed import EmbedderError, Pixels
 from opengcd.service import create_app
 from opengcd.service import vectors as vectors_module
@@ -543,7 +542,7 @@ def test_few_requests_with_images_work_at_a_time(app, client, workspace, monkeyp
     """One works, one waits, and the next is told to come back."""
     app.state.service.recognition.turns = Turns(1, 1)
     begun, go_on = threading.Semaphore(0), threading.Event()
-    embed = Workspace.embed
+    embed = Recognition.embed
 
     def slow(self, contents):
         begun.release()
