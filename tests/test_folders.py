@@ -297,7 +297,7 @@ def test_links_are_followed_to_images_of_the_workspace_only(workspace, exported,
     (yellow / "endless").symlink_to("/dev/zero")
     changes = workspace.formats.import_groups(exported)
     assert changes[:3] == (0, 0, 0)
-    assert [reason for _, reason in changes.ignored] == [review_folder.STRANGE] * 2
+    assert [reason for _, reason in changes.ignored] == [review_folder.NOT_EXPORTED] * 2
     file.rename(yellow / "renamed.png")
     assert workspace.formats.import_groups(exported).moved == 1
 
@@ -307,7 +307,7 @@ def test_pipes_are_not_waited_for(workspace, exported):
     (blue / review_folder.MARK).unlink()
     os.mkfifo(blue / review_folder.MARK)
     os.mkfifo(blue / "pipe.png")
-    assert workspace.formats.import_groups(exported).ignored == [(str(blue / "pipe.png"), review_folder.STRANGE)]
+    assert workspace.formats.import_groups(exported).ignored == [(str(blue / "pipe.png"), review_folder.NOT_EXPORTED)]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -1,4 +1,4 @@
-"""A user's project on disk: images in, labels out, with a review in between that nothing is lost of."""
+"""A user's project on disk: images in, labels out, and between them a review whose every edit is logged."""
 
 from opengcd.workspace.check import Finding
 from opengcd.workspace.conflicts import ConflictError

@@ -38,7 +38,7 @@ class Finding(NamedTuple):
 
 
 class Check:
-    """Looks at all parts of a workspace; with ``repair``, makes again what can be made from the rest.
+    """Verifies all parts of a workspace; with ``repair``, makes again what can be made from the rest.
 
     ``embed`` takes files in again: it computes the vectors of items that have none.
     """
@@ -137,8 +137,8 @@ class Check:
                 problem, bad = f"it cannot be read ({error.strerror})", [row.id for row in here]
             if bad:
                 yield str(store.file(shard.sha256)), problem, bad
-        strange = store.places().where(features.c.shard.not_in([shard.id for shard in known]))
-        if bad := [row.item_id for row in connection.execute(strange)]:
+        unknown = store.places().where(features.c.shard.not_in([shard.id for shard in known]))
+        if bad := [row.item_id for row in connection.execute(unknown)]:
             yield "workspace.db", "it names vectors in a file that it does not know", bad
 
     def _make_again(self, stores: Sequence[FeatureStore], lost: Iterable[int]) -> None:

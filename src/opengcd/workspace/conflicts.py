@@ -1,4 +1,4 @@
-"""Several people edit at once: an edit says what it was made on, and is refused if someone changed just that."""
+"""Conflicts of people who edit at once: an edit is refused if what it is about has changed since its maker looked."""
 
 from __future__ import annotations
 

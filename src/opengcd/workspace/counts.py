@@ -1,9 +1,9 @@
-"""How many items each group has and what recognition said of them, counted again only where an edit changed them.
+"""Counts of the items of each group and of their predictions, made again only where an edit changed something.
 
 What was counted is kept in memory with the state of the database that it was counted in: the version in use, the
 revision of items and predictions, and the last edit. All three are read in the transaction that asks, so a count is
-never out of date, whoever has changed the database. An edit names the groups that items have left or entered; only
-these are counted again after it.
+never out of date, no matter which process changed the database. An edit names the groups that items have left or
+entered; only these are counted again after it.
 """
 
 from __future__ import annotations
@@ -133,10 +133,12 @@ def _typical(connection: Connection, group: int) -> list[int]:
 
 def _count_all(connection: Connection) -> tuple[int, GroupCount]:
     total = connection.scalar(select(func.count()).select_from(items)) or 0
-    taught = connection.scalar(select(func.count()).select_from(learnt(connection).subquery())) or 0
+    learnt_items = connection.scalar(select(func.count()).select_from(learnt(connection).subquery())) or 0
     query = (
         select(predictions.c.label, func.count().label("n"))
         .where(predictions.c.model_id == in_use(connection), not_learnt(connection, predictions.c.item_id))
         .group_by(predictions.c.label)
     )
-    return taught, GroupCount(total - taught, 0, {row.label: row.n for row in connection.execute(query)}, [])
+    return learnt_items, GroupCount(
+        total - learnt_items, 0, {row.label: row.n for row in connection.execute(query)}, []
+    )

@@ -91,7 +91,7 @@ class Database:
 
 
 def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Split values into as many as one query bears."""
+    """Split values into parts that fit into one query."""
     return (values[start : start + AT_A_TIME] for start in range(0, len(values), AT_A_TIME))
 
 

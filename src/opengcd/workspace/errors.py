@@ -1,4 +1,4 @@
-"""What can be wrong with a workspace."""
+"""The errors of a workspace."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ from opengcd.workspace.labels import Labelled
 from opengcd.workspace.outgoing import distinct, empty_folder, find_source, folder_name, link_or_copy, shortened
 
 FORMULA = tuple("=+-@\t\r'")
-"""What a spreadsheet may take for the begin of a formula, and the mark that says that it is none."""
+"""First characters that a spreadsheet may read as a formula, and the apostrophe, which marks plain text."""
 
 
 def csv_line(cells: Sequence[str | float | None]) -> bytes:
     """Return a line of CSV; text that a spreadsheet could take for a formula is marked by an apostrophe before it.
 
-    Whoever takes one apostrophe from the begin of each text has it as it was, also where it began with one.
+    To restore the text, remove one apostrophe from its start.
     """
     line = io.StringIO()
     csv.writer(line, lineterminator="\r\n").writerow(map(_cell, cells))  # so that both of these are quoted in a cell

@@ -29,7 +29,7 @@ LARGEST_MERGED = FANOUT**3
 WITH_VECTOR = select(features.c.item_id)
 """Items that have a vector: all, unless a vector was lost together with its image."""
 _verified: dict[Path, tuple[int, ...]] = {}
-"""Shards whose checksum was right in this process, and how the file looked then."""
+"""Shards whose checksum was right in this process, with the inode, size and times of the file then."""
 
 
 class FeatureStore:
@@ -209,12 +209,12 @@ class FeatureStore:
 def verify_file(file: Path, digest: str) -> None:
     """Compare a shard with its checksum; one that has not changed since is not read again.
 
-    That it cannot be read at the moment says nothing of what is in it: such errors reach the caller as they are.
+    An error of the system while reading does not mean damage: it is raised as it is.
     """
     try:
         status = file.stat()
-        looks = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        if _verified.get(file) == looks:
+        state = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        if _verified.get(file) == state:
             return
         with open(file, "rb") as stream:
             found = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -225,7 +225,7 @@ def verify_file(file: Path, digest: str) -> None:
         raise
     if found != digest:
         raise _damaged(file, "its checksum is wrong")
-    _verified[file] = looks
+    _verified[file] = state
 
 
 def _damaged(file: Path, reason: str) -> DamagedError:

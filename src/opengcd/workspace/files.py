@@ -1,4 +1,4 @@
-"""Files on their way in: which there are, and what tells one from another."""
+"""Files to take in: finding them, reading them, and the hash of their content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a discovery to groups under review. What a person has decided is kept; all else is grouped anew."""
+"""From a discovery to groups under review. What a person has decided is kept; everything else is regrouped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DECIDED = or_(
     (groups.c.kind == NOVEL) & groups.c.name.is_not(None),
     groups.c.kind == REMOVED,
 )
-"""What a person had a hand in."""
+"""The condition that a person has decided on an item or its group."""
 
 
 def to_group(connection: Connection, accepted: bool) -> list[int]:
@@ -64,10 +64,10 @@ class Proposal(NamedTuple):
     """The last edit that it has seen."""
     ids: Sequence[int]
     """The items to group: what :func:`to_group` returned."""
-    told: Mapping[int, str]
+    examples: Mapping[int, str]
     """Items with their classes that served as examples; they have their place already."""
     found: Discovery
-    """Its rows are those of ``ids`` and then of ``told``."""
+    """Its rows are those of ``ids`` and then of ``examples``."""
 
 
 def regroup(edit: Edit, proposal: Proposal) -> Regrouped:
@@ -81,7 +81,7 @@ def regroup(edit: Edit, proposal: Proposal) -> Regrouped:
     free = set(ids) - changed
     sure = [None] * len(ids) if found.probabilities is None else found.probabilities[: len(ids)].tolist()
     probabilities = dict(zip(ids, sure, strict=True))
-    confirmed = set(proposal.told.values())
+    confirmed = set(proposal.examples.values())
     made = 0
     for group in found.groups:
         members = [ids[row] for row in group.rows.tolist() if row < len(ids) and ids[row] in free]
@@ -92,13 +92,13 @@ def regroup(edit: Edit, proposal: Proposal) -> Regrouped:
         home = make_group(edit, NOVEL, label, False, cohesion=group.cohesion, probability=group.probability)
         _assign(edit, members, home, probabilities)
         made += 1
-    said = predicted(connection, ids)
+    predictions_of = predicted(connection, ids)
     returned: dict[str, list[int]] = {}
     for id, label, novel in zip(ids, found.labels.tolist(), found.novel, strict=False):
-        if id in free and not novel and said[id].label != label:
+        if id in free and not novel and predictions_of[id].label != label:
             returned.setdefault(label, []).append(id)
     for label, members in sorted(returned.items()):
-        members.sort(key=lambda id: (said[id].unknown, id))
+        members.sort(key=lambda id: (predictions_of[id].unknown, id))
         _assign(edit, members, group_named(edit, label), probabilities)
     return Regrouped(made, sum(map(len, returned.values())), len(ids) - len(free))
 

@@ -39,7 +39,7 @@ class Group(NamedTuple):
     probability: float | None
     """How likely it is a class of its own; None where nothing is known about that."""
     doubtful: bool
-    """Whether it is more likely a chance heap, and nobody has said otherwise by a name."""
+    """Whether it is more likely a chance cluster than a class, and nobody has named it."""
     probabilities: list[float | None]
     """How likely each item belongs to it, by discovery; None for what a person put there."""
 
@@ -131,8 +131,8 @@ def move(edit: Edit, chosen: Sequence[int], group: int) -> int:
     _group(connection, group)
     homes = homes_of(connection, list(dict.fromkeys(chosen)))
     new = [item for item in dict.fromkeys(chosen) if homes.get(item) != group]
-    if strange := [item for item in new if item not in homes]:
-        raise WorkspaceError(f"Item {strange[0]} is in no group; run discover first.")
+    if ungrouped := [item for item in new if item not in homes]:
+        raise WorkspaceError(f"Item {ungrouped[0]} is in no group; run discover first.")
     if not new:
         return 0
     edit.touch(assignments, new)
@@ -197,7 +197,7 @@ def separate(edit: Edit, chosen: Sequence[int], label: str | None = None) -> int
 def split(edit: Edit, group: int, parts: Sequence[Part]) -> list[int]:
     """Divide a group into parts; return their groups.
 
-    The first part stays, with its name but to be confirmed anew; the others are new groups without a name.
+    The first part stays, with its name, but unconfirmed; the others are new groups without a name.
     """
     connection = edit.connection
     row = _group(connection, group)
@@ -258,16 +258,16 @@ def in_group(connection: Connection, group: int) -> ColumnElement[bool]:
 
 
 def to_learn(connection: Connection) -> dict[int, str]:
-    """Return what a person has said and the recogniser has not learnt: items and their classes.
+    """Return the items that a person has given a class and that are not learnt yet, with their classes.
 
     That is all of confirmed groups, and what a person put into a known class.
     """
     # As count_to_learn counts it.
-    said = groups.c.confirmed | ((groups.c.kind == KNOWN) & assignments.c.by_person)
+    decided = groups.c.confirmed | ((groups.c.kind == KNOWN) & assignments.c.by_person)
     query = (
         select(assignments.c.item_id, groups.c.name)
         .join(groups, groups.c.id == assignments.c.group_id)
-        .where(said, not_learnt(connection, assignments.c.item_id), assignments.c.item_id.in_(WITH_VECTOR))
+        .where(decided, not_learnt(connection, assignments.c.item_id), assignments.c.item_id.in_(WITH_VECTOR))
         .order_by(assignments.c.item_id)
     )
     return {row.item_id: row.name for row in connection.execute(query)}

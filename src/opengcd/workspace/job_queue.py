@@ -1,4 +1,4 @@
-"""Long work that was asked for through the service: a queue in the database, so that a restart forgets nothing."""
+"""Long work that was asked for through the service: a queue in the database, which survives a restart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WAITING, RUNNING, DONE, FAILED, CANCELLED = "waiting", "running", "done", "faile
 
 
 class CancelledError(Exception):
-    """Somebody wants a job to end."""
+    """A job was cancelled."""
 
 
 class Job(NamedTuple):

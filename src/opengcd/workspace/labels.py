@@ -1,4 +1,4 @@
-"""What every item is taken to be at this moment, and who says so."""
+"""The label of every item as of now, and where it is from."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def labelled_items(connection: Connection, only: int | None = None) -> list[Labe
     wanted = true() if only is None else paths.c.item_id == only
     for path, item in connection.execute(select(paths.c.path, paths.c.item_id).where(wanted).order_by(paths.c.path)):
         files.setdefault(item, []).append(path)
-    source, taught, grounds = _decisions(connection, only)
+    source, learnt_labels, columns = _decisions(connection, only)
     facts = [
-        taught.c.label.label("taught"),
+        learnt_labels.c.label.label("learnt_label"),
         groups.c.label.label("provisional"),
         groups.c.name,
         predictions.c.label.label("predicted"),
@@ -59,12 +59,12 @@ def labelled_items(connection: Connection, only: int | None = None) -> list[Labe
     ]
     found = []
     chosen = true() if only is None else items.c.id == only
-    query = select(items, *grounds, *facts).select_from(source).where(chosen).order_by(items.c.id)
+    query = select(items, *columns, *facts).select_from(source).where(chosen).order_by(items.c.id)
     for row in connection.execute(query):
-        said = _source(row)
+        origin = _source(row)
         top = [(name, p) for name, p in row.top or ()]
         place = (row.id, row.hash, files.get(row.id, []), row.width, row.height)
-        found.append(Labelled(*place, _label(row, said), said, row.unknown, top, row.probability))
+        found.append(Labelled(*place, _label(row, origin), origin, row.unknown, top, row.probability))
     return found
 
 
@@ -84,23 +84,23 @@ def count_by_source(connection: Connection, counts: Counts) -> dict[str, int]:
 
 
 def _decisions(connection: Connection, only: int | None) -> tuple[FromClause, FromClause, list[ColumnElement[Any]]]:
-    """Items beside all that is said of them; what the recogniser has learnt; the columns that :func:`_source` reads."""
-    taught = learnt(connection).where(true() if only is None else training_labels.c.item_id == only).subquery()
+    """Return items joined with all that decides on them; what is learnt; the columns that :func:`_source` reads."""
+    learnt_labels = learnt(connection).where(true() if only is None else training_labels.c.item_id == only).subquery()
     source = (
-        items.outerjoin(taught, taught.c.item_id == items.c.id)
+        items.outerjoin(learnt_labels, learnt_labels.c.item_id == items.c.id)
         .outerjoin(assignments, assignments.c.item_id == items.c.id)
         .outerjoin(groups, groups.c.id == assignments.c.group_id)
         .outerjoin(predictions, (predictions.c.item_id == items.c.id) & (predictions.c.model_id == in_use(connection)))
     )
-    grounds: list[ColumnElement[Any]] = [
+    columns: list[ColumnElement[Any]] = [
         groups.c.kind,
         groups.c.confirmed,
         assignments.c.by_person,
-        taught.c.item_id.is_not(None).label("learnt"),
+        learnt_labels.c.item_id.is_not(None).label("learnt"),
         predictions.c.label.is_(None).label("rejected"),
         predictions.c.unknown.is_(None).label("unasked"),
     ]
-    return source, taught, grounds
+    return source, learnt_labels, columns
 
 
 def _source(row: Any) -> str:
@@ -125,7 +125,7 @@ def _label(row: Any, source: str) -> str:
     if source in ("removed", "rejected", "waiting"):
         return UNKNOWN_STR
     if source == "learnt":
-        return row.taught
+        return row.learnt_label
     if source == "recognized":
         return row.predicted
     return row.name or row.provisional

@@ -21,12 +21,12 @@ SHOWN = (edits.c.id, edits.c.at, edits.c.who, edits.c.verb, edits.c.details)
 """The columns of an :class:`Entry`; the others may hold as many rows as there are items."""
 RESTORABLE = (meta, groups, assignments)
 """What an undo can restore; a row refers to tables before its own only."""
-_takers = edits.alias()
-UNDONE = select(_takers.c.undoes).where(
-    _takers.c.undoes.is_not(None),
-    _takers.c.id.not_in(select(edits.c.undoes).where(edits.c.undoes.is_not(None)).correlate(None)),
+_undoing = edits.alias()
+UNDONE = select(_undoing.c.undoes).where(
+    _undoing.c.undoes.is_not(None),
+    _undoing.c.id.not_in(select(edits.c.undoes).where(edits.c.undoes.is_not(None)).correlate(None)),
 )
-"""Entries that were taken back, by an entry that was not taken back itself."""
+"""Entries that were undone by an entry that was not undone itself."""
 
 
 class Entry(NamedTuple):
@@ -79,7 +79,7 @@ class Edit:
 
 @contextmanager
 def editing(connection: Connection, who: str, verb: str) -> Iterator[Edit]:
-    """Write an entry when the block is done; what touches no row and has nothing to tell leaves none."""
+    """Write an entry when the block is done; one that touches no row and has no details leaves none."""
     edit = Edit(connection, verb)
     yield edit
     if not edit.before and not edit.details:
@@ -108,24 +108,24 @@ def to_undo(connection: Connection) -> Entry | None:
 
 def to_redo(connection: Connection) -> Entry | None:
     """Return the last edit that was undone, unless something else was done since."""
-    undo = _undo_to_take_back(connection)
+    undo = _undo_to_redo(connection)
     return None if undo is None else _entry(connection, select(edits.c.undoes).where(edits.c.id == undo), True)
 
 
 def undo_last(connection: Connection, who: str) -> Edited:
-    """Take back the last edit that still stands."""
+    """Undo the last edit that still stands."""
     entry = to_undo(connection)
     if entry is None:
         raise WorkspaceError("There is nothing to undo.")
-    return _take_back(connection, who, "undo", entry.id, entry._replace(undone=True))
+    return _restore_before(connection, who, "undo", entry.id, entry._replace(undone=True))
 
 
 def redo_last(connection: Connection, who: str) -> Edited:
-    """Do again what was undone last."""
-    entry, undo = to_redo(connection), _undo_to_take_back(connection)
+    """Redo what was undone last."""
+    entry, undo = to_redo(connection), _undo_to_redo(connection)
     if entry is None or undo is None:
         raise WorkspaceError("There is nothing to redo.")
-    return _take_back(connection, who, "redo", undo, entry._replace(undone=False))
+    return _restore_before(connection, who, "redo", undo, entry._replace(undone=False))
 
 
 def last_discovery(connection: Connection, model: int) -> dict[str, Any]:
@@ -192,13 +192,13 @@ def _entry(connection: Connection, number: Select[tuple[int]], undone: bool) -> 
     return None if row is None else Entry(*row, undone)
 
 
-def _undo_to_take_back(connection: Connection) -> int | None:
+def _undo_to_redo(connection: Connection) -> int | None:
     fresh = select(func.max(edits.c.id)).where(edits.c.before.is_not(None), edits.c.undoes.is_(None))
     undos = select(func.max(edits.c.id)).where(edits.c.verb == "undo", edits.c.id.not_in(UNDONE))
     return connection.scalar(undos.where(edits.c.id > (connection.scalar(fresh) or 0)))
 
 
-def _take_back(connection: Connection, who: str, verb: str, id: int, entry: Entry) -> Edited:
+def _restore_before(connection: Connection, who: str, verb: str, id: int, entry: Entry) -> Edited:
     """Restore the rows that an edit, or the undo of it, found."""
     before = connection.scalar(select(edits.c.before).where(edits.c.id == id)) or {}
     with editing(connection, who, verb) as edit:

@@ -64,7 +64,7 @@ def open_database(folder: Path, settings: Settings) -> Database:
     """Return the database of a workspace, verified and brought up to date; read-only if the folder is."""
     database = Database(settings.database) if settings.database else _open_file(folder / FILE)
     try:
-        _refuse_strange(database, folder, settings)
+        _refuse_other_database(database, folder, settings)
         with database.reading() as connection:
             version = schema_version(connection)
         if version != SCHEMA_VERSION:
@@ -199,7 +199,7 @@ def _refuse_missing(file: Path) -> None:
         raise _lost(f"{file} is missing or empty", file.parent)
 
 
-def _refuse_strange(database: Database, folder: Path, settings: Settings) -> None:
+def _refuse_other_database(database: Database, folder: Path, settings: Settings) -> None:
     """Refuse a database that has no tables or is another workspace's."""
     with database.reading() as connection:
         if schema_version(connection) is None:

@@ -1,4 +1,4 @@
-"""Files on their way out: links or copies, under names that every file system bears.
+"""Files to write out: links or copies, under names that every file system allows.
 
 An item is its content: a file that holds another image by now is not handed out as the item.
 """
@@ -18,7 +18,7 @@ from opengcd.workspace.files import read_file
 
 FORBIDDEN = re.compile(r'[%/\\:*?"<>|\x00-\x1f\x7f]|^[._ ]|[. ]$')
 LONGEST = 200
-"""Bytes of a name; file systems bear 255, and a number comes before it."""
+"""Bytes of a name; file systems allow 255, and a number comes before it."""
 GONE, OTHER = "the file is gone", "it holds another image now"
 
 

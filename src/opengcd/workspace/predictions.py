@@ -1,4 +1,4 @@
-"""What the recogniser in use says of items: label, probability of "unknown", the most likely classes."""
+"""Predictions of the recogniser: label, probability of "unknown", the most likely classes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOP = 3
 
 
 class Prediction(NamedTuple):
-    """What a version of the recogniser says of an item."""
+    """The prediction of a version of the recogniser for an item."""
 
     label: str | None
     """None where it was rejected."""
@@ -32,7 +32,7 @@ class Prediction(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What is said of a file; one that cannot be used has a reason instead."""
+    """The prediction for a file; one that cannot be used has a reason instead."""
 
     path: str
     item: int | None
@@ -46,7 +46,7 @@ class Result(NamedTuple):
 
 
 def predicted(connection: Connection, ids: Sequence[int], version: int | None = None) -> dict[int, Prediction]:
-    """Return what a version, by default that in use, said of items; those it has not seen are left out."""
+    """Return the predictions of a version, by default that in use; items it was not asked about are left out."""
     found = {}
     model = in_use(connection) if version is None else version
     for part in in_parts(ids):
@@ -57,11 +57,11 @@ def predicted(connection: Connection, ids: Sequence[int], version: int | None = 
 
 
 def write_predictions(
-    connection: Connection, model: int, ids: Sequence[int], classes: np.ndarray, said: Recognition
+    connection: Connection, model: int, ids: Sequence[int], classes: np.ndarray, recognition: Recognition
 ) -> None:
-    """Enter what a version says of items; of those that someone else has asked it about meanwhile, nothing."""
+    """Store the predictions of a version, except for items that another process asked it about meanwhile."""
     there = predicted(connection, ids, model)
-    best = np.argsort(-said.probabilities[:, 1:], axis=1, kind="stable")[:, :TOP]
+    best = np.argsort(-recognition.probabilities[:, 1:], axis=1, kind="stable")[:, :TOP]
     rows = [
         {
             "model_id": model,
@@ -72,7 +72,7 @@ def write_predictions(
             "top": [(str(classes[c]), round(float(p[1 + c]), 6)) for c in columns],
         }
         for item, label, score, p, columns in zip(
-            ids, said.labels.tolist(), said.unknown_score, said.probabilities, best, strict=True
+            ids, recognition.labels.tolist(), recognition.unknown_score, recognition.probabilities, best, strict=True
         )
         if item not in there
     ]
@@ -100,8 +100,8 @@ def _scored(connection: Connection) -> ColumnElement[bool]:
 
 def unlearnt(connection: Connection) -> Select[tuple[int]]:
     """Select items that the version in use has not learnt, and that it could be asked about."""
-    taught = learnt(connection).with_only_columns(training_labels.c.item_id)
-    return select(items.c.id).where(items.c.id.not_in(taught), items.c.id.in_(WITH_VECTOR)).order_by(items.c.id)
+    learnt_items = learnt(connection).with_only_columns(training_labels.c.item_id)
+    return select(items.c.id).where(items.c.id.not_in(learnt_items), items.c.id.in_(WITH_VECTOR)).order_by(items.c.id)
 
 
 def unseen(connection: Connection) -> Select[tuple[int]]:

@@ -1,4 +1,4 @@
-"""Items on a plane: at once by the directions in which they differ most, later so that what looks alike is together."""
+"""Items on a plane: at once by principal components, later by t-SNE."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ STEPS = 500
 
 
 def plane(Z: np.ndarray) -> np.ndarray:
-    """Return (n, 2) between 0 and 1: the two main directions."""
+    """Return (n, 2) between 0 and 1: the first two principal components."""
     return _fit_square(_principal(Z, 2))
 
 
 def drawing(Z: np.ndarray) -> np.ndarray:
-    """Return (n, 2) between 0 and 1 by t-SNE (van der Maaten & Hinton 2008), from the main directions."""
+    """Return (n, 2) between 0 and 1 by t-SNE (van der Maaten & Hinton 2008), from the first principal components."""
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 

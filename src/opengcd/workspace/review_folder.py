@@ -22,7 +22,7 @@ LONGEST_NOTE = 128 * 2**20
 """Bytes; that of a million images has about 75 million."""
 NUMBERED = re.compile(r"[0-9]+-([0-9a-f]{12})[-.]")
 """The name of an exported file: its place in the group, then the begin of its hash."""
-STRANGE = "it was not part of the export; let recognize see it first"
+NOT_EXPORTED = "it was not part of the export; let recognize see it first"
 
 
 class Note(NamedTuple):
@@ -41,8 +41,10 @@ def read_note(root: Path) -> Note:
         document = json.loads(_own_content(root / NOTE, LONGEST_NOTE))
         return Note(str(document["workspace"]), _numbers(document, "folders"), _numbers(document, "items"))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        told = f"{type(error).__name__}: {error}" if isinstance(error, KeyError | TypeError) else str(error)
-        raise WorkspaceError(f"{readable(root)} is no finished export of groups ({told}); export them again.") from None
+        reason = f"{type(error).__name__}: {error}" if isinstance(error, KeyError | TypeError) else str(error)
+        raise WorkspaceError(
+            f"{readable(root)} is no finished export of groups ({reason}); export them again."
+        ) from None
 
 
 def write_note(folder: str | os.PathLike[str], note: Note) -> None:
@@ -89,7 +91,7 @@ def find_items(root: Path, note: Note, linked: Mapping[str, str]) -> tuple[dict[
         elif content is None and path.is_file():
             content = known.get(content_hash(path)[:12])
         if content not in note.items:
-            ignored.append((str(path), STRANGE))
+            ignored.append((str(path), NOT_EXPORTED))
         elif len(relative.parts) == 1:
             raise WorkspaceError(f"{readable(path)} lies outside of the groups; move it into a folder.")
         else:

@@ -1,4 +1,4 @@
-"""A number that grows whenever items, vectors or predictions are added: what was counted before is then out of date.
+"""A number that grows whenever items, vectors or predictions are added, so that counts made before are out of date.
 
 What else can be counted, groups and what is in them, changes by edits alone, and those have numbers of their own.
 """

@@ -1,4 +1,4 @@
-"""What a workspace remembers: the tables and their version.
+"""The tables of the database, and their version.
 
 Rows of ``items``, ``lessons``, ``models`` and ``edits`` are only ever added; just the threshold of a model follows the
 stream. What a person or a discovery decides lies

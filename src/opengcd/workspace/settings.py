@@ -16,7 +16,7 @@ FILE = "workspace.json"
 FORMAT = "opengcd-workspace"
 FORMAT_VERSION = 1
 PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
-"""Modes of what only its owner may read: image names, labels and a database's address are nobody else's business."""
+"""Modes of what only its owner may read: it has names of images, labels and the address of a database."""
 
 LARGEST = 2**20
 """Bytes of the file."""

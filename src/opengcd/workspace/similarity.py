@@ -80,7 +80,7 @@ class Similarity:
         return [Neighbour(id, max(distance_of[id], 0.0), *place) for id, place in islice(places.items(), limit)]
 
     def map(self) -> Map:
-        """Return where the items under review lie: as :meth:`draw_map` drew them, or on a plain plane."""
+        """Return where the items under review lie: as :meth:`draw_map` drew them, or else by principal components."""
         homes, file = self._to_map()
         places = read_drawing(file)
         drawn = places.keys() >= homes.keys()
@@ -131,6 +131,6 @@ def _places(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[int |
         homes = select(assignments.c.item_id, groups.c.id, func.coalesce(groups.c.name, groups.c.label))
         query = homes.join(groups, groups.c.id == assignments.c.group_id).where(assignments.c.item_id.in_(part))
         found.update({item: (group, label) for item, group, label in connection.execute(query)})
-        taught = connection.execute(versions.learnt(connection).where(training_labels.c.item_id.in_(part)))
-        found.update({row.item_id: (None, row.label) for row in taught})
+        learnt = connection.execute(versions.learnt(connection).where(training_labels.c.item_id.in_(part)))
+        found.update({row.item_id: (None, row.label) for row in learnt})
     return {id: found[id] for id in ids if id in found}

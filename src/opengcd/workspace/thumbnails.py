@@ -1,4 +1,4 @@
-"""Pictures of items to look at; small ones are made when first asked for: most images are never looked at.
+"""Pictures of items to look at; small ones are made when first asked for, since most images are never shown.
 
 An item is its content: a file that holds another image by now gives no picture of it.
 """

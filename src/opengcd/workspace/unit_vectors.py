@@ -1,4 +1,4 @@
-"""The vectors of all items at unit length, kept in memory for those who look for what is alike."""
+"""The vectors of all items at unit length, kept in memory for the search of neighbours."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class UnitVectors:
         with self._lock:
             ids = self._items(connection, store)
             blocks = self._kept_blocks(connection, store)
-        gaps = [1 - X[: len(part)] @ x for part, X in self._vectors(connection, store, ids, blocks)]
-        return ids, np.concatenate(gaps)
+        distances = [1 - X[: len(part)] @ x for part, X in self._vectors(connection, store, ids, blocks)]
+        return ids, np.concatenate(distances)
 
     def _items(self, connection: Connection, store: FeatureStore) -> np.ndarray:
         """Return the items that this transaction sees; note those that are new."""

@@ -80,8 +80,8 @@ def learnt(connection: Connection) -> Select[tuple[int, str]]:
 
 def not_learnt(connection: Connection, item: Column[int]) -> ColumnElement[bool]:
     """Return the condition that the version in use has not learnt an item."""
-    taught = learnt(connection).where(training_labels.c.item_id == item)
-    return ~taught.correlate(item.table).exists()
+    query = learnt(connection).where(training_labels.c.item_id == item)
+    return ~query.correlate(item.table).exists()
 
 
 def next_id(connection: Connection) -> int:
@@ -99,7 +99,7 @@ def save(recognizer: OpenWorldRecognizer, folder: Path, id: int) -> str:
 def verify(connection: Connection, folder: Path, id: int) -> Path:
     """Return the folder of a version whose files are those that were saved.
 
-    That they cannot be read at the moment says nothing of what is in them: such errors reach the caller as they are.
+    An error of the system while reading does not mean damage: it is raised as it is.
     """
     home = folder_of(folder, id)
     digest = connection.scalar(select(models.c.digest).where(models.c.id == id))
@@ -119,13 +119,13 @@ def verify(connection: Connection, folder: Path, id: int) -> Path:
     return home
 
 
-def add(edit: Edit, id: int, recognizer: OpenWorldRecognizer, taught: Mapping[int, str], digest: str) -> None:
-    """Enter a version that has been saved, with what it was taught, and put it to use."""
+def add(edit: Edit, id: int, recognizer: OpenWorldRecognizer, labels: Mapping[int, str], digest: str) -> None:
+    """Enter a version that has been saved, with its training labels, and put it to use."""
     connection = edit.connection
     row = {"id": id, "parent": in_use(connection), "phase": recognizer.phase_, "at": now(), "digest": digest}
     connection.execute(insert(models).values(row | {"classes": recognizer.classes_.tolist()}))
     note_threshold(connection, id, recognizer)
-    rows: Sequence[dict[str, Any]] = [{"item_id": i, "model_id": id, "label": label} for i, label in taught.items()]
+    rows: Sequence[dict[str, Any]] = [{"item_id": i, "model_id": id, "label": label} for i, label in labels.items()]
     for part in in_parts(rows):
         connection.execute(insert(training_labels), part)
     use(edit, id)
@@ -138,7 +138,7 @@ def note_threshold(connection: Connection, id: int, recognizer: OpenWorldRecogni
 
 
 def note_report(connection: Connection, id: int, report: dict[str, Any]) -> None:
-    """Write down how full the memory of a version is, and how right it and the one before were.
+    """Write down how full the memory of a version is, and the accuracy of it and the one before.
 
     ``memory`` has ``size`` and ``used``; ``before`` and ``after`` each have the shares of exemplars (``memory``) and of
     items that were just learnt (``confirmed``) that are recognised as what they are.

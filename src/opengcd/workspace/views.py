@@ -1,4 +1,4 @@
-"""What a person looks at: where things stand, groups and items, how the versions fared."""
+"""What a person looks at: the status, groups and items, and the phases."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Status(NamedTuple):
 
 
 class Member(NamedTuple):
-    """An item of a group, and what is said of it."""
+    """An item of a group, with its prediction."""
 
     id: int
     name: str
@@ -84,7 +84,7 @@ class Item(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """A version of the recogniser, and how it fared."""
+    """A version of the recogniser, with what it learnt and how much it rejected."""
 
     version: Version
     learnt: int
@@ -151,10 +151,12 @@ class Views:
             query = select(assignments.c.item_id, assignments.c.probability).where(there).order_by(*order)
             rows = connection.execute(query.offset(offset).limit(total if limit is None else limit)).all()
             chosen = [row.item_id for row in rows]
-            said = predicted(connection, chosen)
+            by_item = predicted(connection, chosen)
             edit = log.last_edit(connection)
             files = paths_of(connection, chosen)
-        return Page(edit, total, [Member(id, _name(files.get(id)), sure, said.get(id)) for id, sure in rows])
+        return Page(
+            edit, total, [Member(id, _name(files.get(id)), probability, by_item.get(id)) for id, probability in rows]
+        )
 
     def item(self, id: int) -> Item:
         """Return what is known of an item."""
@@ -205,11 +207,11 @@ class Views:
     def phases(self) -> list[Phase]:
         """Return all versions with what they have seen, the oldest first."""
         with self._database.reading() as connection:
-            taught = _count_by(connection, training_labels.c.model_id)
+            learnt = _count_by(connection, training_labels.c.model_id)
             asked = _count_by(connection, predictions.c.model_id)
             rejected = _count_by(connection, predictions.c.model_id, predictions.c.label.is_(None))
             return [
-                Phase(version, taught[version.id], asked[version.id], rejected[version.id])
+                Phase(version, learnt[version.id], asked[version.id], rejected[version.id])
                 for version in versions.all_versions(connection)
             ]
 
