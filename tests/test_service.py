@@ -490,7 +490,7 @@ def test_files_that_cannot_be_read_for_now_are_an_outage(app, workspace, monkeyp
         monkeypatch.setattr(_features, "_verified", {})
         with monkeypatch.context() as outage:
             outage.setattr(_features, "open", fail, raising=False)
-            outage.setattr(Path, "read_bytes", fail)
+            outage.setattr(Path, "open", fail)
             workspace._open.recognizer, app.state.service.recognition.outdated = None, True
             for ask in asks:
                 answer = ask()
