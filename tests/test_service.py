@@ -492,7 +492,7 @@ def test_files_that_cannot_be_read_for_now_are_an_outage(app, workspace, monkeyp
         monkeypatch.setattr(features, "_verified", {})
         with monkeypatch.context() as outage:
             outage.setattr(features, "open", fail, raising=False)
-            outage.setattr(Path, "read_bytes", fail)
+            outage.setattr(Path, "open", fail)
             workspace.recognizers._loaded, app.state.service.recognition.outdated = None, True
             for ask in asks:
                 answer = ask()

@@ -385,15 +385,15 @@ def test_rollback_and_undo_of_a_phase(workspace, tmp_path):
 @pytest.mark.parametrize("code", [errno.EMFILE, errno.EIO, errno.EACCES])
 @pytest.mark.parametrize("part", ["model.json", "header", "arrays"])
 def test_a_version_that_cannot_be_read_for_now_is_not_called_damaged(workspace, monkeypatch, part, code):
-    read = Path.read_bytes
+    open_file = Path.open
 
-    def fail(file):
+    def fail(file, *how, **more):
         if file.name.startswith(part):
             raise OSError(code, os.strerror(code))
-        return read(file)
+        return open_file(file, *how, **more)
 
     with monkeypatch.context() as outage:
-        outage.setattr(Path, "read_bytes", fail)
+        outage.setattr(Path, "open", fail)
         with pytest.raises(OSError, match=f"{os.strerror(code)}.*models"):
             workspace.exemplars.by_class()
         with pytest.raises(OSError, match=os.strerror(code)):

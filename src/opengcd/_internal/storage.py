@@ -91,7 +91,7 @@ def verify_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 def read_index_file(folder: Path) -> bytes:
     """Return the content of the index of a model folder."""
-    with open(folder / INDEX, "rb") as stream:
+    with (folder / INDEX).open("rb") as stream:
         raw = stream.read(LARGEST_INDEX + 1)
     if len(raw) > LARGEST_INDEX:
         raise ModelFileError(f"{folder / INDEX} is damaged: it is larger than any index.")
