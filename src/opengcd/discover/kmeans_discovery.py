@@ -4,50 +4,75 @@ from __future__ import annotations
 
 import numpy as np
 
-from opengcd._internal.progress import Progress, silent
-from opengcd._internal.randomness import Seed
-from opengcd.discover.class_number import ClassNumberEstimate, estimate_class_number
+from opengcd._internal.run import GROUPS, NUMBER, Run
+from opengcd.classify import Labelled, Stream
+from opengcd.discover.class_number import ClassNumberEstimate, check_search, estimate_class_number
 from opengcd.discover.discovery import Discovery, arrange
 from opengcd.discover.kmeans import ss_kmeans
+from opengcd.discover.strategy import ClassCount, DiscoveryStrategy
+from opengcd.osr import Rejection
 
 
-def discover_by_kmeans(
-    L: np.ndarray,
-    codes: np.ndarray,
-    U: np.ndarray,
-    classes: np.ndarray,
-    *,
-    k: int | None = None,
-    max_classes: int = 500,
-    objective: str = "acc+sc",
-    search: str = "paper",
-    n_init: int = 10,
-    max_iter: int = 200,
-    seeds: tuple[Seed, Seed] = (None, None),
-    device: str = "auto",
-    progress: Progress = silent,
-) -> Discovery:
-    """Group rejected rows ``U`` beside labelled rows ``L``, whose ``codes`` are places in ``classes``.
+class KMeansDiscovery(DiscoveryStrategy):
+    """Group rejected rows by semi-supervised k-means++, in the features as they are.
 
-    Without ``k`` the number of classes is estimated. ``seeds`` are those of the estimate and of the grouping.
+    Parameters
+    ----------
+    search, objective : str
+        How the number of classes is estimated, see :func:`estimate_class_number`.
+    n_init, max_iter : int
+        Restarts and steps of :func:`ss_kmeans`.
+
     """
-    if k is not None:
-        estimate = ClassNumberEstimate(k, [], True, "", k)
-    else:
-        estimate = estimate_class_number(
-            L,
-            codes,
-            U,
-            max_classes=max_classes,
-            objective=objective,
-            search=search,
-            random_state=seeds[0],
-            n_init=n_init,
-            max_iter=max_iter,
-            device=device,
-            progress=progress,
+
+    name = "kmeans"
+
+    def __init__(self, search: str = "paper", objective: str = "acc+sc", n_init: int = 10, max_iter: int = 200) -> None:
+        self.search = search
+        self.objective = objective
+        self.n_init = n_init
+        self.max_iter = max_iter
+
+    def check(self, rejection: Rejection) -> None:
+        """Raise if there is no such search or objective."""
+        check_search(self.search, self.objective)
+
+    def discover(
+        self, labelled: Labelled, stream: Stream, rejection: Rejection, count: ClassCount, run: Run
+    ) -> Discovery:
+        """Group rejected rows; a row nearest to the centre of a known class returns to it."""
+        if not stream.rejected.all():
+            raise ValueError("This preset groups rejected rows alone, by k-means; pass X[rejected].")
+        return self.group(labelled, stream.X, count, run.at(NUMBER), run.at(GROUPS))
+
+    def group(self, labelled: Labelled, X: np.ndarray, count: ClassCount, estimating: Run, grouping: Run) -> Discovery:
+        """Group rows, with one seed for the estimate of the number of classes and one for the grouping."""
+        if count.k is not None:
+            estimate = ClassNumberEstimate(count.k, [], True, "", count.k)
+        else:
+            estimate = estimate_class_number(
+                labelled.X,
+                labelled.codes,
+                X,
+                max_classes=count.most,
+                objective=self.objective,
+                search=self.search,
+                random_state=estimating.seed,
+                n_init=self.n_init,
+                max_iter=self.max_iter,
+                device=estimating.device,
+                progress=estimating.progress,
+            )
+        grouping.progress("grouping", 0, 1)
+        found = ss_kmeans(
+            labelled.X,
+            labelled.codes,
+            X,
+            estimate.k,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            random_state=grouping.seed,
+            device=grouping.device,
         )
-    progress("grouping", 0, 1)
-    found = ss_kmeans(L, codes, U, estimate.k, n_init=n_init, max_iter=max_iter, random_state=seeds[1], device=device)
-    progress("grouping", 1, 1)
-    return arrange(U, classes, found, estimate)
+        grouping.progress("grouping", 1, 1)
+        return arrange(X, labelled.classes, found, estimate)
