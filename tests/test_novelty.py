@@ -262,12 +262,12 @@ def test_the_known_share_where_known_and_unknown_overlap(share, shift):
     stream = rng.normal(size=n) + shift * (rng.random(n) >= share)
     found = known_share(known, stream, profile(shift))
     assert found.value == pytest.approx(share, abs=0.05)
-    assert 0 < found.doubt < 0.3
+    assert 0 < found.deviation < 0.3
 
 
 def test_the_known_share_where_nothing_tells_known_from_unknown():
     scores = np.random.default_rng(0).normal(size=1000)
-    assert known_share(scores, scores, profile(0.0)).doubt >= 0.5
+    assert known_share(scores, scores, profile(0.0)).deviation >= 0.5
 
 
 @pytest.mark.parametrize("known_share", [0.2, 0.5, 0.8])

@@ -264,8 +264,8 @@ class OpenWorldRecognizer(BaseEstimator):
         if confirmed is None:
             return strategy.discover(labelled, stream, self._rejection, count, run)
         labels = check_labels(confirmed, len(X), name="confirmed", like=self.classes_)
-        told = Confirmed(labels, labels != self.unknown_label_, lambda rows: self._fit_on(rows, self._run(silent)))
-        return strategy.discover_again(labelled, stream, self._rejection, told, count, run)
+        given = Confirmed(labels, labels != self.unknown_label_, lambda rows: self._fit_on(rows, self._run(silent)))
+        return strategy.discover_again(labelled, stream, self._rejection, given, count, run)
 
     def in_metric(self, X: Any) -> np.ndarray:
         """Return rows in the metric in which groups have their centres: whitened if the rejection whitens."""

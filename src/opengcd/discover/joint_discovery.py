@@ -18,7 +18,7 @@ from opengcd.discover.rehearsal import RehearsedNumber, RowsInMetric, Scoring, e
 from opengcd.discover.strategy import ClassCount, DiscoveryStrategy
 from opengcd.osr import NoveltyScore, Rejection, Share, Threshold, known_share
 
-REJECTS_DOUBT = 0.15
+REJECTED_SHARE_DEVIATION = 0.15
 """Standard deviation of the estimated share of known rows among rejected ones."""
 ROWS_OF_A_GROUP = 3
 FEW = 20
@@ -168,7 +168,7 @@ def _known_share(score: NoveltyScore, threshold: Threshold, scores: np.ndarray, 
     aus = 1 - float(np.interp(1 - threshold.known_rejected, profile.known_accepted, profile.accepted))
     share = 0.5 if threshold.known_share is None else threshold.known_share
     known, unknown = share * threshold.known_rejected, (1 - share) * aus
-    return Share(known / max(known + unknown, 1e-9), REJECTS_DOUBT)
+    return Share(known / max(known + unknown, 1e-9), REJECTED_SHARE_DEVIATION)
 
 
 def _centers(U: np.ndarray, labels: np.ndarray, start: np.ndarray) -> np.ndarray:

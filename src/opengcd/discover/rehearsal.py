@@ -35,9 +35,9 @@ REPEATS, REPEATS_OF_FEW = 3, 9
 LABEL_WEIGHT = 0.1
 QUICK = MixtureSettings(label_weight=LABEL_WEIGHT, steps=12, tries=4, start_steps=15)
 """Settings of the mixtures whose agreement is measured: there are about a hundred of them."""
-SIZE_DOUBT = 0.4
+SIZE_DEVIATION = 0.4
 """Standard deviation of the log-ratio of the sizes of new and known classes: a factor of 1.5."""
-AGREEMENT_DOUBT = 0.16
+AGREEMENT_DEVIATION = 0.16
 """Standard deviation of the agreement between samples of classes, however many rehearsals there are.
 
 Both deviations were tuned on random subsets of three datasets, like those of ``benchmarks/class_numbers.py``, as a
@@ -169,20 +169,20 @@ def estimate_by_rehearsal(
     """
     run = run._replace(seed=seed_sequence(run.seed))
     known, n = int(labelled.codes.max()) + 1, len(rows.U)
-    share, share_doubt = rows.known_share
+    share, share_deviation = rows.known_share
     novel_rows, rows_of_known = (1 - share) * n, share * n / known
     rows_of_class = labelled.seen.mean() + rows_of_known
-    if rows_of_class > SHORT_STREAM * rows_of_known and share > 2 * share_doubt:
+    if rows_of_class > SHORT_STREAM * rows_of_known and share > 2 * share_deviation:
         rows_of_class = rows_of_known  # new classes can hardly be that much more frequent
     expected = novel_rows / rows_of_class
     rejected = int(rows.rejected.sum())
     most = max(0, min(max_classes - known, max(rejected // 4, min(1, rejected))))
-    if most < 1 or (expected < 0.5 and 1 - share < 2 * share_doubt):
+    if most < 1 or (expected < 0.5 and 1 - share < 2 * share_deviation):
         reason = "hardly any row is of a new class" if most else "no row was rejected, or max_classes is reached"
         interval = (known, known + min(1, most))
         return RehearsedNumber(ClassNumberEstimate(known, [], False, reason, known, interval), _even_chance)
     # A stream much smaller than what was labelled says nothing about the size of its classes.
-    deviation = np.hypot(SIZE_DOUBT if expected >= 1 else 2 * SIZE_DOUBT, share_doubt / (1 - share))
+    deviation = np.hypot(SIZE_DEVIATION if expected >= 1 else 2 * SIZE_DEVIATION, share_deviation / (1 - share))
     prior = SizePrior(max(expected, 1.0), float(deviation), most)
     if by_size or known < 4:  # with so few classes none can be hidden
         evidence = Evidence([], np.empty(0), [])
@@ -314,20 +314,20 @@ def _matched_sample(n: int, sample: int, size: float, labelled: int) -> tuple[in
 
 def _weigh(known: int, evidence: Evidence, prior: SizePrior) -> ClassNumberEstimate:
     """Combine agreement and sizes into a distribution over the number of new classes."""
-    (grid, agreements, rehearsals), (expected, size_doubt, most) = evidence, prior
+    (grid, agreements, rehearsals), (expected, size_deviation, most) = evidence, prior
     few = expected < FEW_CLASSES
     grouped = np.isfinite(agreements)
     grid, agreements = [q for q, could in zip(grid, grouped, strict=True) if could], agreements[grouped]
     numbers = np.arange(1, min(most, round(2 * SPAN * expected) + 1) + 1)
     at = np.interp(np.log(numbers), np.log(grid), agreements) if grid else np.zeros(len(numbers))
-    log_p = -((np.log(numbers) - np.log(expected)) ** 2) / (2 * size_doubt**2) - np.log(numbers)
+    log_p = -((np.log(numbers) - np.log(expected)) ** 2) / (2 * size_deviation**2) - np.log(numbers)
     rehearsed, beyond = _spread([r.agreement for r in rehearsals]), _spread([r.beyond for r in rehearsals])
     if grid and rehearsed:
         larger = np.append(np.maximum.accumulate(at[::-1])[::-1][1:], 0.0)
-        log_p -= np.maximum(rehearsed.mean - at, 0.0) ** 2 / (2 * rehearsed.doubt**2)
-        log_p += norm.logcdf((rehearsed.mean - larger) / rehearsed.doubt)
+        log_p -= np.maximum(rehearsed.mean - at, 0.0) ** 2 / (2 * rehearsed.deviation**2)
+        log_p += norm.logcdf((rehearsed.mean - larger) / rehearsed.deviation)
         if beyond:
-            log_p -= (np.append(at[1:], at[-1]) - beyond.mean) ** 2 / (2 * beyond.doubt**2)
+            log_p -= (np.append(at[1:], at[-1]) - beyond.mean) ** 2 / (2 * beyond.deviation**2)
     weight = np.exp(log_p - log_p.max())
     share = np.cumsum(weight) / weight.sum()
     low, middle, high = (known + int(numbers[np.searchsorted(share, s)]) for s in (0.05, 0.5, 0.95))
@@ -346,7 +346,7 @@ class _Spread(NamedTuple):
     """Mean of agreements, and the standard deviation of the next one."""
 
     mean: float
-    doubt: float
+    deviation: float
 
 
 def _spread(agreements: list[float]) -> _Spread | None:
@@ -354,7 +354,7 @@ def _spread(agreements: list[float]) -> _Spread | None:
     if not len(finite):
         return None
     variance = finite.var(ddof=1) * (1 + 1 / len(finite)) if len(finite) > 1 else 0.0
-    return _Spread(float(finite.mean()), float(np.sqrt(variance + AGREEMENT_DOUBT**2)))
+    return _Spread(float(finite.mean()), float(np.sqrt(variance + AGREEMENT_DEVIATION**2)))
 
 
 def _reality(rehearsals: list[Rehearsal]) -> Callable[[np.ndarray], np.ndarray]:

@@ -86,12 +86,12 @@ class DiscoveryStrategy(Part, ABC):
         run: Run,
     ) -> Discovery:
         """Discover again after a person has labelled some rows: they count as labelled rows and keep their label."""
-        told, rest = np.flatnonzero(confirmed.given), np.flatnonzero(~confirmed.given)
-        if not len(told):
+        given, rest = np.flatnonzero(confirmed.given), np.flatnonzero(~confirmed.given)
+        if not len(given):
             return self.discover(labelled, stream, rejection, count, run)
-        labels = confirmed.labels[told]
+        labels = confirmed.labels[given]
         new = np.setdiff1d(labels, labelled.classes)
-        known = with_rows(labelled, stream.X[told], labels, new)
+        known = with_rows(labelled, stream.X[given], labels, new)
         rejected = stream.rejected[rest]
         if self.refits:
             known, rejection = confirmed.refit(known)

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection, func, select
 
+from opengcd._internal.unit_length import unit_rows
 from opengcd.workspace import log
 from opengcd.workspace import versions as models
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.projection import MOST_DRAWN, drawing, plane, read_drawing, write_drawing
 from opengcd.workspace.schema import assignments, groups, lessons
-from opengcd.workspace.unit_vectors import unit
 from opengcd.workspace.views import Views
 
 MORE = 100, 2000
@@ -71,9 +71,9 @@ class Looks(Views):
 
     def nearest_exemplars(self, X: np.ndarray, limit: int = 5) -> list[list[int]]:
         """Return the items in the memory that look most like each row of features."""
-        items, M = np.array(self._exemplar_items()), unit(self._load_recognizer()[1].memory_.X)
+        items, M = np.array(self._exemplar_items()), unit_rows(self._load_recognizer()[1].memory_.X)
         items, M = items[items > 0], M[items > 0]
-        order = np.argsort(-(unit(X) @ M.T), axis=1, kind="stable")[:, :limit]
+        order = np.argsort(-(unit_rows(X) @ M.T), axis=1, kind="stable")[:, :limit]
         return items[order].tolist()
 
     def exemplars_near(self, items: Sequence[int], limit: int = 5) -> list[list[int]]:

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy import Connection, select
 
 from opengcd._internal.progress import Progress
+from opengcd._internal.unit_length import unit_rows
 from opengcd.embed import Embedder, load_embedder
 from opengcd.workspace import log
 from opengcd.workspace import versions as models
@@ -149,7 +150,7 @@ class Project:
         """Return vectors of the embedder as the recogniser takes them."""
         if not self.settings.unit_length:
             return X
-        return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        return unit_rows(X)
 
     def _load_recognizer(self) -> tuple[int, OpenWorldRecognizer]:
         """Return the version in use and its number."""

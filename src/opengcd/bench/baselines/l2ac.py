@@ -223,15 +223,15 @@ class L2AC(Standardised, Baseline):
         return torch.cat(scores).cpu().numpy()
 
     def _open_world_model(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
-        """Train a network that has not seen the classes which play the unknown; later phases train none."""
+        """Train a network that has not seen the classes that are treated as unknown; later phases train none."""
         return super()._open_world_model(X, codes, seed) if self.phase_ == 1 else self._stand_in(X, codes, seed)
 
     def _stand_in(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
         """Keep the network, since logits of another have another scale, and change the examples."""
-        player = copy.copy(self)
-        player.classes_, player.memory_ = np.arange(int(codes.max()) + 1), copy.copy(self.memory_)
-        player.memory_.X, player.memory_.y = X, codes
-        return player
+        model = copy.copy(self)
+        model.classes_, model.memory_ = np.arange(int(codes.max()) + 1), copy.copy(self.memory_)
+        model.memory_.X, model.memory_.y = X, codes
+        return model
 
     def _threshold(self, value: float) -> float:
         with np.errstate(divide="ignore"):
