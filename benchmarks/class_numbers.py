@@ -20,6 +20,7 @@ import numpy as np
 from opengcd import OpenWorldRecognizer
 from opengcd._internal.randomness import generator
 from opengcd.bench import load_dataset
+from opengcd.discover import JointDiscovery
 from opengcd.presets import PRESETS
 
 SEARCHES = ("rehearsal", "size")
@@ -50,7 +51,7 @@ def errors(features: Path, dataset: str, many: bool, world: int) -> np.ndarray:
     X, U = data.X[np.concatenate(labelled)], data.X[rng.permutation(np.concatenate(stream))]
     found = []
     for search in SEARCHES:
-        preset = dataclasses.replace(PRESETS["best"], search=search)
+        preset = dataclasses.replace(PRESETS["best"], discovery=JointDiscovery(search=search))
         recognizer = OpenWorldRecognizer(preset=preset, memory_size=len(X), random_state=world).fit(X, y)
         recognizer.observe(U)
         rejected = recognizer.predict(U) == recognizer.unknown_label_

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from devices import DEVICES
 from opengcd import ModelFileError, metrics
+from opengcd._internal.splits import hold_out_share
 from opengcd.bench import Dataset, class_groups, make_method, method_names, run_protocol
 from opengcd.bench.baselines import BASELINES, EVM, NNO, DeepNNO, l2ac
 from opengcd.bench.baselines.baseline import Nearest
@@ -22,12 +23,11 @@ from opengcd.bench.baselines.bdoc import NearestOfBoth, learn_radii, neighbour_l
 from opengcd.bench.baselines.deepnno import follow_threshold
 from opengcd.bench.baselines.grid_search import (
     SEARCH,
-    Game,
+    OpenTrial,
     Range,
     decide,
     judge_thresholds,
     search_by_turns,
-    split_rows,
     thresholds_at,
 )
 from opengcd.bench.baselines.weibull import fit_weibull
@@ -501,7 +501,7 @@ def test_a_diverged_trial_never_wins_and_a_diverged_fit_says_so():
 def test_the_best_threshold_by_hand():
     # Known rows score 1 to 4 for their class, unknown ones 0 and 2.5 at best.
     known = np.array([[1.0, 0], [2.0, 0], [3.0, 0], [4.0, 0]])
-    game = Game(known, np.zeros(4, dtype=int), np.array([[0.0, -1], [2.5, 1]]))
+    game = OpenTrial(known, np.zeros(4, dtype=int), np.array([[0.0, -1], [2.5, 1]]))
     best, scores, criterion = judge_thresholds([game], [[-1.0, 0.5, 2.6]], strict=True)
     assert criterion == "HNA"
     np.testing.assert_allclose(scores, [0, 2 * 1 * 0.5 / 1.5, 2 * 0.5 * 1 / 1.5])
@@ -521,7 +521,7 @@ def test_thresholds_reject_the_shares_they_are_asked_for():
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60))
 def test_every_class_keeps_a_row_to_fit_on(labels):
     codes = np.unique(labels, return_inverse=True)[1]
-    fitting, held_out = split_rows(codes, np.random.default_rng(0))
+    fitting, held_out = hold_out_share(codes, 0.2, np.random.default_rng(0))
     assert sorted([*fitting, *held_out]) == list(range(len(codes)))
     assert set(codes[fitting]) == set(codes)
 

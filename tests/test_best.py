@@ -12,12 +12,13 @@ from threadpoolctl import threadpool_limits
 
 from opengcd import OpenWorldRecognizer, metrics
 from opengcd._internal.whitening import WithinClassWhitening
-from opengcd.discover import joint as joint_module
-from opengcd.discover import refine
+from opengcd.discover import JointDiscovery, KMeansDiscovery, joint_discovery, refine
 from opengcd.discover import rehearsal as rehearsal_module
-from opengcd.discover.mixture import labelled_classes
+from opengcd.discover.mixture import StreamTensors, labelled_classes
 from opengcd.discover.refinement import unevenness
+from opengcd.discover.rehearsal import Evidence, SizePrior, _weigh
 from opengcd.memory import ExemplarMemory
+from opengcd.osr import NoveltyRejection
 from opengcd.presets import PRESETS, Preset
 
 
@@ -162,13 +163,19 @@ def test_settings_that_do_not_go_together():
     with pytest.raises(ValueError, match="set max_known_rejected instead"):
         fitted(X, y, alpha=1.0)
     with pytest.raises(ValueError, match="builds on rejection by novelty"):
-        Preset("mine", discovery="joint", search="rehearsal")
-    with pytest.raises(ValueError, match="belong together"):
-        Preset("mine", search="rehearsal")
+        Preset("mine", discovery=JointDiscovery())
+    with pytest.raises(ValueError, match="Unknown search 'rehearsal'"):
+        Preset("mine", discovery=KMeansDiscovery(search="rehearsal"))
+    with pytest.raises(ValueError, match="search of joint discovery must be one of rehearsal, size, not 'paper'"):
+        Preset("mine", rejection=NoveltyRejection(), discovery=JointDiscovery(search="paper"))
     with pytest.raises(ValueError, match=r"pass X\[rejected\]"):
         fitted(X, y, preset="paper").discover(X, rejected=np.zeros(len(X), dtype=bool))
-    with pytest.raises(ValueError, match="rejection is 'uncertainty' or 'novelty'"):
+    with pytest.raises(ValueError, match="rejection must be a Rejection, not 'guess'"):
         Preset("mine", rejection="guess")
+    with pytest.raises(ValueError, match="discovery must be a DiscoveryStrategy, not 'guess'"):
+        Preset("mine", discovery="guess")
+    with pytest.raises(ValueError, match="The preset was changed after fit"):
+        fitted(X, y, preset="paper", alpha=1.0).set_params(preset="best", alpha="search").discover(X)
 
 
 def test_probabilities_agree_with_labels(loop):
@@ -321,10 +328,20 @@ def test_any_classifier_can_be_plugged_in(classifier):
     assert metrics.hca(truth, found.labels, range(8)) > 0.8
 
 
-@pytest.mark.parametrize("part", ["whiten", "neighbours", "adapt", "over_stream", "search", "head"])
+REDUCED = {
+    "whiten": {"rejection": NoveltyRejection(whiten=False)},
+    "neighbours": {"rejection": NoveltyRejection(neighbours=False)},
+    "adapt": {"rejection": NoveltyRejection(adapt=False)},
+    "over_stream": {"discovery": JointDiscovery(over_stream=False)},
+    "search": {"discovery": JointDiscovery(search="size")},
+    "head": {"discovery": JointDiscovery(head=False)},
+}
+
+
+@pytest.mark.parametrize("part", REDUCED)
 def test_every_part_can_be_left_out(part):
     X, y, stream, truth = world()
-    preset = dataclasses.replace(PRESETS["best"], **{part: "size" if part == "search" else False})
+    preset = dataclasses.replace(PRESETS["best"], **REDUCED[part])
     recognizer = fitted(X, y, preset=preset).observe(stream)
     assert recognizer.discovers_from == ("rejected" if part == "over_stream" else "stream")
     assert (recognizer.threshold_.source == "labelled") == (part == "adapt")
@@ -375,11 +392,11 @@ def test_agreement_falls_when_there_are_more_groups_than_classes():
     metric = WithinClassWhitening(device="cpu").fit(X, y)
     L, U = metric.transform(X[rows]), metric.transform(stream)
     labelled = labelled_classes(L, y[rows], "cpu")
-    seen = torch.as_tensor(U), torch.as_tensor(rejected)
-    values = {q: rehearsal_module.agreement(labelled, *seen, q, 3, 0) for q in (4, 8, 16)}
+    seen = StreamTensors(torch.as_tensor(U), torch.as_tensor(rejected))
+    values = {q: rehearsal_module.agreement(labelled, seen, q, 3, 0) for q in (4, 8, 16)}
     assert values[4] > 0.95
     assert values[4] > values[8] > values[16]
-    assert np.isnan(rehearsal_module.agreement(labelled, *(part[:5] for part in seen), 10, 3, 0))
+    assert np.isnan(rehearsal_module.agreement(labelled, StreamTensors(seen.rows[:5], seen.rejected[:5]), 10, 3, 0))
 
 
 def rehearsed(agreement, beyond=float("nan")):
@@ -390,21 +407,23 @@ def test_agreement_and_size_are_weighed():
     # Agreement is as rehearsed up to four groups and falls off a cliff; sizes say six.
     agreements = np.array([1.0, 1.0, 0.98, 0.4, 0.3])
     three = [rehearsed(0.98), rehearsed(0.97), rehearsed(0.99)]
-    found = rehearsal_module._weigh(10, [1, 2, 4, 8, 16], agreements, three, 6.0, 0.5, 30)
+    grid = [1, 2, 4, 8, 16]
+    found = _weigh(10, Evidence(grid, agreements, three), SizePrior(6.0, 0.5, 30))
     assert 13 <= found.k <= 15
     assert found.interval[0] <= found.k <= found.interval[1]
     # Without a rehearsal only sizes speak.
-    alone = rehearsal_module._weigh(10, [1, 2, 4, 8, 16], agreements, [], 6.0, 0.5, 30)
+    alone = _weigh(10, Evidence(grid, agreements, []), SizePrior(6.0, 0.5, 30))
     assert 15 <= alone.k <= 19
     # A flat curve says nothing either, and the estimate says how little is known.
-    flat = rehearsal_module._weigh(10, [1, 2, 4, 8, 16], np.full(5, 0.5), [rehearsed(0.5)] * 2, 6.0, 1.0, 60)
+    flat = _weigh(10, Evidence(grid, np.full(5, 0.5), [rehearsed(0.5)] * 2), SizePrior(6.0, 1.0, 60))
     assert not flat.trusted
     assert "any number of classes from" in flat.reason
 
 
 def test_few_classes_are_counted_by_what_one_group_too_many_does():
     # Two classes merge without disagreement (1.0), but a chance group would agree by 0.4 and not by 1.0.
-    found = rehearsal_module._weigh(4, [1, 2, 3], np.array([1.0, 1.0, 0.4]), [rehearsed(1.0, 0.4)] * 2, 2.0, 0.5, 3)
+    evidence = Evidence([1, 2, 3], np.array([1.0, 1.0, 0.4]), [rehearsed(1.0, 0.4)] * 2)
+    found = _weigh(4, evidence, SizePrior(2.0, 0.5, 3))
     log_p = {point.k: point.score for point in found.curve}
     # By hand: q = 1 has 0.6^2 / (2 * 0.16^2) = 7.031 for A(2), ln(2)^2 / 0.5 = 0.961 for size, ln 2 for 1 / q, and
     # ln 0.5 because two groups agree as well; q = 2 has ln Phi(3.75) = -0.0001.
@@ -415,7 +434,7 @@ def test_few_classes_are_counted_by_what_one_group_too_many_does():
 @pytest.mark.parametrize(("expected", "novel"), [(1.2, 1), (1.8, 2), (3.0, 3)])
 def test_of_two_numbers_as_likely_the_larger_is_taken(expected, novel):
     # By size alone, 1 and 2 have exp(-2 ln(1.8)^2) = 0.50 and exp(-2 ln(1.8 / 2)^2) / 2 = 0.49; for 1.2, 0.94 and 0.30.
-    assert rehearsal_module._weigh(4, [], np.empty(0), [], expected, 0.5, 20).k == 4 + novel
+    assert _weigh(4, Evidence([], np.empty(0), []), SizePrior(expected, 0.5, 20)).k == 4 + novel
 
 
 def test_hidden_and_new_classes_are_of_one_size():
@@ -483,12 +502,13 @@ def test_the_head_leaves_large_new_classes_large():
 
 def test_a_head_that_empties_the_new_groups_is_not_followed(monkeypatch):
     X, y, stream, _ = world()
-    without = fitted(X, y, preset=dataclasses.replace(PRESETS["best"], head=False)).discover(stream, 12).labels
+    headless = dataclasses.replace(PRESETS["best"], discovery=JointDiscovery(head=False))
+    without = fitted(X, y, preset=headless).discover(stream, 12).labels
 
     def emptying(L, codes, U, centers, sizes, **_):
         return np.tile(-np.arange(len(centers)), (len(U), 1))  # the first known class wins every row
 
-    monkeypatch.setattr(joint_module, "refine", emptying)
+    monkeypatch.setattr(joint_discovery, "refine", emptying)
     np.testing.assert_array_equal(fitted(X, y).discover(stream, 12).labels, without)
 
 

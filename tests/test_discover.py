@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 from opengcd import metrics
+from opengcd._internal.splits import hide_in_turns
 from opengcd.discover import SemiSupervisedKMeans, estimate_class_number, ss_kmeans
-from opengcd.discover.class_number import _hidden_classes
 from opengcd.discover.discovery import fresh_labels
 from opengcd.discover.kmeans import _Restarts, kmeans_centers
 
@@ -116,7 +116,7 @@ def test_giving_up_restarts_early_seldom_costs_much():
 
 
 def test_an_emptied_cluster_takes_the_farthest_row():
-    run = _Restarts(np.zeros((0, 1)), np.zeros(0, int), np.array([[0.0], [1.0], [9.0]]), 2, 0, "cpu")
+    run = _Restarts(np.zeros((0, 1)), np.zeros(0, int), np.array([[0.0], [1.0], [9.0]]), 2, "cpu")
     run.centers = run.U[None, [0, 0]].clone()  # both centres on the first row: the second gets nothing
     run.iterate(10, 1e-4, 10)
     assert run.best().labels.tolist() == [0, 0, 1]
@@ -232,12 +232,12 @@ def test_estimate_is_never_below_the_known_classes():
         assert "less than the 12 known classes" in found.reason
 
 
-def test_hidden_classes():
+def testhide_in_turns():
     rng = np.random.default_rng(0)
     # The paper's split: anchors to hidden 2:1, and at least one hidden.
-    assert [len(_hidden_classes(known, 1, rng)[0]) for known in (2, 3, 4, 6, 12, 40)] == [1, 1, 1, 2, 4, 13]
+    assert [len(hide_in_turns(known, 1, rng)[0]) for known in (2, 3, 4, 6, 12, 40)] == [1, 1, 1, 2, 4, 13]
     for known in range(2, 14):
-        parts = _hidden_classes(known, 3, rng)
+        parts = hide_in_turns(known, 3, rng)
         assert sorted(np.concatenate(parts).tolist()) == list(range(known))
         sizes = [len(part) for part in parts]
         assert max(sizes) - min(sizes) <= 1

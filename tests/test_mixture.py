@@ -5,7 +5,7 @@ import torch
 from devices import DEVICES
 from opengcd._internal import kernels
 from opengcd.discover import joint_mixture
-from opengcd.discover.mixture import labelled_classes, mixtures
+from opengcd.discover.mixture import MixtureSettings, StreamTensors, labelled_classes, mixtures
 from opengcd.metrics import clustering_accuracy
 
 
@@ -78,15 +78,15 @@ def test_mixtures_of_parts_of_the_rows_are_those_of_these_rows_alone(device):
     L, codes, U, _ = world(noise=0.4)
     rejected = np.random.default_rng(1).random(len(U)) < 0.7
     part = np.random.default_rng(2).random((3, len(U))) < 0.5
-    settings = {"label_weight": 0.1, "steps": 5, "tries": 2, "start_steps": 10}
+    settings = MixtureSettings(label_weight=0.1, steps=5, tries=2, start_steps=10)
     labelled, rows, rejects, parts = (
         labelled_classes(L, codes, device),
         *(kernels.to_tensor(array, device) for array in (U, rejected, part)),
     )
-    centers, charges = mixtures(labelled, rows, rejects, 4, [0, 1, 2], part=parts, **settings)
+    centers, charges = mixtures(labelled, StreamTensors(rows, rejects, parts), 4, [0, 1, 2], settings)
     for p in range(3):
         here = parts[p]
-        alone = mixtures(labelled, rows[here], rejects[here], 4, [p], **settings)
+        alone = mixtures(labelled, StreamTensors(rows[here], rejects[here]), 4, [p], settings)
         torch.testing.assert_close(centers[p], alone[0][0], atol=1e-4, rtol=0)
         torch.testing.assert_close(charges[p], alone[1][0], atol=1e-3, rtol=0)
 

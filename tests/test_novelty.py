@@ -11,15 +11,15 @@ from opengcd._internal.whitening import WithinClassWhitening
 from opengcd.classify import fit_classifier, infer
 from opengcd.memory import select_exemplars
 from opengcd.osr import (
-    LocalOutlierFactor,
+    NeighbourDistanceRatio,
     NoveltyScore,
     UnknownProfile,
     bounded_threshold,
     known_share,
     novelty,
-    outlier,
     stream_threshold,
 )
+from opengcd.osr import neighbours as neighbours_module
 
 
 def classes(n=60, d=6, known=4, seed=0):
@@ -68,7 +68,7 @@ def at(*degrees):
 @pytest.mark.parametrize("device", DEVICES)
 def test_the_outlier_factor_by_hand(device):
     # Cosine distances from one to the next are 1/2, from the first to the last 3/2: they are 1, 1/2 and 1 alone.
-    factor = LocalOutlierFactor(device).fit(at(0, 60, 120))
+    factor = NeighbourDistanceRatio(device).fit(at(0, 60, 120))
     # 2, 3/2 and 1/2 from them: on average 4/3, beside 5/6.
     np.testing.assert_allclose(factor(at(180)), [1.6], rtol=1e-5)
     # A known row is its own neighbour: 0, 1/2 and 1/2.
@@ -78,8 +78,8 @@ def test_the_outlier_factor_by_hand(device):
 
 def test_only_the_nearest_rows_count():
     near = at(*np.linspace(0, 10, 11))
-    alone = LocalOutlierFactor("cpu").fit(near)
-    beside = LocalOutlierFactor("cpu").fit(np.concatenate([near, at(*np.linspace(90, 100, 11))]))
+    alone = NeighbourDistanceRatio("cpu").fit(near)
+    beside = NeighbourDistanceRatio("cpu").fit(np.concatenate([near, at(*np.linspace(90, 100, 11))]))
     np.testing.assert_allclose(beside(at(-5, 3)), alone(at(-5, 3)), rtol=1e-4)
 
 
@@ -87,32 +87,32 @@ def test_only_the_nearest_rows_count():
 def test_the_outlier_factor_sees_directions_and_no_lengths(seed, length):
     rng = np.random.default_rng(seed)
     X, U = rng.normal(size=(30, 5)), rng.normal(size=(4, 5))
-    factor = LocalOutlierFactor("cpu").fit(X)(U)
-    np.testing.assert_allclose(LocalOutlierFactor("cpu").fit(length * X)(U / length), factor, rtol=1e-4)
+    factor = NeighbourDistanceRatio("cpu").fit(X)(U)
+    np.testing.assert_allclose(NeighbourDistanceRatio("cpu").fit(length * X)(U / length), factor, rtol=1e-4)
     order = rng.permutation(30)
-    np.testing.assert_allclose(LocalOutlierFactor("cpu").fit(X[order])(U), factor, rtol=1e-4)
+    np.testing.assert_allclose(NeighbourDistanceRatio("cpu").fit(X[order])(U), factor, rtol=1e-4)
 
 
 def test_far_from_the_origin_one_row_is_judged_as_in_a_batch():
     rng = np.random.default_rng(0)
     X, U = rng.normal(size=(300, 16)) + 3000, rng.normal(size=(20, 16)) + 3000
-    factor = LocalOutlierFactor("cpu").fit(X)
+    factor = NeighbourDistanceRatio("cpu").fit(X)
     np.testing.assert_allclose([factor(row[None])[0] for row in U], factor(U), rtol=1e-4)
 
 
 def test_copies_and_zeros_among_known_rows_do_no_harm():
     copies = np.concatenate([np.repeat(at(0), 30, axis=0), at(40, 60, 80, 100)])
-    factor = LocalOutlierFactor("cpu").fit(copies)(np.concatenate([at(0, 5, 180), [[0.0, 0.0]]]))
+    factor = NeighbourDistanceRatio("cpu").fit(copies)(np.concatenate([at(0, 5, 180), [[0.0, 0.0]]]))
     assert np.isfinite(factor).all()
     assert factor[0] < factor[1] < factor[2]
-    assert np.isfinite(LocalOutlierFactor("cpu").fit(np.ones((5, 2)))(at(0, 45))).all()
+    assert np.isfinite(NeighbourDistanceRatio("cpu").fit(np.ones((5, 2)))(at(0, 45))).all()
 
 
 def test_of_very_many_rows_some_are_looked_at(monkeypatch):
     X, y = classes(n=100)
     X = X[np.argsort(y)]
-    monkeypatch.setattr(outlier, "MOST_ROWS", 100)
-    some = LocalOutlierFactor("cpu").fit(X)
+    monkeypatch.setattr(neighbours_module, "MOST_ROWS", 100)
+    some = NeighbourDistanceRatio("cpu").fit(X)
     strangers = np.random.default_rng(1).normal(size=(40, 6)) * 4
     # Rows of every class are among them, so none becomes a stranger.
     assert (np.median(some(X).reshape(4, -1), axis=1) < np.median(some(strangers))).all()
@@ -120,9 +120,9 @@ def test_of_very_many_rows_some_are_looked_at(monkeypatch):
 
 def test_blocks_change_nothing(monkeypatch):
     X, _ = classes()
-    whole = LocalOutlierFactor("cpu").fit(X)(X + 0.5)
+    whole = NeighbourDistanceRatio("cpu").fit(X)(X + 0.5)
     monkeypatch.setitem(kernels.BLOCK_BYTES, "cpu", 4 * 7 * len(X))
-    np.testing.assert_allclose(LocalOutlierFactor("cpu").fit(X)(X + 0.5), whole, rtol=1e-4)
+    np.testing.assert_allclose(NeighbourDistanceRatio("cpu").fit(X)(X + 0.5), whole, rtol=1e-4)
 
 
 # The score.
@@ -262,12 +262,12 @@ def test_the_known_share_where_known_and_unknown_overlap(share, shift):
     stream = rng.normal(size=n) + shift * (rng.random(n) >= share)
     found = known_share(known, stream, profile(shift))
     assert found.value == pytest.approx(share, abs=0.05)
-    assert 0 < found.doubt < 0.3
+    assert 0 < found.deviation < 0.3
 
 
 def test_the_known_share_where_nothing_tells_known_from_unknown():
     scores = np.random.default_rng(0).normal(size=1000)
-    assert known_share(scores, scores, profile(0.0)).doubt >= 0.5
+    assert known_share(scores, scores, profile(0.0)).deviation >= 0.5
 
 
 @pytest.mark.parametrize("known_share", [0.2, 0.5, 0.8])

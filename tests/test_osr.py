@@ -130,14 +130,14 @@ def test_the_search_finds_a_useful_alpha_on_digits():
 def test_scores_are_the_metric_itself():
     # One repeat, replayed by hand with the metric.
     from opengcd._internal.randomness import derive, generator
+    from opengcd._internal.splits import hold_out_half
     from opengcd.classify import fit_classifier, infer
-    from opengcd.osr.alpha_search import _halves
 
     X, y = make_blobs(120, n_features=4, centers=5, cluster_std=2.0, random_state=0)
     found = search_alpha(X, y, GaussianNB(), grid=[1.0, 10.0], repeats=1, random_state=3)
     rng = generator(derive(3, 0))
     known = rng.permutation(5)[:3]
-    fitting, held_out = _halves(y, known, rng)
+    fitting, held_out = hold_out_half(y, known, rng)
     number = np.full(5, -1)
     number[known] = np.arange(3)
     model = fit_classifier(GaussianNB(), X[fitting], number[y[fitting]], derive(3, 0, 0))

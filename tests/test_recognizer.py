@@ -20,7 +20,8 @@ from threadpoolctl import threadpool_limits
 from opengcd import OpenWorldRecognizer, metrics
 from opengcd import recognizer as module
 from opengcd.classify import MLP, SVM
-from opengcd.osr import UncertaintyRule
+from opengcd.discover import KMeansDiscovery
+from opengcd.osr import UncertaintyRejection, UncertaintyRule, uncertainty_rejection
 from opengcd.presets import Preset
 
 METHODS = ["predict", "predict_proba", "predict_closed", "unknown_score", "discover"]
@@ -452,12 +453,12 @@ def fail_in(stage):
     return progress
 
 
-@pytest.mark.parametrize("step", ["fit_classifier", "search_alpha"])
-def test_a_failure_while_learning_leaves_the_recogniser_as_it_was(step, monkeypatch):
+@pytest.mark.parametrize(("home", "step"), [(module, "fit_classifier"), (uncertainty_rejection, "search_alpha")])
+def test_a_failure_while_learning_leaves_the_recogniser_as_it_was(home, step, monkeypatch):
     recognizer, twin = (fitted(memory_size=60, selector="greedy") for _ in range(2))
     before = recognizer.predict_proba(X), recognizer.memory_, recognizer.memory_.X.copy()
     with monkeypatch.context() as patch:
-        patch.setattr(module, step, fail)
+        patch.setattr(home, step, fail)
         with pytest.raises(RuntimeError, match="out of memory"):
             recognizer.learn(X[Y == 4], Y[Y == 4])
     assert recognizer.phase_ == 1
@@ -700,7 +701,12 @@ def test_the_authors_preset_sets_up_the_classifier(classifier, setting, value):
 
 
 def test_a_preset_of_the_users_own():
-    preset = Preset("mine", alpha_grid=(0.5, 20.0), search="robust", classifier_settings={"svm": {"C": 3.0}})
+    preset = Preset(
+        "mine",
+        rejection=UncertaintyRejection(alpha_grid=(0.5, 20.0)),
+        discovery=KMeansDiscovery(search="robust"),
+        classifier_settings={"svm": {"C": 3.0}},
+    )
     recognizer = fitted(preset=preset)
     assert recognizer.alpha_search_.grid.tolist() == [0.5, 20.0]
     assert recognizer._model.C == 3.0

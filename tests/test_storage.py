@@ -26,6 +26,8 @@ from opengcd._internal import storage
 from opengcd.classify import MLP, SVM, XGB
 from opengcd.classify import xgb as xgb_module
 from opengcd.classify.trees import Trees, check_trees
+from opengcd.discover import KMeansDiscovery
+from opengcd.osr import UncertaintyRejection
 from opengcd.presets import Preset
 
 # Five well separated classes in six dimensions, 20 rows each; 0 to 2 are known at first.
@@ -88,6 +90,12 @@ def assert_same(a, b):
 
 # ---------------------------------------------------------------- round trips
 
+MINE = Preset(
+    "mine",
+    rejection=UncertaintyRejection(alpha_grid=(0.5, 5.0)),
+    discovery=KMeansDiscovery(search="authors"),
+    classifier_settings={"svm": {"C": 2.0}},
+)
 FOREST = RandomForestClassifier(3)
 CASES = {
     "svm": ({}, {}),
@@ -108,7 +116,7 @@ CASES = {
     "seed sequence": ({"random_state": np.random.SeedSequence([1, 2, 3])}, {}),
     "authors": ({"preset": "authors"}, {}),
     "authors mlp": ({"preset": "authors", "classifier": "mlp", "alpha": 1.0}, {}),
-    "own preset": ({"preset": Preset("mine", (0.5, 5.0), classifier_settings={"svm": {"C": 2.0}})}, {}),
+    "own preset": ({"preset": MINE}, {}),
     "names": ({"y": np.array(["owl", "é crow with a longer name", "", "d", "e"])[Y]}, {}),
     "any integers": ({"y": np.array([7, -100, 2**40, 5, 6])[Y]}, {}),
     "numpy numbers": (

@@ -146,7 +146,7 @@ def test_a_bound_on_rejected_known_images(fitted, tmp_path):
         threshold = workspace.status().version.threshold
         assert threshold["source"] == "bound"
         # As many as the bound allows; items with equal scores are rejected together or not at all.
-        scores = OpenWorldRecognizer.load(tmp_path / "w" / "models" / "0001")._rejection.score.known_scores_
+        scores = OpenWorldRecognizer.load(tmp_path / "w" / "models" / "0001")._rejection.novelty_score.known_scores_
         assert threshold["known_rejected"] == (scores > threshold["value"]).mean()
         assert threshold["known_rejected"] <= 0.25 < (scores >= threshold["value"]).mean()
         list(workspace.recognize(paint(tmp_path / "new", "red", range(500, 620))))

@@ -1,4 +1,4 @@
-"""Named sets of choices that belong together, instead of flags scattered about."""
+"""Presets: named compositions of a classifier, a rule for exemplars, a rejection and a discovery strategy."""
 
 from __future__ import annotations
 
@@ -6,54 +6,73 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opengcd.osr import DECADES
+from opengcd._internal.part import Part
+from opengcd._internal.storage import ModelFileError
+from opengcd._internal.validation import check_share
+from opengcd.classify import CLASSIFIERS
+from opengcd.discover import DISCOVERIES, DiscoveryStrategy, JointDiscovery, KMeansDiscovery
+from opengcd.memory import Selector
+from opengcd.osr import REJECTIONS, NoveltyRejection, Rejection, UncertaintyRejection
 
 
 @dataclass(frozen=True)
 class Preset:
-    """Which classifier, memory, rejection and discovery, and how each of them runs."""
+    """The parts that a recogniser is composed of.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    classifier : str or estimator
+        See :class:`~opengcd.OpenWorldRecognizer`.
+    selector : str or callable
+        How exemplars are chosen, see :func:`opengcd.memory.select_exemplars`.
+    rank_once : bool
+        Whether the exemplars of a class are ranked once, and later only cut from the end.
+    rejection : Rejection
+        How rows are rejected; built in are :class:`opengcd.osr.UncertaintyRejection` (the paper's) and
+        :class:`opengcd.osr.NoveltyRejection`, and any subclass of :class:`opengcd.osr.Rejection` will do.
+    discovery : DiscoveryStrategy
+        How new classes are found; built in are :class:`opengcd.discover.KMeansDiscovery` (the paper's) and
+        :class:`opengcd.discover.JointDiscovery`, and any subclass of :class:`opengcd.discover.DiscoveryStrategy` will
+        do.
+    classifier_settings : mapping
+        Constructor arguments for classifiers by name, such as ``{"mlp": {"max_iter": 50}}``.
+
+    """
 
     name: str
-    classifier: str = "svm"
-    selector: str = "ds3"
+    classifier: Any = "svm"
+    selector: Selector = "ds3"
     rank_once: bool = False
-    """Whether exemplars of a class are put in order once, and then only cut from the end."""
-    rejection: str = "uncertainty"
-    """``"uncertainty"``: the paper's rule; ``"novelty"``: :class:`opengcd.osr.NoveltyScore`, with a threshold."""
-    discovery: str = "kmeans"
-    """``"kmeans"``: semi-supervised k-means++; ``"joint"``: :func:`opengcd.discover.discover_jointly`."""
-    alpha_grid: tuple[float, ...] = DECADES
-    alpha_repeats: int = 5
-    search: str = "paper"
-    """For the number of classes: ``"paper"``, ``"robust"``, ``"authors"``; in joint discovery ``"rehearsal"`` or, as if
-    new classes were as large as known ones, ``"size"``."""
-    objective: str = "acc+sc"
-    n_init: int = 10
-    max_iter: int = 200
-    whiten: bool = True
-    """Whether novelty and joint discovery whiten the features within classes."""
-    neighbours: bool = True
-    """Whether novelty asks how far the nearest labelled rows are, beside the classifier and the class it names."""
-    adapt: bool = True
-    """Whether the threshold of novelty follows the stream."""
-    over_stream: bool = True
-    """Whether joint discovery should be given the whole stream, or the rejected rows alone."""
-    head: bool = True
-    """Whether joint discovery ends with the refinement head."""
+    rejection: Rejection = field(default_factory=UncertaintyRejection)
+    discovery: DiscoveryStrategy = field(default_factory=KMeansDiscovery)
     classifier_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha_grid", tuple(float(alpha) for alpha in self.alpha_grid))
-        if self.rejection not in ("uncertainty", "novelty") or self.discovery not in ("kmeans", "joint"):
-            raise ValueError(
-                f"Preset {self.name!r}: rejection is 'uncertainty' or 'novelty', discovery 'kmeans' or 'joint'."
-            )
-        if self.discovery == "joint" and self.rejection != "novelty":
-            raise ValueError(f"Preset {self.name!r}: joint discovery builds on rejection by novelty; choose that too.")
-        if (self.discovery == "joint") != (self.search in ("rehearsal", "size")):
-            raise ValueError(
-                f"Preset {self.name!r}: search='rehearsal' or 'size' and discovery='joint' belong together."
-            )
+        for what, part, kind in (
+            ("rejection", self.rejection, Rejection),
+            ("discovery", self.discovery, DiscoveryStrategy),
+        ):
+            if not isinstance(part, kind):
+                raise ValueError(f"Preset {self.name!r}: {what} must be a {kind.__name__}, not {part!r}.")
+        try:
+            self.discovery.check(self.rejection)
+        except ValueError as error:
+            raise ValueError(f"Preset {self.name!r}: {error}") from None
+
+    def rejection_for(self, alpha: float | str, max_known_rejected: float | None) -> Rejection:
+        """Return the rejection to fit, set up by the recogniser's arguments of these names; raise if it has no such."""
+        rejection = self.rejection if alpha == "search" else self.rejection.with_alpha(alpha)
+        if max_known_rejected is None:
+            return rejection
+        return rejection.limit(check_share(max_known_rejected, "max_known_rejected"))
+
+    def classifier_for(self, given: Any, device: str) -> Any:
+        """Return the classifier to fit: the one ``given``, or this preset's, with the settings of this preset."""
+        chosen = self.classifier if given is None else given
+        settings = self.classifier_settings.get(chosen) if isinstance(chosen, str) else None
+        return CLASSIFIERS[chosen](**settings, device=device) if settings else chosen
 
 
 PRESETS: dict[str, Preset] = {
@@ -65,21 +84,18 @@ PRESETS: dict[str, Preset] = {
             classifier="logistic",
             selector="herding",
             rank_once=True,
-            rejection="novelty",
-            discovery="joint",
-            search="rehearsal",
+            rejection=NoveltyRejection(),
+            discovery=JointDiscovery(),
         ),
         # The paper's text.
         Preset("paper"),
         # The same with a search for the number of classes that does not get stuck.
-        Preset("robust", search="robust"),
+        Preset("robust", discovery=KMeansDiscovery(search="robust")),
         # The published code's search, k-means effort and lengths of training. It also chooses exemplars otherwise and
         # has no search for alpha: add selector="authors" and a constant alpha to follow it there too.
         Preset(
             "authors",
-            search="authors",
-            objective="fmi+db",
-            max_iter=20,
+            discovery=KMeansDiscovery(search="authors", objective="fmi+db", max_iter=20),
             classifier_settings={"mlp": {"max_iter": 50}, "xgb": {"rounds": 50}},
         ),
     )
@@ -93,3 +109,64 @@ def resolve_preset(preset: str | Preset) -> Preset:
     if not isinstance(preset, str) or preset not in PRESETS:
         raise ValueError(f"Unknown preset {preset!r}; choose from {', '.join(PRESETS)} or pass a Preset.")
     return PRESETS[preset]
+
+
+def describe_preset(preset: str | Preset) -> Any:
+    """Return what is saved of a recogniser's argument ``preset``: its name, or the names and settings of its parts.
+
+    Of a preset with a part of the user's own, only the types of these parts are saved.
+    """
+    if isinstance(preset, str):
+        return preset
+    own = [type(part).__qualname__ for part in _own_parts(preset)]
+    if own:
+        return {"name": preset.name, "own": own}
+    return {
+        "name": preset.name,
+        "classifier": preset.classifier,
+        "selector": preset.selector,
+        "rank_once": preset.rank_once,
+        "rejection": preset.rejection.name,
+        "discovery": preset.discovery.name,
+        **preset.rejection.settings(),
+        **preset.discovery.settings(),
+        "classifier_settings": {name: dict(settings) for name, settings in preset.classifier_settings.items()},
+    }
+
+
+def restore_preset(stored: Any, given: str | Preset | None) -> str | Preset:
+    """Return the preset that is given again, or the one that :func:`describe_preset` described."""
+    if given is not None:
+        return given
+    if not isinstance(stored, dict):
+        return stored
+    if "own" in stored:
+        raise ModelFileError(
+            f"This recogniser was saved with parts that are not OpenGCD's ({', '.join(stored['own'])}); pass "
+            "load(preset=...) with a preset of the same parts."
+        )
+    return Preset(
+        stored["name"],
+        stored["classifier"],
+        stored["selector"],
+        stored["rank_once"],
+        _restore_part(REJECTIONS[stored["rejection"]], stored),
+        _restore_part(DISCOVERIES[stored["discovery"]], stored),
+        stored["classifier_settings"],
+    )
+
+
+def _own_parts(preset: Preset) -> list[Any]:
+    """Return the parts that are not built in; a class derived from ours may compute anything and counts as own."""
+    parts: list[tuple[Part, Mapping[str, type[Part]]]] = [
+        (preset.rejection, REJECTIONS),
+        (preset.discovery, DISCOVERIES),
+    ]
+    own: list[Any] = [part for part, known in parts if type(part) is not known.get(part.name)]
+    return own + [choice for choice in (preset.classifier, preset.selector) if not isinstance(choice, str)]
+
+
+def _restore_part(kind: type[Any], stored: Mapping[str, Any]) -> Any:
+    """Return a part with its stored settings; older versions stored those of all parts, and had fewer of some."""
+    settings = {name: stored[name] for name in kind().settings() if name in stored}
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()})

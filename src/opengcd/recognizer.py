@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,59 +15,35 @@ from opengcd import persistence
 from opengcd._internal.kernels import resolve_device
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive, seed_sequence
+from opengcd._internal.run import CLASSIFIER, MEMORY, Run
 from opengcd._internal.validation import (
     check_features,
     check_first_classes,
     check_integer,
     check_labels,
     check_mask,
-    check_share,
-    encode,
     refuse_unknown_label,
     unknown_label,
 )
-from opengcd.classify import CLASSIFIERS, Inference, check_classifier, fit_classifier, infer, name_rows
-from opengcd.discover import Discovery, Labelled, discover_by_kmeans, discover_jointly, with_confirmed
+from opengcd.classify import Inference, Labelled, check_classifier, fit_classifier, infer, name_rows
+from opengcd.discover import ClassCount, Confirmed, Discovery
 from opengcd.memory import ExemplarMemory, Selector, check_selector, keeps_mean
-from opengcd.osr import (
-    AlphaSearch,
-    NoveltyRejection,
-    NoveltyScore,
-    Rejection,
-    Threshold,
-    UncertaintyRejection,
-    check_alpha,
-    search_alpha,
-)
+from opengcd.osr import AlphaSearch, Rejection, Threshold
+from opengcd.persistence import Given, Phase
 from opengcd.presets import Preset, resolve_preset
-
-MEMORY, CLASSIFIER, ALPHA, NUMBER, GROUPS, NOVELTY = range(6)
-"""The steps of a phase; each has a seed of its own, so that none disturbs another."""
-_NEEDS_NOVELTY = "max_known_rejected needs a preset that rejects by novelty, such as 'best', not {!r}."
 
 
 class Recognition(NamedTuple):
-    """What the recogniser says of n rows."""
+    """The result of :meth:`OpenWorldRecognizer.recognize` on n rows."""
 
     labels: np.ndarray
     """(n,) A known class, or ``unknown_label_``."""
     closed: np.ndarray
     """(n,) The known class that each row would get if none were rejected."""
     unknown_score: np.ndarray
-    """(n,) Grows with how unknown a row looks: rows above some value are rejected."""
+    """(n,) The larger, the more likely a row is of no known class; rows above a threshold are rejected."""
     probabilities: np.ndarray
     """(n, C + 1) Column 0 is "unknown", then ``classes_``."""
-
-
-class _Known(NamedTuple):
-    """What discovery starts from: labelled rows, and what was fitted on them."""
-
-    classes: np.ndarray
-    X: np.ndarray
-    codes: np.ndarray
-    seen: np.ndarray
-    model: Any
-    rejection: Rejection
 
 
 class OpenWorldRecognizer(BaseEstimator):
@@ -86,8 +63,8 @@ class OpenWorldRecognizer(BaseEstimator):
         reject by it.
     preset : str or Preset
         ``"best"``, what we recommend; ``"paper"``; ``"robust"``, with a search for the number of classes that does not
-        get stuck; ``"authors"``, with the search, effort and training lengths of the paper's code (see
-        :mod:`opengcd.presets`).
+        get stuck; ``"authors"``, with the search, effort and training lengths of the paper's code; or a
+        :class:`~opengcd.presets.Preset` with parts of your own.
     max_known_rejected : float or None
         Reject at most this share of known items, as measured on held-out labelled ones (preset ``best``); None lets
         the threshold be found, from labelled data at first and from the stream once :meth:`observe` was shown some.
@@ -128,6 +105,8 @@ class OpenWorldRecognizer(BaseEstimator):
 
     """
 
+    _seed: np.random.SeedSequence
+    _model: Any
     _rejection: Rejection
 
     def __init__(
@@ -156,9 +135,9 @@ class OpenWorldRecognizer(BaseEstimator):
         """Start at phase 1 from labelled rows: fill the memory, fit the classifier on it, learn to reject."""
         X, y, classes = check_first_classes(X, y)
         seed = seed_sequence(self.random_state)
-        rank_once = resolve_preset(self.preset).rank_once
+        rank_once = self._preset().rank_once
         memory = ExemplarMemory(self.memory_size, self._selector(), derive(seed, MEMORY), self.device, rank_once)
-        self._enter_phase(1, seed, classes, memory, X, y, progress)
+        self._enter(Phase(1, seed, classes, memory, None, self._preset().rejection), X, y, progress)
         return self
 
     def learn(self, X: Any, y: Any, *, progress: Progress = silent) -> Self:
@@ -171,13 +150,13 @@ class OpenWorldRecognizer(BaseEstimator):
         X = check_features(X, width=self.n_features_in_)
         y = check_labels(y, len(X), like=self.classes_)
         refuse_unknown_label(y)
-        classes = np.concatenate([self.classes_, np.setdiff1d(y, self.classes_)])
         memory = copy.copy(self.memory_)
-        memory.selector, memory.device = self._selector(), self.device
-        memory.rank_once = resolve_preset(self.preset).rank_once
+        memory.selector, memory.device, memory.rank_once = self._selector(), self.device, self._preset().rank_once
         if self.memory_size is not None:
             memory.size = self.memory_size
-        self._enter_phase(self.phase_ + 1, self._seed, classes, memory, X, y, progress)
+        phase = self._phase()
+        classes = np.concatenate([phase.classes, np.setdiff1d(y, phase.classes)])
+        self._enter(phase._replace(number=phase.number + 1, classes=classes, memory=memory), X, y, progress)
         return self
 
     def recognize(self, X: Any) -> Recognition:
@@ -194,19 +173,19 @@ class OpenWorldRecognizer(BaseEstimator):
         return Recognition(labels, closed, judged.score, judged.probabilities)
 
     def observe(self, X: Any) -> Self:
-        """Take notice of rows of the stream, so that the threshold for "unknown" can follow it.
+        """Adapt the threshold for "unknown" to rows of the stream.
 
-        Only their scores are kept, until the next ``learn``. The paper's rule has no threshold, and a bound on the
-        share of rejected known items stays what it is: then nothing happens. ``threshold_`` says what was found.
+        Only their scores are kept, until the next ``learn``. Nothing happens with the paper's rule, which has no
+        threshold, and with a limit on the share of known items that are rejected. ``threshold_`` tells the result.
         """
         X, inference = self._infer(X)
         self._rejection.observe(X, inference.probabilities)
         return self
 
     def recall(self, scores: Any) -> Self:
-        """Set the threshold by all unknown scores of the stream so far, as :meth:`recognize` gave them.
+        """Adapt the threshold to all unknown scores of the stream so far, as :meth:`recognize` returned them.
 
-        Who keeps the scores need not show the rows again to :meth:`observe` after the recogniser was loaded.
+        With stored scores, the rows need not be passed to :meth:`observe` again after the recogniser was loaded.
         """
         check_is_fitted(self)
         self._rejection.recall(np.asarray(scores, dtype=np.float64))
@@ -215,18 +194,19 @@ class OpenWorldRecognizer(BaseEstimator):
     def limit_rejection(self, max_known_rejected: float | None) -> Self:
         """Set ``max_known_rejected`` after ``fit``; the threshold changes at once.
 
-        While there is a limit, the stream is not remembered: show it again by :meth:`recall` when the limit is lifted.
+        While there is a limit, the stream is not remembered: call :meth:`recall` when the limit is lifted.
         """
         check_is_fitted(self)
-        seen = self._rejection.seen if isinstance(self._rejection, NoveltyRejection) else np.empty(0)
-        self._rejection = self._limited(max_known_rejected, seen)
+        self._rejection = self._rejection.limit(max_known_rejected)
         self.max_known_rejected = max_known_rejected
         return self
 
     def threshold_for(self, max_known_rejected: float | None, scores: Any = ()) -> Threshold:
         """Return what ``threshold_`` would be after :meth:`limit_rejection` and :meth:`recall` of these scores."""
         check_is_fitted(self)
-        return self._limited(max_known_rejected, np.asarray(scores, dtype=np.float64)).threshold
+        threshold = self._rejection.limit(max_known_rejected, np.asarray(scores, dtype=np.float64)).threshold
+        assert threshold is not None  # a rejection without one refuses limits
+        return threshold
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row: a known class, or ``unknown_label_``."""
@@ -237,7 +217,7 @@ class OpenWorldRecognizer(BaseEstimator):
         return self.recognize(X).probabilities
 
     def unknown_score(self, X: Any) -> np.ndarray:
-        """Return how unknown each row looks: rows above some value are rejected (u of Eq. 1 in the paper's presets)."""
+        """Return the unknown score of each row, u of Eq. 1 in the paper's presets; the largest scores are rejected."""
         return self.recognize(X).unknown_score
 
     def predict_closed(self, X: Any) -> np.ndarray:
@@ -275,93 +255,60 @@ class OpenWorldRecognizer(BaseEstimator):
         rejected = check_mask(rejected, len(X), "rejected")
         if k is not None:
             k = check_integer(k, "k", least=None)
+        strategy, labelled = self._preset().discovery, self._labelled()
+        try:
+            strategy.check(self._rejection)
+        except ValueError as error:
+            raise ValueError("The preset was changed after fit; call fit again.") from error
+        stream, count, run = labelled.stream(X, rejected), ClassCount(k, self.max_classes), self._run(progress)
         if confirmed is None:
-            return self._discover(X, k, rejected, self._known(), progress)
-        confirmed = check_labels(confirmed, len(X), name="confirmed", like=self.classes_)
-        rest = np.flatnonzero(confirmed == self.unknown_label_)
-        told = np.setdiff1d(np.arange(len(X)), rest)
-        new = np.setdiff1d(confirmed[told], self.classes_)
-        if not len(told):
-            return self._discover(X, k, rejected, self._known(), progress)
-        known = self._known_with(X[told], confirmed[told], new, X[rest])
-        left = rejected[rest]
-        if isinstance(known.rejection, NoveltyRejection) and not rejected.all():
-            # Rows of a confirmed class were rejected when it was new, but no group should start from them now.
-            left = left & known.rejection.judge(X[rest], infer(known.model, X[rest]).probabilities).rejected
-        found = self._discover(X[rest], k, left, known, progress)
-        return with_confirmed(found, rest, _in_metric(known.rejection, X), confirmed, new)
-
-    def _discover(
-        self, X: np.ndarray, k: int | None, rejected: np.ndarray, known: _Known, progress: Progress
-    ) -> Discovery:
-        preset = resolve_preset(self.preset)
-        if preset.discovery == "joint":
-            if not isinstance(known.rejection, NoveltyRejection):
-                raise ValueError("The preset was changed after fit; call fit again.")
-            labelled = Labelled(known.X, known.codes, infer(known.model, known.X).probabilities, known.seen)
-            return discover_jointly(
-                labelled,
-                X,
-                infer(known.model, X).probabilities if len(X) else np.empty((0, len(known.classes))),
-                rejected,
-                known.rejection,
-                known.classes,
-                k=k,
-                by_size=preset.search == "size",
-                head=preset.head,
-                max_classes=self.max_classes,
-                random_state=derive(self._seed, self.phase_, NUMBER),
-                device=self.device,
-                progress=progress,
-            )
-        if not rejected.all():
-            raise ValueError(f"Preset {preset.name!r} groups rejected rows alone; pass X[rejected].")
-        return discover_by_kmeans(
-            known.X,
-            known.codes,
-            X,
-            known.classes,
-            k=k,
-            max_classes=self.max_classes,
-            objective=preset.objective,
-            search=preset.search,
-            n_init=preset.n_init,
-            max_iter=preset.max_iter,
-            seeds=(derive(self._seed, self.phase_, NUMBER), derive(self._seed, self.phase_, GROUPS)),
-            device=self.device,
-            progress=progress,
-        )
+            return strategy.discover(labelled, stream, self._rejection, count, run)
+        labels = check_labels(confirmed, len(X), name="confirmed", like=self.classes_)
+        given = Confirmed(labels, labels != self.unknown_label_, lambda rows: self._fit_on(rows, self._run(silent)))
+        return strategy.discover_again(labelled, stream, self._rejection, given, count, run)
 
     def in_metric(self, X: Any) -> np.ndarray:
-        """Return rows where groups have their centres: whitened if the preset whitens, else as they are."""
+        """Return rows in the metric in which groups have their centres: whitened if the rejection whitens."""
         check_is_fitted(self)
-        return _in_metric(self._rejection, check_features(X, width=self.n_features_in_))
+        return self._rejection.transform(check_features(X, width=self.n_features_in_))
+
+    @property
+    def alpha_(self) -> float | None:
+        """Alpha of the paper's open-set rule; None where rows are rejected otherwise."""
+        check_is_fitted(self)
+        return self._rejection.fitted_alpha
+
+    @property
+    def alpha_search_(self) -> AlphaSearch | None:
+        """The search for alpha, if there was one."""
+        check_is_fitted(self)
+        return self._rejection.alpha_search
 
     @property
     def threshold_(self) -> Threshold | None:
-        """The threshold of the unknown score, unless the paper's rule rejects."""
+        """The threshold of the unknown score; None for a rejection without one."""
         check_is_fitted(self)
-        return self._rejection.threshold if isinstance(self._rejection, NoveltyRejection) else None
+        return self._rejection.threshold
 
     @property
     def adapts(self) -> bool:
         """Whether :meth:`observe` changes anything."""
         check_is_fitted(self)
-        return isinstance(self._rejection, NoveltyRejection) and self._rejection.adapt
+        return self._rejection.adapts
 
     @property
     def discovers_from(self) -> str:
         """What :meth:`discover` is best given: ``"stream"`` or ``"rejected"`` rows."""
-        preset = resolve_preset(self.preset)
-        return "stream" if preset.discovery == "joint" and preset.over_stream else "rejected"
+        return self._preset().discovery.takes
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the recogniser to a folder: JSON, safetensors, XGBoost's own format; no pickle.
+        """Write the recogniser to a folder: JSON and safetensors, no pickle.
 
-        A classifier or selector that is not ours is not stored; :meth:`load` must be given it again.
+        A classifier, a selector or a part of a preset that is not ours is not stored; :meth:`load` must be given it
+        again. A rejection of your own is saved by its method ``state``.
         """
         check_is_fitted(self)
-        persistence.save(self, path)
+        persistence.save(path, self._phase(), self.get_params(deep=False))
 
     @classmethod
     def load(
@@ -370,155 +317,94 @@ class OpenWorldRecognizer(BaseEstimator):
         *,
         classifier: Any = None,
         selector: Selector | None = None,
+        preset: str | Preset | None = None,
         device: str = "auto",
     ) -> Self:
         """Read a recogniser that :meth:`save` wrote; nothing in the folder is executed.
 
-        XGBoost reads its trees itself, and a crafted file can crash it: take such folders from people you trust.
-        ``classifier`` and ``selector`` are needed only if the saved recogniser had one of the user's own. The
-        classifier is then fitted again on the stored exemplars, as after every phase.
+        Parameters
+        ----------
+        path : path
+            The folder.
+        classifier, selector, preset
+            Needed only if the saved recogniser had one of the user's own. The classifier is then fitted again on the
+            stored exemplars, as in every phase; the rejection of the preset is restored from what it saved.
+        device : str
+            ``"auto"``, ``"cpu"`` or ``"cuda"``.
+
         """
-        recognizer: Self = persistence.load(cls, path, classifier=classifier, selector=selector, device=device)
+        resolve_device(device)
+        if selector is not None:
+            check_selector(selector)
+        if preset is not None:
+            resolve_preset(preset)
+        recognizer = persistence.load(path, Given(classifier, selector, preset, device), cls._restored)
         if recognizer._model is None:
-            memory, codes = recognizer.memory_, encode(recognizer.memory_.y, recognizer.classes_)
-            recognizer._model = recognizer._fit_classifier(memory.X, codes, recognizer._seed, recognizer.phase_)
+            recognizer._model = recognizer._fit_classifier(recognizer._labelled(), recognizer._run(silent))
         return recognizer
 
-    def _enter_phase(
-        self,
-        phase: int,
-        seed: np.random.SeedSequence,
-        classes: np.ndarray,
-        memory: ExemplarMemory,
-        X: np.ndarray,
-        y: np.ndarray,
-        progress: Progress,
-    ) -> None:
-        """Do all that can fail first, then change the recogniser."""
-        self._check_settings(len(classes))
+    @classmethod
+    def _restored(cls, parameters: dict[str, Any], phase: Phase) -> Self:
+        recognizer = cls(**parameters)
+        recognizer._check_settings(len(phase.classes))
+        recognizer._become(phase)
+        return recognizer
+
+    def _enter(self, phase: Phase, X: np.ndarray, y: np.ndarray, progress: Progress) -> None:
+        """Do all that can fail first, then change the recogniser; ``phase`` knows the classes of ``y`` already."""
+        self._check_settings(len(phase.classes))
         progress("selecting exemplars", 0, 1)
-        memory.update(X, y)
+        phase.memory.update(X, y)
         progress("selecting exemplars", 1, 1)
-        codes = encode(memory.y, classes)
-        model, rejection, search = self._fit(memory.X, codes, sum(memory.seen.values()), seed, phase, progress)
-        self._become(phase, seed, classes, memory, model, rejection, search)
+        rows = phase.labelled(chosen_by_mean=keeps_mean(self._selector()))
+        labelled, rejection = self._fit_on(rows, Run(derive(phase.seed, phase.number), self.device, progress))
+        self._become(phase._replace(model=labelled.model, rejection=rejection))
 
-    def _fit(
-        self, X: np.ndarray, codes: np.ndarray, had: int, seed: np.random.SeedSequence, phase: int, progress: Progress
-    ) -> tuple[Any, Rejection, AlphaSearch | None]:
-        """Fit the classifier, and learn to reject, from what was kept of the rows that these classes ever had."""
-        preset = resolve_preset(self.preset)
-        progress("fitting the classifier", 0, 1)
-        model = self._fit_classifier(X, codes, seed, phase)
-        progress("fitting the classifier", 1, 1)
-        if preset.rejection == "novelty":
-            progress("learning to reject", 0, 1)
-            kept = len(X) / had if keeps_mean(self._selector()) else 1.0
-            score = NoveltyScore(
-                whiten=preset.whiten,
-                neighbours=preset.neighbours,
-                random_state=derive(seed, phase, NOVELTY),
-                device=self.device,
-            ).fit(X, codes, self._classifier(), kept=kept)
-            progress("learning to reject", 1, 1)
-            return model, NoveltyRejection(score, self.max_known_rejected, preset.adapt), None
-        if self.alpha != "search":
-            return model, UncertaintyRejection(float(self.alpha)), None
-        search = search_alpha(
-            X,
-            codes,
-            self._classifier(),
-            grid=preset.alpha_grid,
-            repeats=preset.alpha_repeats,
-            random_state=derive(seed, phase, ALPHA),
-            device=self.device,
-            progress=progress,
-        )
-        return model, UncertaintyRejection(search.alpha), search
+    def _fit_on(self, labelled: Labelled, run: Run) -> tuple[Labelled, Rejection]:
+        """Fit classifier and rejection on labelled rows; return the rows with their classifier, and the rejection."""
+        run.progress("fitting the classifier", 0, 1)
+        labelled = replace(labelled, model=self._fit_classifier(labelled, run))
+        run.progress("fitting the classifier", 1, 1)
+        return labelled, self._unfitted_rejection().fit(labelled, self._classifier(), run)
 
-    def _limited(self, max_known_rejected: float | None, seen: np.ndarray) -> NoveltyRejection:
-        preset = resolve_preset(self.preset)
-        if not isinstance(self._rejection, NoveltyRejection):
-            raise ValueError(_NEEDS_NOVELTY.format(preset.name))
-        if max_known_rejected is not None:
-            check_share(max_known_rejected, "max_known_rejected")
-        limited = NoveltyRejection(self._rejection.score, max_known_rejected, preset.adapt)
-        limited.recall(seen)
-        return limited
-
-    def _known(self) -> _Known:
-        """What discovery builds on."""
-        memory = self.memory_
-        codes = encode(memory.y, self.classes_)
-        seen = np.array([memory.seen[c] for c in self.classes_.tolist()])
-        return _Known(self.classes_, memory.X, codes, seen, self._model, self._rejection)
-
-    def _known_with(self, X: np.ndarray, y: np.ndarray, new: np.ndarray, rest: np.ndarray) -> _Known:
-        """The same after rows were labelled by a person, as if they had been learnt and the rest observed."""
-        known = self._known()
-        classes = np.concatenate([known.classes, new])
-        codes = np.concatenate([known.codes, encode(y, classes)])
-        X = np.concatenate([known.X, X])
-        # Of a new class no more is expected than of the old ones, however few of its rows are confirmed so far.
-        seen = np.concatenate([known.seen, np.full(len(new), known.seen.mean())])
-        model, rejection = known.model, known.rejection
-        if resolve_preset(self.preset).discovery == "joint":
-            model, rejection, _ = self._fit(X, codes, known.seen.sum() + len(y), self._seed, self.phase_, silent)
-            if len(rest):
-                rejection.observe(rest, infer(model, rest).probabilities)
-        return _Known(classes, X, codes, seen, model, rejection)
+    def _fit_classifier(self, labelled: Labelled, run: Run) -> Any:
+        return fit_classifier(self._classifier(), labelled.X, labelled.codes, run.at(CLASSIFIER).seed, self.device)
 
     def _check_settings(self, classes: int) -> None:
-        preset = resolve_preset(self.preset)
         resolve_device(self.device)
         check_selector(self._selector())
-        check_classifier(preset.classifier if self.classifier is None else self.classifier)
-        if self.alpha != "search":
-            check_alpha(self.alpha)
-            if preset.rejection != "uncertainty":
-                raise ValueError(
-                    f"alpha belongs to the paper's open-set rule, and preset {preset.name!r} rejects otherwise; set "
-                    "max_known_rejected instead, or choose preset='paper'."
-                )
-        if self.max_known_rejected is not None:
-            check_share(self.max_known_rejected, "max_known_rejected")
-            if preset.rejection != "novelty":
-                raise ValueError(_NEEDS_NOVELTY.format(preset.name))
+        check_classifier(self._preset().classifier if self.classifier is None else self.classifier)
+        self._unfitted_rejection()
         if self.memory_size is not None:
             check_integer(self.memory_size, "memory_size")
         if check_integer(self.max_classes, "max_classes") < classes:
             raise ValueError(f"max_classes={self.max_classes} is less than the {classes} known classes; raise it.")
 
-    def _become(
-        self,
-        phase: int,
-        seed: np.random.SeedSequence,
-        classes: np.ndarray,
-        memory: ExemplarMemory,
-        model: Any,
-        rejection: Rejection,
-        search: AlphaSearch | None,
-    ) -> None:
-        self.phase_, self._seed, self.classes_, self.memory_, self._model = phase, seed, classes, memory, model
-        self._rejection, self.alpha_search_ = rejection, search
-        self.alpha_ = rejection.rule.alpha if isinstance(rejection, UncertaintyRejection) else None
-        self.unknown_label_ = unknown_label(classes)
-        self.n_features_in_ = memory.X.shape[1]
+    def _become(self, phase: Phase) -> None:
+        self.phase_, self._seed, self.classes_, self.memory_, self._model, self._rejection = phase
+        self.unknown_label_ = unknown_label(phase.classes)
+        self.n_features_in_ = phase.memory.X.shape[1]
 
-    def _fit_classifier(self, X: np.ndarray, codes: np.ndarray, seed: np.random.SeedSequence, phase: int) -> Any:
-        return fit_classifier(self._classifier(), X, codes, derive(seed, phase, CLASSIFIER), self.device)
+    def _phase(self) -> Phase:
+        return Phase(self.phase_, self._seed, self.classes_, self.memory_, self._model, self._rejection)
+
+    def _labelled(self) -> Labelled:
+        return self._phase().labelled(chosen_by_mean=keeps_mean(self._selector()))
+
+    def _run(self, progress: Progress) -> Run:
+        return Run(derive(self._seed, self.phase_), self.device, progress)
+
+    def _preset(self) -> Preset:
+        return resolve_preset(self.preset)
+
+    def _unfitted_rejection(self) -> Rejection:
+        return self._preset().rejection_for(self.alpha, self.max_known_rejected)
 
     def _classifier(self) -> Any:
-        """The classifier to fit, with the settings that the preset has for it."""
-        preset = resolve_preset(self.preset)
-        classifier = preset.classifier if self.classifier is None else self.classifier
-        if not isinstance(classifier, str):
-            return classifier
-        settings = preset.classifier_settings.get(classifier)
-        return CLASSIFIERS[classifier](**settings, device=self.device) if settings else classifier
+        return self._preset().classifier_for(self.classifier, self.device)
 
     def _selector(self) -> Selector:
-        return resolve_preset(self.preset).selector if self.selector is None else self.selector
+        return self._preset().selector if self.selector is None else self.selector
 
     def _infer(self, X: Any) -> tuple[np.ndarray, Inference]:
         check_is_fitted(self)
@@ -529,7 +415,3 @@ class OpenWorldRecognizer(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "phase_")
-
-
-def _in_metric(rejection: Rejection, X: np.ndarray) -> np.ndarray:
-    return rejection.score.witnesses_.metric.transform(X) if isinstance(rejection, NoveltyRejection) else X

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -42,3 +44,22 @@ def generator(random_state: Seed) -> np.random.Generator:
 def as_int(random_state: Seed) -> int:
     """Return a 32-bit seed for libraries that take an integer."""
     return int(seed_sequence(random_state).generate_state(1)[0])
+
+
+def seed_to_json(seed: np.random.SeedSequence) -> dict[str, Any]:
+    """Return a seed as JSON can express it: numbers as strings, since 128 bits of entropy exceed a JSON number."""
+    entropy = seed.entropy
+    plain = [str(int(word)) for word in entropy] if isinstance(entropy, Sequence) else str(entropy)
+    return {"entropy": plain, "key": [int(i) for i in seed.spawn_key]}
+
+
+def seed_from_json(stored: dict[str, Any]) -> np.random.SeedSequence:
+    """Return the seed that :func:`seed_to_json` wrote."""
+    entropy = stored["entropy"]
+    words = [int(word) for word in entropy] if isinstance(entropy, list) else int(entropy)
+    return np.random.SeedSequence(words, spawn_key=tuple(stored["key"]))
+
+
+def integer_seed(random_state: Any) -> int | None:
+    """Return ``random_state`` if it is an integer, else None: a generator has been used up and is not saved."""
+    return int(random_state) if isinstance(random_state, numbers.Integral) else None

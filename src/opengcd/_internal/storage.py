@@ -12,14 +12,16 @@ import json
 import os
 import re
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError
+
+from opengcd._internal.validation import check_labels, refuse_unknown_label
 
 FORMAT = "opengcd"
 FORMAT_VERSION = 2
@@ -73,6 +75,28 @@ def read_model(
     except (SafetensorError, ValueError, KeyError) as error:
         raise ModelFileError(f"{folder} is damaged: its arrays cannot be read ({error}).") from None
     return header, arrays, contents
+
+
+@contextmanager
+def reporting_damage(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn errors that contents of a wrong kind cause while they are restored into a :class:`ModelFileError`."""
+    from torch import OutOfMemoryError
+
+    try:
+        yield
+    except (ModelFileError, OutOfMemoryError):
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError) as error:
+        raise ModelFileError(f"{path} is damaged: its contents do not fit together ({error!r}).") from error
+
+
+def restore_classes(stored: Any) -> np.ndarray:
+    """Return the known classes as they were saved."""
+    if not isinstance(stored, list):
+        raise ModelFileError("The model is damaged: classes is no list.")
+    classes = check_labels(stored, len(stored), name="classes")
+    refuse_unknown_label(classes, name="classes")
+    return classes
 
 
 def verify_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:

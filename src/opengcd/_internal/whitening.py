@@ -1,4 +1,4 @@
-"""The metric in which classes look round: whitening by the scatter within known classes."""
+"""Whitening by the covariance within known classes: a metric in which they vary alike in all directions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from opengcd._internal import kernels
+from opengcd._internal.unit_length import unit_rows, unit_tensor
 
 
 class WithinClassWhitening:
@@ -59,11 +60,10 @@ class WithinClassWhitening:
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Return unit vectors in float32; a row at the origin stays there."""
         Z = (X - self.origin_) @ self.map_
-        norms = np.linalg.norm(Z, axis=1, keepdims=True)
-        return (Z / np.where(norms > 0, norms, 1)).astype(np.float32)
+        return unit_rows(Z).astype(np.float32)
 
     def class_directions(self, Z: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the mean of each class among the whitened rows ``Z``, scaled to unit length: (C, D)."""
         rows, classes = (kernels.to_tensor(array, self.device) for array in (Z, codes))
         means = kernels.class_means(rows, classes.long(), int(codes.max()) + 1)
-        return torch.nn.functional.normalize(means, dim=1).cpu().numpy()
+        return unit_tensor(means).cpu().numpy()

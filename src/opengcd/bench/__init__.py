@@ -1,5 +1,6 @@
 """The paper's experiments: protocol and measurements."""
 
+from opengcd._internal.splits import class_groups
 from opengcd.bench.cells import (
     Cell,
     Outcome,
@@ -19,7 +20,6 @@ from opengcd.bench.protocol import (
     OpenWorldMethod,
     PhaseDetail,
     PhaseResult,
-    class_groups,
     run_protocol,
 )
 from opengcd.bench.raw import RAW_DATASETS, RawDataset, RawDatasetError, make_features, read_raw

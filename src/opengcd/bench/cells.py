@@ -33,10 +33,11 @@ import numpy as np
 from opengcd import metrics
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import derive
+from opengcd._internal.splits import class_groups
 from opengcd._internal.storage import plain, replace_file
 from opengcd.bench.datasets import feature_file, load_dataset, plan_for
 from opengcd.bench.methods import make_method, method_factory
-from opengcd.bench.protocol import PhaseResult, check_protocol, class_groups, run_protocol
+from opengcd.bench.protocol import PhaseResult, check_protocol, run_protocol
 
 FORMAT = "opengcd-results"
 FORMAT_VERSION = 2

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opengcd._internal.unit_length import unit_rows
 from opengcd._internal.validation import check_features
 from opengcd.bench.protocol import Dataset
 
@@ -71,7 +72,7 @@ def load_dataset(folder: str | Path, name: str) -> Dataset:
             raise ValueError(f"class_order must hold each of the numbers 0 to {len(names) - 1} once.")
     except ValueError as error:
         raise FeatureFileError(f"{file}: {error}") from None
-    return Dataset(name, _unit(x_train), y_train, _unit(x_test), y_test, names, order)
+    return Dataset(name, unit_rows(x_train), y_train, unit_rows(x_test), y_test, names, order)
 
 
 def feature_file(folder: str | Path, name: str) -> Path:
@@ -107,8 +108,3 @@ def _labels(y: np.ndarray, rows: int, part: str, names: list[str]) -> np.ndarray
     if len(absent):
         raise ValueError(f"y_{part} has no row of {len(absent)} classes, {names[absent[0]]!r} first.")
     return y.astype(np.int64)
-
-
-def _unit(X: np.ndarray) -> np.ndarray:
-    norms = np.linalg.norm(X, axis=1, keepdims=True)
-    return X / np.where(norms > 0, norms, 1)

@@ -5,16 +5,27 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
-from opengcd._internal.progress import Progress, silent
+from opengcd._internal.run import Run
 from opengcd.bench.baselines import BASELINES
 from opengcd.bench.protocol import OpenWorldMethod
-from opengcd.classify import CLASSIFIERS
-from opengcd.discover import ClassNumberEstimate, Clustering, Discovery, arrange
-from opengcd.presets import PRESETS
+from opengcd.classify import CLASSIFIERS, Labelled, Stream
+from opengcd.discover import (
+    ClassCount,
+    ClassNumberEstimate,
+    Clustering,
+    Discovery,
+    DiscoveryStrategy,
+    JointDiscovery,
+    arrange,
+)
+from opengcd.osr import NoveltyRejection, Rejection
+from opengcd.presets import PRESETS, resolve_preset
 from opengcd.recognizer import OpenWorldRecognizer
 
 
@@ -31,18 +42,22 @@ class ClosedSet(OpenWorldRecognizer):
 
 
 class Undiscovered(OpenWorldRecognizer):
-    """OWR-UE: rejects, but leaves what it rejected in one heap, to be labelled one by one."""
+    """OWR-UE: rejects, but leaves the rejected rows in one group, to be labelled one by one."""
 
     reviews_one_by_one = True
-    discovers_from = "rejected"
 
-    def discover(self, X: Any, k: int | None = None, *, progress: Progress = silent, **more: Any) -> Discovery:
+
+class SingleGroup(DiscoveryStrategy):
+    """No discovery: all rows are one group."""
+
+    def discover(
+        self, labelled: Labelled, stream: Stream, rejection: Rejection, count: ClassCount, run: Run
+    ) -> Discovery:
         """Return all rows as one group."""
-        X = np.asarray(X)
-        known = len(self.classes_)
+        X, known = stream.X, len(labelled.classes)
         center = X.mean(0) if len(X) else np.zeros(X.shape[1])
-        heap = Clustering(np.full(len(X), known), np.tile(center, (known + 1, 1)), 0.0, 0)
-        return arrange(X, self.classes_, heap, ClassNumberEstimate(known + 1, [], True, "", known + 1))
+        group = Clustering(np.full(len(X), known), np.tile(center, (known + 1, 1)), 0.0, 0)
+        return arrange(X, labelled.classes, group, ClassNumberEstimate(known + 1, [], True, "", known + 1))
 
 
 class Family(NamedTuple):
@@ -51,24 +66,46 @@ class Family(NamedTuple):
     kind: type[OpenWorldRecognizer]
     text: str
     settings: dict[str, Any]
+    parts: dict[str, Any]
+    """Parts of the preset that are replaced."""
 
 
 NEVER_REJECT = {"alpha": 0.0}
 ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "best": ("what we recommend", {}),
-    "best-plain": ("without whitening: features are only centred and scaled", {"whiten": False}),
-    "best-two": ("without neighbours in the score for unknown, which then has two parts", {"neighbours": False}),
-    "best-fixed": ("without adaptation: the threshold for unknown from labelled data alone", {"adapt": False}),
-    "best-rejects": ("discovery on the rejected rows alone, not on the whole stream", {"over_stream": False}),
-    "best-sized": ("without rehearsal: as many new classes as their sizes suggest", {"search": "size"}),
-    "best-headless": ("without the refinement head", {"head": False}),
+    "best-plain": (
+        "without whitening: features are only centred and scaled",
+        {"rejection": NoveltyRejection(whiten=False)},
+    ),
+    "best-two": (
+        "without neighbours in the score for unknown, which then has two parts",
+        {"rejection": NoveltyRejection(neighbours=False)},
+    ),
+    "best-fixed": (
+        "without adaptation: the threshold for unknown from labelled data alone",
+        {"rejection": NoveltyRejection(adapt=False)},
+    ),
+    "best-rejects": (
+        "discovery on the rejected rows alone, not on the whole stream",
+        {"discovery": JointDiscovery(over_stream=False)},
+    ),
+    "best-sized": (
+        "without rehearsal: as many new classes as their sizes suggest",
+        {"discovery": JointDiscovery(search="size")},
+    ),
+    "best-headless": ("without the refinement head", {"discovery": JointDiscovery(head=False)}),
 }
-"""``best`` and what becomes of it without one part: a text and the settings of its preset that differ."""
+"""``best`` and what becomes of it without one part: a text and the part of the preset that differs."""
 FAMILIES = {
-    "opengcd": Family(OpenWorldRecognizer, "the paper's full method", {}),
-    "csr": Family(ClosedSet, "closed-set recognition: no learning, rejection or discovery", NEVER_REJECT),
-    "il-e": Family(IncrementalOnly, "incremental learning from exemplars: no rejection or discovery", NEVER_REJECT),
-    "owr-ue": Family(Undiscovered, "open-world recognition without discovery: rejects are labelled one by one", {}),
+    "opengcd": Family(OpenWorldRecognizer, "the paper's full method", {}, {}),
+    "csr": Family(ClosedSet, "closed-set recognition: no learning, rejection or discovery", NEVER_REJECT, {}),
+    "il-e": Family(IncrementalOnly, "incremental learning from exemplars: no rejection or discovery", NEVER_REJECT, {}),
+    "owr-ue": Family(
+        Undiscovered,
+        "open-world recognition without discovery: rejects are labelled one by one",
+        {},
+        {"discovery": SingleGroup()},
+    ),
 }
 
 BASELINE_TEXTS = {
@@ -119,8 +156,7 @@ def method_factory(name: str) -> Callable[..., Any]:
         preset = dataclasses.replace(PRESETS["best"], **ABLATIONS[name][1])
         return lambda **settings: OpenWorldRecognizer(**({"preset": preset} | settings))
     if family in FAMILIES and classifier in CLASSIFIERS:
-        kind, _, fixed = FAMILIES[family]
-        return lambda **settings: kind(classifier, **({"preset": "paper"} | settings | fixed))
+        return partial(_make_ours, FAMILIES[family], classifier)
     if name in BASELINES:
         return BASELINES[name]
     module, colon, attribute = name.partition(":")
@@ -137,6 +173,13 @@ def method_factory(name: str) -> Callable[..., Any]:
     return found
 
 
+def _make_ours(family: Family, classifier: str, **settings: Any) -> OpenWorldRecognizer:
+    preset = settings.pop("preset", "paper")
+    if family.parts:
+        preset = dataclasses.replace(resolve_preset(preset), **family.parts)
+    return family.kind(classifier, preset=preset, **(settings | family.settings))
+
+
 def _split(name: str) -> tuple[str, str]:
     family, _, classifier = name.rpartition("-")
     return family, classifier
@@ -146,6 +189,7 @@ def _as_the_authors(dataset: str) -> dict[str, Any]:
     settings: dict[str, Any] = {"preset": "authors", "selector": "authors"}
     if dataset.lower() in AUTHORS:
         alpha, max_classes, n_init = AUTHORS[dataset.lower()]
-        preset = dataclasses.replace(PRESETS["authors"], n_init=n_init)
+        discovery = clone(PRESETS["authors"].discovery).set_params(n_init=n_init)
+        preset = dataclasses.replace(PRESETS["authors"], discovery=discovery)
         settings |= {"preset": preset, "alpha": alpha, "max_classes": max_classes}
     return settings

@@ -15,6 +15,7 @@ import numpy as np
 from opengcd import metrics
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive, generator
+from opengcd._internal.splits import split_share
 from opengcd.bench.reviewer import Review, simulate_review
 from opengcd.discover import CurvePoint, Discovery
 from opengcd.recognizer import Recognition
@@ -164,17 +165,6 @@ class PhaseDetail:
     review: Review
 
 
-def class_groups(
-    n_classes: int, sizes: Sequence[int], random_state: Seed = None, order: np.ndarray | None = None
-) -> list[np.ndarray]:
-    """Deal the classes to the phases, at random or in a given order."""
-    if sum(sizes) > n_classes:
-        raise ValueError(f"The phases need {sum(sizes)} classes, but the dataset has {n_classes}.")
-    if order is None:
-        order = generator(random_state).permutation(n_classes)
-    return np.split(order[: sum(sizes)], np.cumsum(sizes)[:-1])
-
-
 def check_protocol(protocol: str, learn: str) -> None:
     """Raise unless there is such a protocol and it has that rule for what is learnt."""
     if protocol not in PROTOCOLS:
@@ -247,8 +237,8 @@ def run_protocol(
         elif learn == "discovered":
             pool = np.flatnonzero(np.isin(stream.y, novel))
             annotated = np.intersect1d(pool, detail.examined) if _one_by_one(method) else pool
-            shuffled = stream.row[generator(derive(random_state, t, 0)).permutation(annotated)]
-            learnt, test = np.split(shuffled, [round(KEPT_FOR_TRAINING * len(shuffled))])
+            parts = split_share(annotated, KEPT_FOR_TRAINING, generator(derive(random_state, t, 0)))
+            learnt, test = (stream.row[part] for part in parts)
             learnable = pool[: round(KEPT_FOR_TRAINING * len(pool))]
         tests.append(test)
         result.learnt_share = len(learnt) / len(learnable)

@@ -1,77 +1,32 @@
 """Closed-set classifiers by name, or any scikit-learn classifier with ``predict_proba`` (Sec. 3.3)."""
 
-from __future__ import annotations
-
-from typing import Any
-
-import numpy as np
-from sklearn.base import clone
-
-from opengcd._internal.randomness import Seed, as_int
 from opengcd.classify.classifier import ArrayClassifier, Inference, Standardised
+from opengcd.classify.inference import check_classifier, fit_classifier, infer, name_rows
 from opengcd.classify.logistic import Logistic
 from opengcd.classify.mlp import MLP
+from opengcd.classify.registry import CLASSIFIERS
+from opengcd.classify.rows import Labelled, Stream
+from opengcd.classify.saving import OWN, describe_classifier, needs_classifier, restore_classifier
 from opengcd.classify.svm import SVM
-from opengcd.classify.xgb import XGB, trees_from_ubj
+from opengcd.classify.xgb import XGB
 
 __all__ = [
     "CLASSIFIERS",
     "MLP",
+    "OWN",
     "SVM",
     "XGB",
     "ArrayClassifier",
     "Inference",
+    "Labelled",
     "Logistic",
     "Standardised",
+    "Stream",
     "check_classifier",
+    "describe_classifier",
     "fit_classifier",
     "infer",
     "name_rows",
-    "trees_from_ubj",
+    "needs_classifier",
+    "restore_classifier",
 ]
-
-CLASSIFIERS: dict[str, type[ArrayClassifier]] = {"mlp": MLP, "svm": SVM, "xgb": XGB, "logistic": Logistic}
-
-
-def check_classifier(classifier: Any) -> None:
-    """Raise unless this is the name of a classifier or an estimator that can serve as one."""
-    if isinstance(classifier, str):
-        if classifier not in CLASSIFIERS:
-            raise ValueError(
-                f"Unknown classifier {classifier!r}; choose from {', '.join(CLASSIFIERS)} "
-                "or pass a scikit-learn classifier with predict_proba."
-            )
-    elif not all(callable(getattr(classifier, verb, None)) for verb in ("fit", "predict_proba", "get_params")):
-        raise ValueError(
-            f"{classifier!r} cannot serve as classifier: it needs fit, predict_proba and get_params "
-            "(for SVC, use classifier='svm')."
-        )
-
-
-def _make(classifier: Any, random_state: Seed, device: str) -> Any:
-    """Return an unfitted classifier for a name or an estimator, seeded where it has no seed of its own."""
-    check_classifier(classifier)
-    if isinstance(classifier, str):
-        return CLASSIFIERS[classifier](random_state=as_int(random_state), device=device)
-    fresh = clone(classifier)
-    seeds = {name: as_int(random_state) for name, value in fresh.get_params().items()
-             if value is None and name.split("__")[-1] == "random_state"}  # fmt: skip
-    return fresh.set_params(**seeds)
-
-
-def fit_classifier(classifier: Any, X: np.ndarray, y: np.ndarray, random_state: Seed, device: str = "auto") -> Any:
-    """Fit a fresh classifier on classes numbered 0, 1, ... (always from scratch, whatever the phase)."""
-    return _make(classifier, random_state, device).fit(X, y)
-
-
-def infer(model: Any, X: np.ndarray) -> Inference:
-    """Return class numbers and probabilities of each row."""
-    if isinstance(model, ArrayClassifier):
-        return model.infer(X)
-    p = np.asarray(model.predict_proba(X), dtype=np.float64)
-    return Inference(p.argmax(1), p)
-
-
-def name_rows(model: Any, X: np.ndarray) -> np.ndarray:
-    """Return class numbers alone, the same as :func:`infer` does."""
-    return model.predict(X) if isinstance(model, ArrayClassifier) else infer(model, X).labels

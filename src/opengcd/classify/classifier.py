@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -65,6 +66,13 @@ class ArrayClassifier(Standardised, BaseEstimator, ABC):
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the fitted state."""
         return {name: np.asarray(getattr(self, name), order="C") for name in self.ARRAYS}
+
+    def stored_arrays(self, arrays: dict[str, np.ndarray], blobs: Mapping[str, bytes]) -> dict[str, np.ndarray]:
+        """Return the fitted state from a model folder; ``blobs`` are further files that older versions wrote."""
+        return arrays
+
+    def check_stored(self, arrays: dict[str, np.ndarray], n_classes: int, n_features: int) -> None:
+        """Raise :class:`ModelFileError` if a state that was read must not even be restored."""
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Take over a fitted state."""

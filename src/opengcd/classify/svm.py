@@ -19,6 +19,7 @@ from torch import Tensor
 
 from opengcd._internal import kernels
 from opengcd._internal.randomness import Seed, generator
+from opengcd._internal.splits import deal_folds
 from opengcd.classify.classifier import ArrayClassifier, Inference
 
 GRAM_ROWS = 12_000
@@ -59,7 +60,7 @@ class SVM(ArrayClassifier):
         n_classes = int(y.max()) + 1
         variance = Z.var()
         self.gamma_ = np.array(1.0 / (Z.shape[1] * variance) if variance > 0 else 1.0)
-        fold = _folds(y, self.folds, generator(self.random_state))
+        fold = deal_folds(y, lambda n: self.folds, generator(self.random_state))
         fit_machines = self._fit_together if len(Z) <= GRAM_ROWS else self._fit_apart
         with warnings.catch_warnings():
             # One or two rows a class are few, but no sign of a regression problem.
@@ -204,15 +205,6 @@ def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
     votes[:, first, second] = wins = scores > 0
     votes[:, second, first] = ~wins
     return votes.sum(2).argmax(1)
-
-
-def _folds(y: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarray:
-    """Deal the rows of each class to the folds at random."""
-    fold = np.empty(len(y), dtype=np.int64)
-    for c in np.unique(y):
-        rows = rng.permutation(np.flatnonzero(y == c))
-        fold[rows] = (np.arange(len(rows)) + c) % folds
-    return fold
 
 
 def _fit_precomputed(gram: np.ndarray, y: np.ndarray, C: float) -> SVC:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from opengcd._internal import kernels
 from opengcd._internal.child_process import start_child
 from opengcd._internal.randomness import Seed, as_int
+from opengcd._internal.storage import ModelFileError
 from opengcd.classify.classifier import ArrayClassifier, Inference
 from opengcd.classify.trees import Trees, check_trees, document_of, trees_of
 
@@ -52,6 +54,15 @@ class XGB(ArrayClassifier):
         """Return the trees."""
         return trees_of(json.loads(bytes(self.booster_.save_raw("json"))))._asdict()
 
+    def stored_arrays(self, arrays: dict[str, np.ndarray], blobs: Mapping[str, bytes]) -> dict[str, np.ndarray]:
+        """Return the trees; older versions stored them in XGBoost's own format."""
+        return _trees_from_ubj(blobs["classifier"]) if "classifier" in blobs else arrays
+
+    def check_stored(self, arrays: dict[str, np.ndarray], n_classes: int, n_features: int) -> None:
+        """Raise if the trees are for other classes or features: XGBoost would read beyond its arrays."""
+        if arrays["shape"].tolist() != [n_classes, n_features]:
+            raise ModelFileError("The model is damaged: trees, classes and features do not fit together.")
+
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Take over trees, once they have been checked."""
         trees = Trees(**arrays)
@@ -64,7 +75,7 @@ class XGB(ArrayClassifier):
         self.booster_ = xgboost.Booster(model_file=bytearray(document))
 
 
-def trees_from_ubj(raw: bytes) -> dict[str, np.ndarray]:
+def _trees_from_ubj(raw: bytes) -> dict[str, np.ndarray]:
     """Return trees in XGBoost's own binary JSON, as older models have them, as :meth:`XGB.arrays` does.
 
     XGBoost reads them in a process of its own, since some damaged ones crash it, and others keep it busy for ever.

@@ -1,4 +1,4 @@
-"""How many classes are there? Estimated by hiding some of the known ones (Sec. 3.5.3)."""
+"""Estimate the number of classes by hiding some of the known ones (Sec. 3.5.3)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from scipy.optimize import minimize_scalar
 from opengcd._internal import kernels
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive, generator, seed_sequence
+from opengcd._internal.run import Run
+from opengcd._internal.splits import hide_in_turns, renumber
 from opengcd._internal.validation import check_features, check_integer, check_labels
 from opengcd.discover.kmeans import ss_kmeans
 from opengcd.metrics import clustering_accuracy
@@ -107,27 +109,18 @@ def estimate_class_number(
     known = len(classes)
     if known < 2:
         raise ValueError("The number of classes cannot be estimated from a single known class: one has to be hidden.")
-    if objective not in OBJECTIVES:
-        raise ValueError(f"Unknown objective {objective!r}; choose from {', '.join(OBJECTIVES)}.")
-    if search not in ("paper", "robust", "authors"):
-        raise ValueError(f"Unknown search {search!r}; choose 'paper', 'robust' or 'authors'.")
+    check_search(search, objective)
     if check_integer(max_classes, "max_classes") < known:
         raise ValueError(f"max_classes={max_classes} is less than the {known} known classes.")
     if len(U) < 2:
         return ClassNumberEstimate(known, [], True, "", known)
 
-    score = _Score(
-        L,
-        codes,
-        U,
-        objective,
-        3 if search == "robust" else 1,
-        seed_sequence(random_state),
-        progress,
-        n_init=n_init,
-        max_iter=max_iter,
-        device=device,
-    )
+    run = Run(seed_sequence(random_state), device, progress)
+    rng = generator(derive(run.seed, 0))
+    hidden = hide_in_turns(known, 3 if search == "robust" else 1, rng)
+    sample = np.sort(rng.permutation(len(U))[:SILHOUETTE_ROWS])
+    splits = [_Split(L, codes, U, part) for part in hidden]
+    score = _Score(splits, _Objective(objective, U, sample, device), run, n_init=n_init, max_iter=max_iter)
     low = {"paper": score.splits[0].anchors + 1, "robust": known, "authors": known + 1}[search]
     high = min(max_classes, known + len(U))
     low = min(low, high)
@@ -145,49 +138,59 @@ def estimate_class_number(
     return ClassNumberEstimate(max(best_point.k, known), score.curve, not reason, reason, best_point.k)
 
 
+def check_search(search: str, objective: str) -> None:
+    """Raise unless there are such a search and such an objective."""
+    if objective not in OBJECTIVES:
+        raise ValueError(f"Unknown objective {objective!r}; choose from {', '.join(OBJECTIVES)}.")
+    if search not in SEARCHES:
+        raise ValueError(f"Unknown search {search!r}; choose 'paper', 'robust' or 'authors'.")
+
+
+class _Objective:
+    """The two indices that make the score of a clustering."""
+
+    def __init__(self, name: str, U: np.ndarray, sample: np.ndarray, device: str) -> None:
+        self.validate, cohere = OBJECTIVES[name]
+        self.sample, self.cohere = sample, cohere(U[sample], device)
+
+    def __call__(self, truth: np.ndarray, hidden: np.ndarray, stream: np.ndarray) -> tuple[float, float]:
+        """Return validation, of hidden rows with their true labels, and cohesion, of the labels of the stream."""
+        groups = np.unique(stream[self.sample], return_inverse=True)[1]
+        cohesion = -1.0
+        if 2 <= groups.max() + 1 <= len(groups) - 1:
+            cohesion = self.cohere(groups)
+        return self.validate(truth, hidden), cohesion
+
+
 class _Score:
     """The objective as a function of k, evaluated once for each k and averaged over one or more splits."""
 
-    def __init__(
-        self,
-        L: np.ndarray,
-        codes: np.ndarray,
-        U: np.ndarray,
-        objective: str,
-        splits: int,
-        seed: np.random.SeedSequence,
-        progress: Progress,
-        **kmeans: Any,
-    ) -> None:
-        rng = generator(derive(seed, 0))
-        hidden = _hidden_classes(int(codes.max()) + 1, splits, rng)
-        self.splits = [_Split(L, codes, U, part) for part in hidden]
-        sample = np.sort(rng.permutation(len(U))[:SILHOUETTE_ROWS])
-        self.sample = sample
-        self.validate, cohere = OBJECTIVES[objective]
-        self.judge = cohere(U[sample], kmeans["device"])
-        self.seed, self.progress, self.kmeans = seed, progress, kmeans
+    def __init__(self, splits: list[_Split], objective: _Objective, run: Run, **kmeans: Any) -> None:
+        self.splits, self.objective, self.run, self.kmeans = splits, objective, run, kmeans
         self.curve: list[CurvePoint] = []
 
     def __call__(self, k: int) -> float:
         for point in self.curve:
             if point.k == k:
                 return point.score
-        self.progress("estimating the number of classes", len(self.curve), 0)
-        seeds = (derive(self.seed, 1, k, i) for i in range(len(self.splits)))
-        parts = [self._evaluate(split, k, seed) for split, seed in zip(self.splits, seeds, strict=True)]
+        self.run.progress("estimating the number of classes", len(self.curve), 0)
+        parts = [self._evaluate(split, k, self.run.at(1, k, i)) for i, split in enumerate(self.splits)]
         validation, cohesion = np.mean(parts, axis=0)
         self.curve.append(CurvePoint(k, float(validation + cohesion), float(validation), float(cohesion)))
         return self.curve[-1].score
 
-    def _evaluate(self, split: _Split, k: int, seed: np.random.SeedSequence) -> tuple[float, float]:
-        found = ss_kmeans(split.L, split.codes, split.rows, k, survivors=SURVIVORS, random_state=seed, **self.kmeans)
-        hidden, stream = found.labels[: len(split.truth)], found.labels[len(split.truth) :]
-        groups = np.unique(stream[self.sample], return_inverse=True)[1]
-        cohesion = -1.0
-        if 2 <= groups.max() + 1 <= len(groups) - 1:
-            cohesion = self.judge(groups)
-        return self.validate(split.truth, hidden), cohesion
+    def _evaluate(self, split: _Split, k: int, run: Run) -> tuple[float, float]:
+        found = ss_kmeans(
+            split.L,
+            split.codes,
+            split.rows,
+            k,
+            survivors=SURVIVORS,
+            random_state=run.seed,
+            device=run.device,
+            **self.kmeans,
+        )
+        return self.objective(split.truth, found.labels[: len(split.truth)], found.labels[len(split.truth) :])
 
 
 class _Split:
@@ -195,22 +198,13 @@ class _Split:
 
     def __init__(self, L: np.ndarray, codes: np.ndarray, U: np.ndarray, hidden: np.ndarray) -> None:
         known = int(codes.max()) + 1
-        number = np.full(known, -1)
         anchors = np.setdiff1d(np.arange(known), hidden)
-        number[anchors] = np.arange(len(anchors))
+        number = renumber(known, anchors)
         is_anchor = number[codes] >= 0
         self.anchors, self.hidden = len(anchors), len(hidden)
         self.L, self.codes = L[is_anchor], number[codes[is_anchor]]
         self.truth = codes[~is_anchor]
         self.rows = np.concatenate([L[~is_anchor], U])
-
-
-def _hidden_classes(known: int, splits: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Choose the classes to hide in each split: a random third of them, or every class once in three splits."""
-    order = rng.permutation(known)
-    if splits == 1:
-        return [order[: max(1, known - -(-2 * known // 3))]]
-    return [part for part in np.array_split(order, splits) if len(part)]
 
 
 def _brent(score: _Score, low: int, high: int) -> None:
@@ -277,6 +271,7 @@ def _fowlkes_mallows(truth: np.ndarray, clusters: np.ndarray) -> float:
 
 Judge = Callable[[np.ndarray], float]
 """How well rows cohere in the groups they were put in."""
+SEARCHES = ("paper", "robust", "authors")
 OBJECTIVES: dict[str, tuple[Callable[[np.ndarray, np.ndarray], float], Callable[[np.ndarray, str], Judge]]] = {
     "acc+sc": (clustering_accuracy, _silhouette),
     "fmi+db": (_fowlkes_mallows, _davies_bouldin),

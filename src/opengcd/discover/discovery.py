@@ -18,12 +18,12 @@ class Group:
     label: Any
     """Its provisional label; no known class has it."""
     rows: np.ndarray
-    """Numbers of its rows, from the most typical (nearest the centre) to the most doubtful."""
+    """Its row numbers, from the most typical (nearest the centre) to the least typical."""
     center: np.ndarray
     cohesion: float
     """Root mean squared distance of its rows to the centre: the smaller, the tighter."""
     probability: float | None = None
-    """How likely it is a class of its own and no chance heap; None where nothing is known about that."""
+    """Probability that it is a class of its own; None where that was not estimated."""
 
     def __len__(self) -> int:
         return len(self.rows)

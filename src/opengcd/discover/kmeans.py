@@ -134,8 +134,24 @@ def ss_kmeans(
 ) -> Clustering:
     """:class:`SemiSupervisedKMeans` as a function; ``codes`` number the known classes of ``L`` from 0.
 
-    With ``survivors``, only that many restarts, those of least inertia after five steps, are carried to the end. The
-    others seldom win (``make bench`` measures how seldom).
+    Parameters
+    ----------
+    L, codes : array
+        Labelled rows and their class numbers.
+    U : array
+        Unlabelled rows.
+    k : int
+        Number of clusters, known classes included.
+    n_init, max_iter, tol, random_state, device
+        As in the class.
+    survivors : int or None
+        Continue only this many restarts, those of least inertia, after five steps; the others seldom win
+        (``make bench`` measures how seldom). None continues all.
+
+    Returns
+    -------
+    Clustering
+
     """
     known = int(codes.max()) + 1 if len(codes) else 0
     novel = k - known
@@ -145,7 +161,7 @@ def ss_kmeans(
         raise ValueError(f"n_clusters={k} asks for {novel} novel groups among {len(U)} unlabelled rows; lower it.")
     if k < 1 or n_init < 1 or max_iter < 1 or (survivors is not None and survivors < 1):
         raise ValueError("n_clusters, n_init, max_iter and survivors must be at least 1.")
-    run = _Restarts(L, codes, U, k, known, kernels.resolve_device(device))
+    run = _Restarts(L, codes, U, k, kernels.resolve_device(device))
     chances = np.stack([rng.random(novel) for rng in spawn(random_state, n_init)])
     with kernels.threads_for(max(n_init * k, U.shape[1]) * len(U)):
         run.seed(chances)
@@ -156,7 +172,9 @@ def ss_kmeans(
 def kmeans_centers(
     rows: Tensor, k: int, seeds: Sequence[Seed], *, part: Tensor | None = None, tries: int = 2, max_iter: int = 30
 ) -> Tensor:
-    """Centres that k-means finds from each of P seeds, the best of some tries, all at once: (P, k, d).
+    """Return the centres that k-means finds from each of P seeds, the best of some tries: (P, k, d).
+
+    All P runs share their matrix products.
 
     ``part``, (P, n), says which rows take part in each of the P; all if it is not given.
     """
@@ -165,7 +183,6 @@ def kmeans_centers(
         rows.new_empty(0, dtype=torch.long),
         rows,
         k,
-        0,
         rows.device,
         None if part is None else part.repeat_interleave(tries, 0),
     )
@@ -188,7 +205,6 @@ class _Restarts:
         codes: np.ndarray | Tensor,
         U: np.ndarray | Tensor,
         k: int,
-        known: int,
         device: torch.device,
         part: Tensor | None = None,
     ) -> None:
@@ -200,7 +216,7 @@ class _Restarts:
         self.U, self.L = ((each - self.origin).to(dtype) for each in (rows, labelled))
         self.norms = kernels.squared_norms(self.U)
         self.codes = kernels.to_tensor(codes, device).long()
-        self.k, self.known = k, known
+        self.k, self.known = k, int(codes.max()) + 1 if len(codes) else 0
         self.part = rows.new_ones(1, len(rows), dtype=torch.bool) if part is None else part
         self.fixed_sums, self.fixed_counts = (each[0] for each in _cluster_sums(self.L, self.codes[None], k))
 

@@ -8,11 +8,14 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from opengcd._internal import kernels
 from opengcd._internal.randomness import Seed, derive, seed_sequence
+from opengcd._internal.unit_length import unit_tensor
 from opengcd.discover.kmeans import kmeans_centers
+
+CONCENTRATION = 15.0
+r"""The concentration :math:`\kappa` of every component, in whitened features."""
 
 
 class Mixture(NamedTuple):
@@ -27,16 +30,38 @@ class Mixture(NamedTuple):
     sizes: np.ndarray
     """(k,) Expected number of rows."""
     recurrence: np.ndarray
-    """(k,) How well each class or group was found again by the other restarts: mean of the largest Jaccard index."""
+    """(k,) Agreement of each class or group with the other restarts: mean of the largest Jaccard index with each."""
+
+
+class MixtureSettings(NamedTuple):
+    """Settings of the mixture, see :func:`joint_mixture`."""
+
+    label_weight: float = 1.0
+    steps: int = 60
+    tries: int = 2
+    start_steps: int = 30
+    concentration: float = CONCENTRATION
+    balance: float = 1.0
 
 
 class LabelledClasses(NamedTuple):
-    """All that the mixture asks of labelled rows."""
+    """Sufficient statistics of the labelled rows."""
 
     sums: Tensor
     """(C, d) Sum of the rows of each known class."""
     counts: Tensor
     """(C,) Their number."""
+
+
+class StreamTensors(NamedTuple):
+    """Unlabelled rows on the device."""
+
+    rows: Tensor
+    """(n, d) Unit vectors."""
+    rejected: Tensor
+    """(n,) Whether a row was rejected."""
+    part: Tensor | None = None
+    """(P, n) Which rows take part in each of P mixtures; None: all of them in all."""
 
 
 def joint_mixture(
@@ -46,7 +71,7 @@ def joint_mixture(
     rejected: np.ndarray,
     k: int,
     *,
-    concentration: float = 15.0,
+    concentration: float = CONCENTRATION,
     balance: float = 1.0,
     label_weight: float = 1.0,
     steps: int = 60,
@@ -56,21 +81,43 @@ def joint_mixture(
     random_state: Seed = None,
     device: str = "auto",
 ) -> Mixture:
-    r"""Decide of all rows of a stream together which are of known classes, and group the others.
+    r"""Assign all rows of a stream to known classes or novel groups, by one mixture over both.
 
     A von Mises-Fisher mixture on unit vectors, with one component for each known class and each of the ``k`` - C novel
-    groups. Known ones start at their class means, novel ones at k-means on the ``rejected`` rows alone: no novel row
-    shall fall to a known class before it had a chance. Then EM:
+    groups. Known components start at their class means, novel ones at the centres of k-means on the ``rejected`` rows
+    alone, so that novel rows do not strengthen a known class in the first steps. Then EM:
 
     .. math:: r_{ij} \propto \exp(\kappa\, c_j \cdot u_i - \beta \log \tfrac{n_j}{\sum n}), \qquad
               c_j \propto \sum_{l: y_l = j} l + \sum_i r_{ij} u_i, \qquad
               n_j = \omega\, |\{l: y_l = j\}| + \sum_i r_{ij}
 
-    with the concentration :math:`\kappa`, and a *charge* for size, :math:`\beta` (``balance``): at 1 it evens out
-    groups, where a mixture proper has -1. :math:`\omega` (``label_weight``) says how much a labelled row counts in the
-    size of its class; with more labelled rows than the stream has of a class, less than 1. Of the restarts the one is
-    kept whose groups the others find again best: the most likely one may be a loner.
+    with the concentration :math:`\kappa` and a penalty on size, :math:`\beta` (``balance``): 1 evens out group sizes,
+    while a standard mixture has -1. :math:`\omega` (``label_weight``) is the weight of a labelled row in the size of
+    its class; choose less than 1 if a class has more labelled rows than rows in the stream. Of all restarts, keep the
+    one whose groups agree best with those of the other restarts; the most likely restart is often an outlier.
     Time :math:`O(\text{restarts} \cdot \text{steps} \cdot n k d)`, memory :math:`O(n d)`.
+
+    Parameters
+    ----------
+    L, codes : array
+        Labelled unit vectors and their class numbers.
+    U, rejected : array
+        Unit vectors of the stream, and which of them were rejected.
+    k : int
+        Number of known classes and novel groups together.
+    concentration, balance, label_weight : float
+        :math:`\kappa`, :math:`\beta` and :math:`\omega`.
+    steps, restarts : int
+        EM steps, and how often EM is started.
+    tries, start_steps : int
+        Restarts and steps of the k-means at the start of each.
+    random_state, device
+        Seed and torch device.
+
+    Returns
+    -------
+    Mixture
+
     """
     known = int(codes.max()) + 1 if len(codes) else 0
     novel = k - known
@@ -82,16 +129,10 @@ def joint_mixture(
     rows = kernels.to_tensor(U, device)
     centers, charges = mixtures(
         labelled_classes(L, codes, device),
-        rows,
-        kernels.to_tensor(rejected, device),
+        StreamTensors(rows, kernels.to_tensor(rejected, device)),
         novel,
         [derive(seed, r) for r in range(restarts)],
-        concentration=concentration,
-        balance=balance,
-        label_weight=label_weight,
-        steps=steps,
-        tries=tries,
-        start_steps=start_steps,
+        MixtureSettings(label_weight, steps, tries, start_steps, concentration, balance),
     )
     found = [_decide(rows, *end, concentration) for end in zip(centers, charges, strict=True)]
     again = [[jaccard(one.labels, other.labels, k) for other in found if other is not one] for one in found]
@@ -103,35 +144,25 @@ def joint_mixture(
 
 
 def labelled_classes(L: np.ndarray, codes: np.ndarray, device: str = "auto") -> LabelledClasses:
-    """Take labelled rows to the device, as much of them as the mixture asks for."""
+    """Return sums and counts of the labelled rows of each class, on the device."""
     rows, classes = kernels.to_tensor(L, device), kernels.to_tensor(codes, device).long()
     known = int(codes.max()) + 1 if len(codes) else 0
     return LabelledClasses(kernels.class_sums(rows, classes, known), torch.bincount(classes, minlength=known))
 
 
 def mixtures(
-    labelled: LabelledClasses,
-    rows: Tensor,
-    rejected: Tensor,
-    novel: int,
-    seeds: Sequence[Seed],
-    *,
-    part: Tensor | None = None,
-    concentration: float = 15.0,
-    balance: float = 1.0,
-    label_weight: float,
-    steps: int,
-    tries: int,
-    start_steps: int,
+    labelled: LabelledClasses, stream: StreamTensors, novel: int, seeds: Sequence[Seed], settings: MixtureSettings
 ) -> tuple[Tensor, Tensor]:
-    """EM of :func:`joint_mixture` from each of P seeds, all at once; return centres, (P, k, d), and charges, (P, k).
+    """Run EM of :func:`joint_mixture` from each of P seeds; return centres, (P, k, d), and size penalties, (P, k).
 
-    ``part``, (P, n), says which rows take part in each of the P; all if it is not given.
+    All P mixtures share their matrix products.
     """
+    rows, rejected, part = stream
+    label_weight, steps, tries, start_steps, concentration, balance = settings
     P, k, d = len(seeds), len(labelled.counts) + novel, rows.shape[1]
     started = None if part is None else part[:, rejected]
     starts = kmeans_centers(rows[rejected], novel, seeds, part=started, tries=tries, max_iter=start_steps)
-    centers = normalize(torch.cat([labelled.sums.expand(P, -1, -1), starts], 1), dim=2)
+    centers = unit_tensor(torch.cat([labelled.sums.expand(P, -1, -1), starts], 1))
     charges = rows.new_zeros(P, k)
     fixed = torch.cat([labelled.sums, rows.new_zeros(novel, d)])
     counts = torch.cat([label_weight * labelled.counts, rows.new_zeros(novel)])
@@ -144,7 +175,7 @@ def mixtures(
                     R *= part[:, block].T[:, :, None]
                 sums += (R.view(-1, P * k).T @ rows[block]).view(P, k, d)
                 sizes += R.sum(0)
-            centers = normalize(sums, dim=2)
+            centers = unit_tensor(sums)
             charges = balance * torch.log(sizes.clamp(min=1e-6) / sizes.sum(1, keepdim=True))
     return centers, charges
 
@@ -158,7 +189,7 @@ def jaccard(labels: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
 
 
 def _logits(rows: Tensor, centers: Tensor, charges: Tensor, concentration: float) -> Tensor:
-    """How well every class and group of each of P mixtures fits the rows: (n, P, k)."""
+    """Unnormalised log-probability of each component of P mixtures for each row: (n, P, k)."""
     fit = torch.addmm(-charges.flatten(), rows, centers.flatten(0, 1).T, alpha=concentration)
     return fit.view(-1, *charges.shape)
 

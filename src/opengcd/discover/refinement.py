@@ -1,20 +1,21 @@
-"""The refinement head: prototypes that learn from neighbours, after the mixture: beyond the paper."""
+"""Refinement head: prototypes trained so that neighbouring rows get the same label; beyond the paper."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy, log_softmax, normalize, softmax
+from torch.nn.functional import cross_entropy, log_softmax, softmax
 
 from opengcd._internal import kernels
 from opengcd._internal.randomness import Seed, as_int
+from opengcd._internal.unit_length import unit_tensor
 
 CANDIDATES = 20_000
 """Neighbours are sought among at most this many rows, so that time grows with the number of rows and not its square."""
 BATCH = 1024
 SHARP, SHARPER = 0.1, 0.05
-"""Temperatures of what is learnt and of what it is learnt from."""
+"""Temperatures of the predictions p, and of their targets q."""
 EVENNESS = 2.0
 RATE = 0.005
 
@@ -40,10 +41,24 @@ def refine(
               + 2 \sum_{P} \bar p(P)\, \mathrm{KL}\big(\bar p(\cdot \mid P) \,\|\, t_P\big)\right]
               - \tfrac12 \log p_{y_l}(l)
 
-    on batches of the stream (i, j) and of labelled rows (l). The sum keeps groups from dying out: the stream's mean
-    :math:`\bar p` shall be even among the known classes, one part P, and among the novel groups, the other, as their
-    ``sizes``, (k,), in the mixture. Between the two nothing is asked, because the share of known rows in a stream can
+    on batches of the stream (i, j) and of labelled rows (l). The sum keeps groups from collapsing: within the known
+    classes, one part P, the mean prediction :math:`\bar p` should be even; within the novel groups, the other part, it
+    should follow their ``sizes``. The ratio of the two parts is free, because the share of known rows in a stream can
     be anything, and new classes may be much larger in it than known ones.
+
+    Parameters
+    ----------
+    L, codes : array
+        Labelled unit vectors and their class numbers.
+    U : array
+        Unit vectors of the stream.
+    centers, sizes : array
+        (k, d) start of the prototypes, and (k,) expected number of rows, from the mixture.
+    neighbours, steps : int
+        Nearest neighbours from which j is drawn; steps of Adam.
+    random_state, device
+        Seed and torch device.
+
     """
     where = kernels.resolve_device(device)
     rng = torch.Generator(device=where).manual_seed(as_int(random_state))
@@ -67,7 +82,7 @@ def refine(
             i = draw(len(rows), BATCH)
             j = near[i, draw(near.shape[1], BATCH)]
             l = draw(len(labelled), share)  # noqa: E741  the formula's letter
-            c = normalize(prototypes, dim=1)
+            c = unit_tensor(prototypes)
             of_i, of_j, of_l = rows[i] @ c.T, rows[j] @ c.T, labelled[l] @ c.T
             p_i, p_j = log_softmax(of_i / SHARP, 1), log_softmax(of_j / SHARP, 1)
             q_i, q_j = softmax(of_i.detach() / SHARPER, 1), softmax(of_j.detach() / SHARPER, 1)
@@ -79,7 +94,7 @@ def refine(
             loss.backward()
             optimiser.step()
             schedule.step()
-    cosines: np.ndarray = (rows @ normalize(prototypes.detach(), dim=1).T).cpu().numpy()
+    cosines: np.ndarray = (rows @ unit_tensor(prototypes.detach()).T).cpu().numpy()
     return cosines
 
 

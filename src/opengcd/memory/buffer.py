@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from opengcd._internal.randomness import Seed, derive, seed_sequence
-from opengcd._internal.validation import check_features, check_integer, check_labels
+from opengcd._internal.part import State
+from opengcd._internal.randomness import Seed, derive, seed_from_json, seed_sequence, seed_to_json
+from opengcd._internal.storage import ModelFileError
+from opengcd._internal.validation import check_features, check_integer, check_labels, encode
 from opengcd.memory.selectors import Selector, is_nested, select_each
 
 
@@ -93,6 +95,35 @@ class ExemplarMemory:
         self.ranked = kept_in_order | cut
         self.updates += 1
         return kept
+
+    def state(self, classes: np.ndarray) -> State:
+        """Return what is saved of the memory; ``classes`` are all known classes, in the model's order."""
+        header = {
+            "size": self.size,
+            "updates": self.updates,
+            "seen": [self.seen[c] for c in classes.tolist()],
+            "ranked": [c in self.ranked for c in classes.tolist()],
+            "rank_once": self.rank_once,
+            "seed": seed_to_json(self.seed),
+        }
+        return State(header, {"memory.X": self.X, "memory.codes": encode(self.y, classes)})
+
+    @classmethod
+    def restore(cls, state: State, classes: np.ndarray, selector: Selector, device: str) -> Self:
+        """Return the memory that :meth:`state` described; ``state.arrays`` may hold others' arrays too."""
+        stored, codes = state.header, state.arrays["memory.codes"]
+        X = check_features(state.arrays["memory.X"], name="memory.X")
+        complete = set(codes.ravel().tolist()) == set(range(len(np.unique(classes)))) == set(range(len(classes)))
+        if codes.shape != (len(X),) or codes.dtype != np.int64 or not complete:
+            raise ModelFileError("The model is damaged: exemplars and classes do not fit together.")
+        size, seed = check_integer(stored["size"], "memory.size"), seed_from_json(stored["seed"])
+        memory = cls(size, selector, seed, device, bool(stored["rank_once"]))
+        memory.X, memory.y = X, classes[codes]
+        memory.updates = check_integer(stored["updates"], "memory.updates")
+        seen = [check_integer(number, "memory.seen") for number in stored["seen"]]
+        memory.seen = dict(zip(classes.tolist(), seen, strict=True))
+        memory.ranked = {c for c, ranked in zip(classes.tolist(), stored["ranked"], strict=True) if ranked}
+        return memory
 
 
 def allot(size: int, available: list[int]) -> list[int]:

@@ -1,18 +1,26 @@
-"""The open-set decision: the paper's rule with the search for its one parameter (Sec. 3.4), and a score of our own."""
+"""Open-set recognition: the paper's rule with the search for its one parameter (Sec. 3.4), and a novelty score."""
 
-from opengcd.osr.alpha_search import DECADES, KNOWN_KEPT, AlphaSearch, OpenSplit, search_alpha, split_open_world
-from opengcd.osr.novelty import NoveltyScore, Witnesses
-from opengcd.osr.outlier import LocalOutlierFactor
-from opengcd.osr.rejection import Judgement, NoveltyRejection, Rejection, UncertaintyRejection
+from opengcd._internal.splits import OpenSplit, split_open_world
+from opengcd.osr.alpha_search import DECADES, KNOWN_KEPT, AlphaSearch, search_alpha
+from opengcd.osr.neighbours import NeighbourDistanceRatio
+from opengcd.osr.novelty import NoveltyFeatures, NoveltyScore
+from opengcd.osr.novelty_rejection import NoveltyRejection
+from opengcd.osr.rejection import Judgement, Rejection
 from opengcd.osr.rule import UncertaintyRule, check_alpha, critical_alpha
 from opengcd.osr.threshold import Share, Threshold, UnknownProfile, bounded_threshold, known_share, stream_threshold
+from opengcd.osr.uncertainty_rejection import UncertaintyRejection
+
+REJECTIONS: dict[str, type[Rejection]] = {kind.name: kind for kind in (UncertaintyRejection, NoveltyRejection)}
+"""The built-in rejections by name."""
 
 __all__ = [
     "DECADES",
     "KNOWN_KEPT",
+    "REJECTIONS",
     "AlphaSearch",
     "Judgement",
-    "LocalOutlierFactor",
+    "NeighbourDistanceRatio",
+    "NoveltyFeatures",
     "NoveltyRejection",
     "NoveltyScore",
     "OpenSplit",
@@ -22,7 +30,6 @@ __all__ = [
     "UncertaintyRejection",
     "UncertaintyRule",
     "UnknownProfile",
-    "Witnesses",
     "bounded_threshold",
     "check_alpha",
     "critical_alpha",

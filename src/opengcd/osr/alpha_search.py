@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opengcd._internal.progress import Progress, silent
-from opengcd._internal.randomness import Seed, derive, generator, seed_sequence
+from opengcd._internal.randomness import Seed, derive, seed_sequence
+from opengcd._internal.splits import split_open_world
 from opengcd._internal.validation import check_features, check_integer, check_labels
 from opengcd.classify import fit_classifier, infer
 from opengcd.metrics import harmonic_means
@@ -18,7 +19,7 @@ from opengcd.osr.rule import critical_alpha
 DECADES = tuple(10.0**e for e in range(-10, 11))
 """The paper's grid."""
 KNOWN_KEPT = 0.95
-"""Where no class can play the unknown: keep this share of the known items that are right without rejection."""
+"""Where no class can be treated as unknown: keep this share of the known items that are right without rejection."""
 
 
 class AlphaSearch(NamedTuple):
@@ -28,16 +29,6 @@ class AlphaSearch(NamedTuple):
     grid: np.ndarray
     scores: np.ndarray
     criterion: str
-
-
-class OpenSplit(NamedTuple):
-    """A game of open world with labelled rows: rows to fit on, and known and unknown ones to judge by."""
-
-    fitting: np.ndarray
-    held_out: np.ndarray
-    unknown: np.ndarray
-    number: np.ndarray
-    """What each class is called in the game; -1 for those that play the unknown."""
 
 
 def search_alpha(
@@ -51,7 +42,7 @@ def search_alpha(
     device: str = "auto",
     progress: Progress = silent,
 ) -> AlphaSearch:
-    r"""Find the alpha of :class:`UncertaintyRule` by playing open world with the known classes.
+    r"""Find the alpha of :class:`UncertaintyRule` by simulating an open world with the known classes.
 
     Each repeat takes a random half of the classes as known and the rest as unknown, fits the classifier on half of the
     rows of the former, and measures HNA on their other half and all rows of the latter. The alpha with the best mean
@@ -63,6 +54,24 @@ def search_alpha(
 
     The halves have fewer classes and rows than the model that will use alpha, and confidence depends on both, so the
     alpha found is biased.
+
+    Parameters
+    ----------
+    X, y : array
+        Labelled rows of at least two classes.
+    classifier : str or estimator
+        Fitted from scratch in every repeat.
+    grid : sequence of float
+        The alphas to try.
+    repeats : int
+        Random splits of the classes.
+    random_state, device, progress
+        Seed, torch device and progress callback.
+
+    Returns
+    -------
+    AlphaSearch
+
     """
     X = check_features(X)
     classes, codes = np.unique(check_labels(y, len(X)), return_inverse=True)
@@ -94,29 +103,6 @@ def search_alpha(
         return AlphaSearch(float(alphas[mean.argmax()]), alphas, mean, "HNA")
     kept = (mean >= KNOWN_KEPT * unrejected.mean()) & (mean > 0)
     return AlphaSearch(float(alphas[kept.nonzero()[0].max(initial=0)]), alphas, mean, "AKS")
-
-
-def split_open_world(codes: np.ndarray, random_state: Seed = None) -> OpenSplit:
-    """Let a random half of the classes play the known ones, and half of their rows be held out.
-
-    Of two classes both are known: a classifier needs as many.
-    """
-    rng, n = generator(random_state), int(codes.max()) + 1
-    known = rng.permutation(n)[: -(-n // 2)] if n > 2 else np.arange(n)
-    number = np.full(n, -1)
-    number[known] = np.arange(len(known))
-    return OpenSplit(*_halves(codes, known, rng), np.flatnonzero(number[codes] < 0), number)
-
-
-def _halves(codes: np.ndarray, known: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Split the rows of each class in two; the larger half is for fitting, so that no class is left out of it."""
-    fitting, held_out = [], []
-    for c in known:
-        rows = rng.permutation(np.flatnonzero(codes == c))
-        middle = -(-len(rows) // 2)
-        fitting.append(rows[:middle])
-        held_out.append(rows[middle:])
-    return np.concatenate(fitting), np.concatenate(held_out)
 
 
 def _accepted(model: Any, X: np.ndarray, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

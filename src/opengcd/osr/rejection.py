@@ -1,102 +1,141 @@
-"""Ways to say "unknown": each is fitted on labelled rows and judges rows by their features and probabilities."""
+"""The strategy that decides which rows are "unknown": everything about rejecting is behind this interface."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from opengcd.osr.novelty import NoveltyScore
-from opengcd.osr.rule import UncertaintyRule, critical_alpha
-from opengcd.osr.threshold import Threshold, bounded_threshold, stream_threshold
+from opengcd._internal.part import Part, State
+from opengcd._internal.run import Run
+from opengcd._internal.storage import ModelFileError
+from opengcd.classify import Labelled
+from opengcd.osr.alpha_search import AlphaSearch
+from opengcd.osr.rule import check_alpha
+from opengcd.osr.threshold import Threshold
 
-MOST_SEEN = 100_000
-"""Scores of the stream that are remembered; older ones are forgotten."""
-LEAST_SEEN = 100
-"""With fewer scores of the stream than this, labelled data say more about the threshold."""
+if TYPE_CHECKING:
+    from opengcd.osr.novelty import NoveltyScore
 
 
 class Judgement(NamedTuple):
-    """What a way of rejecting says of n rows."""
+    """What a rejection says of n rows."""
 
     rejected: np.ndarray
+    """(n,) Whether each row is unknown."""
     score: np.ndarray
-    """Grows with how unknown a row looks."""
+    """(n,) Unknown score: the larger, the more likely a row is of no known class."""
     probabilities: np.ndarray
-    """(n, C + 1) Column 0 is "unknown"."""
+    """(n, C + 1) Column 0 is "unknown", then the known classes."""
 
 
-class Rejection(Protocol):
-    """What the recogniser asks of a way to reject."""
+class Rejection(Part, ABC):
+    """Base class of all ways to reject rows of unknown classes.
 
-    def judge(self, X: np.ndarray, p: np.ndarray) -> Judgement:
-        """Judge rows by their features and closed-set probabilities."""
-
-    def observe(self, X: np.ndarray, p: np.ndarray) -> None:
-        """Take notice of rows of the stream."""
-
-    def recall(self, seen: np.ndarray) -> None:
-        """Take notice of all scores of the stream so far."""
-
-
-class UncertaintyRejection:
-    """The paper's rule, Eqs. 1 to 3; the stream teaches it nothing."""
-
-    def __init__(self, alpha: float) -> None:
-        self.rule = UncertaintyRule(alpha)
-
-    def judge(self, X: np.ndarray, p: np.ndarray) -> Judgement:
-        """Reject by uncertainty alone."""
-        return Judgement(self.rule.rejects(p), 1 / (1 + critical_alpha(p)), self.rule.probabilities(p))
-
-    def observe(self, X: np.ndarray, p: np.ndarray) -> None:
-        """Do nothing."""
-
-    def recall(self, seen: np.ndarray) -> None:
-        """Do nothing."""
-
-
-class NoveltyRejection:
-    r"""Reject rows whose :class:`NoveltyScore` lies above a threshold.
-
-    .. math:: p_0 = \frac{1}{1 + e^{-(s - t)/\sigma}}, \qquad p'_c = (1 - p_0)\, p_c
-
-    with :math:`\sigma` the deviation of known rows: the probability of "unknown" is one half at the threshold
-    :math:`t`, and a row is rejected above it. Before any stream has been seen, t rejects the share of known rows that
-    was best when known classes played the unknown; from then on it is the t with the best HNA to be expected
-    (:func:`stream_threshold`). ``bound`` fixes the share of known rows that may be rejected instead.
+    An instance in a :class:`~opengcd.presets.Preset` holds settings only. In each phase the recogniser calls
+    :meth:`fit`, which returns a fitted copy, and asks that copy. To plug in a rejection of your own, implement
+    :meth:`fit` and :meth:`judge`, and :meth:`state` and :meth:`restore` if it is to be saved; everything else has a
+    default: no threshold, no adaptation, features as they are.
     """
 
-    def __init__(self, score: NoveltyScore, bound: float | None = None, adapt: bool = True) -> None:
-        self.score = score
-        self.bound = bound
-        self.adapt = adapt and bound is None
-        self.seen = np.empty(0)
-        known = score.known_scores_
-        self.threshold: Threshold = (
-            bounded_threshold(known, score.known_rejected_, "labelled")
-            if bound is None
-            else bounded_threshold(known, bound)
-        )
+    @abstractmethod
+    def fit(self, labelled: Labelled, classifier: Any, run: Run) -> Self:
+        """Return a copy fitted on labelled rows; ``self`` does not change.
 
+        Parameters
+        ----------
+        labelled : Labelled
+            The exemplars with their class numbers, and the classifier fitted on them.
+        classifier : str or estimator
+            The unfitted classifier, to be fitted on parts of the rows by :func:`opengcd.classify.fit_classifier`.
+        run : Run
+            Seed of the phase, device, progress callback.
+
+        """
+
+    @abstractmethod
     def judge(self, X: np.ndarray, p: np.ndarray) -> Judgement:
-        """Reject by score."""
-        score = self.score(X, p)
-        threshold = self.threshold.value  # read once: another thread may show the stream meanwhile
-        distance = np.clip((score - threshold) / max(float(self.score.known_scores_.std()), 1e-9), -500, 500)
-        unknown = 1 / (1 + np.exp(-distance))[:, None]
-        return Judgement(score > threshold, score, np.concatenate([unknown, (1 - unknown) * p], axis=1))
+        """Judge rows by their features ``X``, (n, d), and closed-set probabilities ``p``, (n, C)."""
 
     def observe(self, X: np.ndarray, p: np.ndarray) -> None:
-        """Remember the scores of rows of the stream, and let the threshold follow."""
-        if self.adapt:
-            self.recall(np.concatenate([self.seen, self.score(X, p)]))
+        """Adapt to rows of the stream; does nothing by default."""
 
-    def recall(self, seen: np.ndarray) -> None:
-        """Set the threshold by scores of the stream, if it may follow."""
-        if not self.adapt:
-            return
-        self.seen = seen[-MOST_SEEN:]
-        if len(self.seen) >= LEAST_SEEN:
-            score = self.score
-            self.threshold = stream_threshold(score.known_scores_, score.known_right_, self.seen, score.unknown_)
+    def recall(self, scores: np.ndarray) -> None:
+        """Adapt to all unknown scores of the stream so far; does nothing by default."""
+
+    @property
+    def adapts(self) -> bool:
+        """Whether :meth:`observe` and :meth:`recall` change anything."""
+        return False
+
+    @property
+    def threshold(self) -> Threshold | None:
+        """The threshold of the unknown score; None for a rejection without one."""
+        return None
+
+    def limit(self, max_known_rejected: float | None, scores: np.ndarray | None = None) -> Self:
+        """Return a copy that rejects at most this share of known rows; None lifts the limit.
+
+        ``scores`` of the stream set the threshold of a fitted copy without a limit; by default those seen so far.
+        """
+        raise ValueError(
+            f"max_known_rejected needs a preset that rejects by novelty, such as 'best', not by {self.title()!r}."
+        )
+
+    def with_alpha(self, alpha: Any) -> Self:
+        """Return a copy with this alpha in the paper's open-set rule."""
+        check_alpha(alpha)
+        raise ValueError(
+            f"alpha belongs to the paper's open-set rule, and this preset rejects otherwise (by {self.title()!r}); set "
+            "max_known_rejected instead, or choose preset='paper'."
+        )
+
+    @property
+    def fitted_alpha(self) -> float | None:
+        """The alpha in use; None if this is not the paper's rule."""
+        return None
+
+    @property
+    def alpha_search(self) -> AlphaSearch | None:
+        """How alpha was found; None if it was given, or if this is not the paper's rule."""
+        return None
+
+    @property
+    def novelty_score(self) -> NoveltyScore | None:
+        """The score that joint discovery builds on; None if rows are rejected without one."""
+        return None
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Map features to the metric in which groups have their centres; the identity by default."""
+        return X
+
+    def state(self) -> State:
+        """Return what is saved of a fitted rejection.
+
+        The names of header entries and arrays must be its own; the recogniser refuses one that it uses itself.
+        """
+        raise ValueError(f"{self.title()} cannot be saved: it has no method state.")
+
+    def restore(self, state: State, labelled: Labelled, device: str) -> Self:
+        """Return a fitted copy from what :meth:`state` returned.
+
+        ``state`` may hold entries and arrays of other parts too. Damage raises
+        :class:`~opengcd.ModelFileError`; so does any ``KeyError``, ``ValueError`` and the like that escapes.
+        ``labelled`` are the exemplars; their classifier may not be there yet.
+        """
+        raise ModelFileError(f"{self.title()} cannot be loaded: it has no method restore.")
+
+
+class StoredHeader(NamedTuple):
+    """The header entries of the built-in rejections; each writes all three, since earlier versions expect them."""
+
+    alpha: float | None = None
+    threshold: dict[str, Any] | None = None
+    alpha_criterion: str | None = None
+
+    @classmethod
+    def read(cls, header: Mapping[str, Any]) -> StoredHeader:
+        """Return the entries of a model's header; a missing one is a ``KeyError``."""
+        return cls(*(header[name] for name in cls._fields))

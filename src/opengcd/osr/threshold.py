@@ -1,4 +1,4 @@
-"""Where to draw the line on a score for "unknown": from labelled data, from a bound, or from the stream."""
+"""The threshold of an unknown score: from labelled data, from a limit on rejected known rows, or from the stream."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ import numpy as np
 from opengcd.metrics import harmonic_means
 
 POINTS = 400
-"""Candidate thresholds: as many quantiles of all scores."""
+"""Number of candidate thresholds, quantiles of all scores."""
 LEAST_ACCEPTED, MOST_ACCEPTED = 0.05, 0.98
-"""The known share is not read off where a smaller or a larger share of known rows than these is accepted."""
+"""Thresholds that accept a smaller or larger share of known rows are not used to estimate the known share."""
 LEAST_CONTRAST = 0.02
-"""Nor where known and unknown rows are accepted almost alike."""
-KNOWN_DOUBT = 0.03
-"""Relative error of the share of known rows accepted, since held-out rows are not quite those of a stream."""
-PROFILE_DOUBT = 0.05
-"""How far true unknown classes may be from known ones that played them, beyond what those differ among themselves."""
+"""Nor are those that accept almost the same share of known and of unknown rows."""
+KNOWN_ERROR = 0.03
+"""Relative error of the share of known rows accepted: held-out rows differ from those of a stream."""
+PROFILE_DEVIATION = 0.05
+"""Standard deviation between true unknown classes and hidden known ones, beyond that among the hidden ones."""
 MOST_REJECTED = 0.6
 """No threshold rejects a larger share of known rows."""
 MOST_KNOWN = 0.999
-"""Even a stream that looks known through and through may hold an unknown row."""
+"""Upper limit of the known share: any stream may hold an unknown row."""
 
 
 class Share(NamedTuple):
-    """An estimated share, and how far it may be off (one deviation)."""
+    """An estimated share, and its standard deviation."""
 
     value: float
-    doubt: float
+    deviation: float
 
 
 class UnknownProfile(NamedTuple):
-    """Which share of unknown rows is accepted along with a share of known ones; found by hiding known classes."""
+    """Share of unknown rows accepted at each share of known rows accepted; measured by hiding known classes."""
 
     known_accepted: np.ndarray
     """Shares from 0 to 1, rising."""
     accepted: np.ndarray
     spread: np.ndarray
-    """Deviation of ``accepted`` from one choice of hidden classes to another."""
+    """Standard deviation of ``accepted`` over choices of hidden classes."""
 
 
 class Threshold(NamedTuple):
@@ -52,7 +52,7 @@ class Threshold(NamedTuple):
     known_share: float | None = None
     """Estimated share of the stream that is of known classes."""
     hna: float | None = None
-    """HNA to be expected on the stream."""
+    """Expected HNA on the stream."""
 
 
 def bounded_threshold(known_scores: np.ndarray, share: float, source: str = "bound") -> Threshold:
@@ -77,9 +77,19 @@ def stream_threshold(
     .. math:: \mathrm{AKS}(t) = P(\text{accepted and right} \mid \text{known}), \qquad
               \mathrm{AUS}(t) = 1 - \frac{A_s(t) - \pi A_k(t)}{1 - \pi}
 
-    and the :math:`t` with the largest harmonic mean is taken. Where hardly any row is unknown, AUS is all noise; it is
-    averaged with what known classes that played the unknown let expect, each with the inverse of its variance. It
-    assumes that known rows of the stream look like the labelled ones.
+    and the :math:`t` with the largest harmonic mean is taken. Where few rows are unknown, this AUS is noisy. It is
+    therefore averaged with the AUS of hidden known classes (``unknown``), each weighted by its inverse variance. The
+    estimate assumes that known rows of the stream are distributed like the labelled ones.
+
+    Parameters
+    ----------
+    known_scores, known_right : array
+        Scores of held-out labelled rows, and whether they were classified correctly.
+    stream_scores : array
+        Scores of the stream.
+    unknown : UnknownProfile
+        Measured on hidden known classes.
+
     """
     if not len(stream_scores):
         raise ValueError("There is no stream to find a threshold from.")
@@ -89,7 +99,7 @@ def stream_threshold(
     share = known_share(known_scores, stream_scores, unknown).value
     expected, spread = _at(unknown, known_accepted)
     noise = _noise(known_accepted, len(known_scores), stream_accepted, len(stream_scores)) / (1 - share) ** 2
-    prior = spread**2 + PROFILE_DOUBT**2
+    prior = spread**2 + PROFILE_DEVIATION**2
     accepted = (stream_accepted - share * known_accepted) / (1 - share)
     unknown_rejected = np.clip(1 - (accepted * prior + expected * noise) / (prior + noise), 0, 1)
     hna = harmonic_means(right, unknown_rejected) * (known_accepted >= 1 - MOST_REJECTED)
@@ -102,19 +112,18 @@ def known_share(known_scores: np.ndarray, stream_scores: np.ndarray, unknown: Un
     r"""Return the share :math:`\pi` of known rows in a stream.
 
     The stream is a mixture, :math:`A_s(t) = \pi A_k(t) + (1 - \pi) A_u(t)`, with :math:`A_u` the share of unknown rows
-    accepted. That is not known, but known classes that played the unknown tell what to expect (``unknown``). Every
-    threshold then gives an estimate,
+    accepted, for which that of hidden known classes (``unknown``) is taken. Every threshold then gives an estimate,
 
     .. math:: \pi(t) = \frac{A_s(t) - A_u(t)}{A_k(t) - A_u(t)}
 
-    and their mean is taken, each with the inverse of its variance as weight: where unknown rows are hardly ever
-    accepted, or known classes agree on how often they are, it is small.
+    and the result is their mean, weighted by inverse variance. The variance is small where few unknown rows are
+    accepted, or where all choices of hidden classes agree on their share.
     """
     candidates = _candidates(known_scores, stream_scores)
     known, stream = (_share_below(s, candidates) for s in (known_scores, stream_scores))
     accepted, spread = _at(unknown, known)
     contrast = known - accepted
-    # Where all known rows are accepted, nothing tells how many unknown ones are.
+    # Where all known rows are accepted, almost all unknown ones are too.
     useful = (known > LEAST_ACCEPTED) & (known < MOST_ACCEPTED) & (contrast > LEAST_CONTRAST)
     if not useful.any():
         return Share(MOST_KNOWN, 0.5)
@@ -135,7 +144,7 @@ def _at(unknown: UnknownProfile, known_accepted: np.ndarray) -> tuple[np.ndarray
 def _noise(known: np.ndarray, n_known: int, stream: np.ndarray, n_stream: int) -> np.ndarray:
     """Variance of the difference of two shares."""
     sampling = stream * (1 - stream) / max(1, n_stream) + known * (1 - known) / max(1, n_known)
-    return np.asarray(sampling + (KNOWN_DOUBT * known) ** 2)
+    return np.asarray(sampling + (KNOWN_ERROR * known) ** 2)
 
 
 def _candidates(known_scores: np.ndarray, stream_scores: np.ndarray) -> np.ndarray:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opengcd._internal.unit_length import unit_rows
 from opengcd.workspace import versions
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.store import Store
-from opengcd.workspace.unit_vectors import unit
 from opengcd.workspace.vectors import Vectors
 
 
@@ -45,7 +45,7 @@ class Exemplars:
     def nearest(self, X: np.ndarray, limit: int = 5) -> list[list[int]]:
         """Return the items in the memory that look most like each row of features."""
         found = self._of_version()
-        order = np.argsort(-(unit(X) @ found.X.T), axis=1, kind="stable")[:, :limit]
+        order = np.argsort(-(unit_rows(X) @ found.X.T), axis=1, kind="stable")[:, :limit]
         return found.items[order].tolist()
 
     def nearest_to_items(self, items: Sequence[int], limit: int = 5) -> list[list[int]]:
@@ -64,5 +64,7 @@ class Exemplars:
             items = np.array([item_of.get(row.tobytes(), 0) for row in memory.X.astype(np.float32)], dtype=np.int64)
             found = items > 0  # the vector of an item may have been computed again since, and differ in the last digit
             classes = recognizer.classes_.tolist()
-            known = self._known = _OfVersion(version, items[found], unit(memory.X)[found], memory.y[found], classes)
+            known = self._known = _OfVersion(
+                version, items[found], unit_rows(memory.X)[found], memory.y[found], classes
+            )
         return known

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from sqlalchemy import Connection, func, select
 
+from opengcd._internal.unit_length import unit_rows
 from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.revision import revision
 from opengcd.workspace.schema import features
@@ -16,11 +17,6 @@ BLOCK = 8192
 """Rows that are read and multiplied at once."""
 MOST_BYTES = 2**29
 """What is kept; vectors beyond it are read each time."""
-
-
-def unit(X: np.ndarray) -> np.ndarray:
-    """Return rows scaled to unit length."""
-    return np.asarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny))
 
 
 class UnitVectors:
@@ -38,7 +34,7 @@ class UnitVectors:
 
     def distances(self, connection: Connection, store: FeatureStore, item: int) -> tuple[np.ndarray, np.ndarray]:
         """Return all items in ascending order, and 1 − the cosine between each of them and one item."""
-        (x,) = unit(store.of_items(connection, [item]))
+        (x,) = unit_rows(store.of_items(connection, [item]))
         with self._lock:
             ids = self._items(connection, store)
             blocks = self._kept_blocks(connection, store)
@@ -69,7 +65,7 @@ class UnitVectors:
         for number, part in enumerate(_parts(self._ids)):
             known = self._blocks.get(number, np.empty((0, store.width), np.float32))
             if len(known) < len(part) and number * BLOCK + len(part) <= most_rows:
-                added = unit(store.of_items(connection, part[len(known) :].tolist()))
+                added = unit_rows(store.of_items(connection, part[len(known) :].tolist()))
                 self._blocks[number] = np.concatenate([known, added])
         return dict(self._blocks)
 
@@ -79,7 +75,7 @@ class UnitVectors:
         for number, part in enumerate(_parts(ids)):
             X = blocks.get(number)
             if X is None or len(X) < len(part):
-                X = unit(store.of_items(connection, part.tolist()))
+                X = unit_rows(store.of_items(connection, part.tolist()))
             yield part, X
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from sqlalchemy import Connection, select
 
+from opengcd._internal.unit_length import unit_rows
 from opengcd.embed import Embedder, load_embedder
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.features import FeatureStore
@@ -58,7 +59,7 @@ class Vectors:
         """Return vectors of the embedder as the recogniser takes them: of unit length, if the settings say so."""
         if not self._store.settings.unit_length:
             return X
-        return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        return unit_rows(X)
 
     def _load_embedder(self) -> Embedder:
         settings = self._store.settings

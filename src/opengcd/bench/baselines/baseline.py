@@ -12,11 +12,22 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from opengcd import __version__, persistence
+from opengcd import __version__
 from opengcd._internal import kernels
+from opengcd._internal.part import State
 from opengcd._internal.progress import Progress, silent
-from opengcd._internal.randomness import Seed, derive, generator, seed_sequence
-from opengcd._internal.storage import ModelFileError, read_model, write_model
+from opengcd._internal.randomness import (
+    Seed,
+    derive,
+    generator,
+    integer_seed,
+    seed_from_json,
+    seed_sequence,
+    seed_to_json,
+)
+from opengcd._internal.run import Run
+from opengcd._internal.splits import RowSplit, hold_out_share, split_open_world
+from opengcd._internal.storage import ModelFileError, read_model, reporting_damage, restore_classes, write_model
 from opengcd._internal.validation import (
     check_features,
     check_first_classes,
@@ -27,27 +38,26 @@ from opengcd._internal.validation import (
     unknown_label,
 )
 from opengcd.bench.baselines.grid_search import (
+    HELD_OUT,
     SEARCH,
     SHARES,
     Decision,
-    Game,
+    OpenTrial,
     Range,
     Trial,
     decide,
     judge_thresholds,
     search_by_turns,
-    split_rows,
     thresholds_at,
 )
-from opengcd.discover import Discovery, discover_by_kmeans
+from opengcd.classify import Labelled
+from opengcd.discover import ClassCount, Discovery, KMeansDiscovery
 from opengcd.memory import ExemplarMemory, Selector
-from opengcd.osr import split_open_world
-from opengcd.presets import PRESETS
 
 MEMORY, TRAINING, LEARNING, REJECTION, NUMBER, GROUPS = range(6)
 """The steps of a phase; each has a seed of its own."""
-GAMES = 5
-"""How often an open world is played to find the parameter of rejection."""
+OPEN_TRIALS = 5
+"""How often an open world is simulated to find the parameter of rejection."""
 
 
 class Verdict(NamedTuple):
@@ -80,7 +90,7 @@ class Baseline(BaseEstimator, ABC):
 
     A class accepts a row if its score is above a threshold. Parameters that are ``"search"`` are found from labelled
     rows: those of learning once, by accuracy on held-out rows, one after the other; the one of rejection in each phase,
-    by playing open world with half of the classes as the unknown (:func:`opengcd.osr.split_open_world`), with HNA.
+    by HNA in simulated open worlds with half of the classes as unknown (:func:`opengcd.osr.split_open_world`).
 
     Attributes
     ----------
@@ -185,40 +195,31 @@ class Baseline(BaseEstimator, ABC):
         """Group rejected rows as the paper does; without ``k`` the number of classes is estimated (Sec. 3.5)."""
         check_is_fitted(self)
         X = check_features(X, width=self.n_features_in_, min_rows=0)
-        paper = PRESETS["paper"]
-        return discover_by_kmeans(
-            self.memory_.X,
-            encode(self.memory_.y, self.classes_),
-            X,
-            self.classes_,
-            k=None if k is None else check_integer(k, "k", least=None),
-            max_classes=self.max_classes,
-            objective=paper.objective,
-            search=paper.search,
-            n_init=paper.n_init,
-            max_iter=paper.max_iter,
-            seeds=(derive(self._seed, self.phase_, NUMBER), derive(self._seed, self.phase_, GROUPS)),
-            device=self.device,
-            progress=progress,
-        )
+        seen = np.array([self.memory_.seen[c] for c in self.classes_.tolist()])
+        labelled = Labelled(self.memory_.X, encode(self.memory_.y, self.classes_), self.classes_, seen)
+        count = ClassCount(None if k is None else check_integer(k, "k", least=None), self.max_classes)
+        run = Run(derive(self._seed, self.phase_), self.device, progress)
+        return KMeansDiscovery().group(labelled, X, count, run.at(NUMBER), run.at(GROUPS))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the baseline to a folder: JSON and safetensors, no pickle."""
         check_is_fitted(self)
-        memory, arrays = persistence.describe_memory(self.memory_, self.classes_)
+        memory = self.memory_.state(self.classes_)
         parameters = {name: value for name, value in self.get_params().items() if name != "device"}
         header = {
             "kind": type(self).__name__,
             "opengcd_version": __version__,
             "classes": self.classes_.tolist(),
             "phase": self.phase_,
-            "seed": persistence.seed_to_json(self._seed),
-            "memory": memory,
-            "parameters": parameters | {"random_state": persistence.plain_seed(self.random_state)},
+            "seed": seed_to_json(self._seed),
+            "memory": memory.header,
+            "parameters": parameters | {"random_state": integer_seed(self.random_state)},
             "settings": self.settings_,
             "search": self.search_,
         }
-        arrays |= {f"fitted.{name}": np.asarray(getattr(self, name)) for name in (*self.ARRAYS, "threshold_")}
+        arrays = memory.arrays | {
+            f"fitted.{name}": np.asarray(getattr(self, name)) for name in (*self.ARRAYS, "threshold_")
+        }
         write_model(path, header, arrays)
 
     @classmethod
@@ -226,17 +227,17 @@ class Baseline(BaseEstimator, ABC):
         """Read what :meth:`save` wrote; nothing in the folder is executed."""
         kernels.resolve_device(device)
         header, arrays, _ = read_model(path, cls.__name__)
-        with persistence.damage_is_told(path):
+        with reporting_damage(path):
             model = cls(**header["parameters"], device=device)
-            classes = persistence.restore_classes(header["classes"])
-            seed = persistence.seed_from_json(header["seed"])
+            classes = restore_classes(header["classes"])
+            seed = seed_from_json(header["seed"])
             for name in (*cls.ARRAYS, "threshold_"):
                 setattr(model, name, arrays[f"fitted.{name}"])
             model._start(classes, arrays["memory.X"].shape[1], seed, header["settings"])
             model.phase_ = check_integer(header["phase"], "phase")
             model._check_settings()
             model.search_ = [Trial(*trial) for trial in header["search"]]
-            model.memory_ = persistence.restore_memory(header["memory"], arrays, classes, model._selector(), device)
+            model.memory_ = ExemplarMemory.restore(State(header["memory"], arrays), classes, model._selector(), device)
             whole = model._scores(model.memory_.X[:1]).shape == (1, len(classes))
             if not whole or model.threshold_.shape not in ((), (len(classes),)):
                 raise ModelFileError(f"{path} is damaged: its arrays and classes do not fit together.")
@@ -312,17 +313,17 @@ class Baseline(BaseEstimator, ABC):
             part = ExemplarMemory(max(self.SEARCH_ROWS, len(self.classes_)), "random", derive(seed, 1))
             rows = part.update(X, codes)
             X, codes = X[rows], codes[rows]
-        fitting, held_out = split_rows(codes, generator(seed))
+        split = hold_out_share(codes, HELD_OUT, generator(seed))
         stage = "searching the parameters of learning"
 
         def score(settings: dict[str, Any], name: str) -> float:
             key = (name in self.BETWEEN_PHASES, *settings.values())
             if key not in known:
                 progress(stage, min(len(known), total), total)
-                known[key] = self._accuracy(settings, name, X, codes, fitting, held_out, derive(seed, 0))
+                known[key] = self._accuracy(settings, name, X, codes, split, derive(seed, 0))
             return known[key]
 
-        if total and not len(held_out):
+        if total and not len(split.held_out):
             raise ValueError(
                 "No class has two rows, so nothing can be searched for; give every parameter, or more rows."
             )
@@ -337,11 +338,11 @@ class Baseline(BaseEstimator, ABC):
         name: str,
         X: np.ndarray,
         codes: np.ndarray,
-        fitting: np.ndarray,
-        held_out: np.ndarray,
+        split: RowSplit,
         seed: Seed,
     ) -> float:
         """Accuracy on held-out rows; parameters between phases are judged where half of the classes come later."""
+        fitting, held_out = split
         if name not in self.BETWEEN_PHASES:
             model = self._trial(settings, X[fitting], codes[fitting], seed)
         else:
@@ -354,7 +355,7 @@ class Baseline(BaseEstimator, ABC):
         return float((scores.argmax(1) == codes[held_out])[np.isfinite(scores).all(1)].sum() / len(held_out))
 
     def _set_threshold(self, progress: Progress) -> None:
-        """Take the parameter of rejection as it was given, or find it in games of open world with the exemplars."""
+        """Take the parameter of rejection as it was given, or find it by simulating open worlds with the exemplars."""
         name, value = self.REJECTION, getattr(self, self.REJECTION)
         if value == SEARCH and not self.search_again and name in self.settings_:
             value = self.settings_[name]
@@ -363,36 +364,36 @@ class Baseline(BaseEstimator, ABC):
             return
         X, codes = self.memory_.X, encode(self.memory_.y, self.classes_)
         seed = derive(self._seed, self.phase_, REJECTION)
-        models, games = [], []
-        for r in range(GAMES):
-            progress("searching the threshold", r, GAMES + 1)
+        models, trials = [], []
+        for r in range(OPEN_TRIALS):
+            progress("searching the threshold", r, OPEN_TRIALS + 1)
             fitting, held_out, unknown, number = split_open_world(codes, derive(seed, r))
-            model = self._player(X[fitting], number[codes[fitting]], derive(seed, r, 0))
+            model = self._open_world_model(X[fitting], number[codes[fitting]], derive(seed, r, 0))
             models.append(model)
             known, foreign = (model._scores(X[rows]) for rows in (held_out, unknown))
-            games.append(Game(known, number[codes[held_out]], foreign))
-        progress("searching the threshold", GAMES, GAMES + 1)
+            trials.append(OpenTrial(known, number[codes[held_out]], foreign))
+        progress("searching the threshold", OPEN_TRIALS, OPEN_TRIALS + 1)
         values = self.REJECTION_VALUES or SHARES
         if self.REJECTION_VALUES:
             thresholds = [[model._threshold(value) for value in values] for model in models]
         else:
-            thresholds = [list(thresholds_at(game.known, values)) for game in games]
-        best, scores, criterion = judge_thresholds(games, thresholds, self.STRICT)
+            thresholds = [list(thresholds_at(trial.known, values)) for trial in trials]
+        best, scores, criterion = judge_thresholds(trials, thresholds, self.STRICT)
         if self.REJECTION_VALUES:
             self.settings_[name], self.threshold_ = values[best], np.asarray(self._threshold(values[best]))
         else:
             # Scores depend on how many classes and rows a model has seen, so the share is carried over, not the number.
-            fitting, held_out = split_rows(codes, generator(derive(seed, GAMES)))
-            known = self._stand_in(X[fitting], codes[fitting], derive(seed, GAMES, 0))._scores(X[held_out])
+            fitting, held_out = hold_out_share(codes, HELD_OUT, generator(derive(seed, OPEN_TRIALS)))
+            known = self._stand_in(X[fitting], codes[fitting], derive(seed, OPEN_TRIALS, 0))._scores(X[held_out])
             self.threshold_ = np.asarray(thresholds_at(known, values[best : best + 1])[0])
             self.settings_[name] = self._value(float(self.threshold_))
-        progress("searching the threshold", GAMES + 1, GAMES + 1)
+        progress("searching the threshold", OPEN_TRIALS + 1, OPEN_TRIALS + 1)
         tried = name if self.REJECTION_VALUES else "share of known rows rejected"
-        trials = zip(values, scores.tolist(), strict=True)
-        self.search_ = [*self.search_, *(Trial(self.phase_, tried, v, criterion, s) for v, s in trials)]
+        found = [Trial(self.phase_, tried, v, criterion, s) for v, s in zip(values, scores.tolist(), strict=True)]
+        self.search_ = [*self.search_, *found]
 
-    def _player(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
-        """Return a baseline that knows only some classes, to play open world with."""
+    def _open_world_model(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
+        """Return a baseline that knows only some classes, as in a simulated open world."""
         return self._trial(self.settings_, X, codes, seed)
 
     def _stand_in(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:

@@ -11,6 +11,7 @@ from torch import Tensor
 from opengcd._internal import kernels
 from opengcd._internal.progress import Progress
 from opengcd._internal.randomness import Seed
+from opengcd._internal.unit_length import unit_tensor
 from opengcd._internal.validation import check_choice, check_integer, check_positive, check_share, encode
 from opengcd.bench.baselines.baseline import Baseline
 from opengcd.bench.baselines.grid_search import SEARCH, Range
@@ -120,7 +121,7 @@ class EVM(Baseline):
     def _points(self, X: np.ndarray) -> Tensor:
         Z = kernels.to_tensor(X, self.device)
         if self.settings_["distance"] == "cosine":
-            return Z / Z.norm(dim=1, keepdim=True).clamp(min=torch.finfo(Z.dtype).tiny)
+            return unit_tensor(Z)
         return Z
 
     def _distances(self, A: Tensor, B: Tensor) -> Tensor:

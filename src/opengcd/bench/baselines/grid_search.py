@@ -45,8 +45,8 @@ class Decision(NamedTuple):
     unknown_score: np.ndarray
 
 
-class Game(NamedTuple):
-    """An open world played with labelled rows: scores of known rows, their class numbers, scores of unknown rows."""
+class OpenTrial(NamedTuple):
+    """A simulated open world: scores of held-out known rows, their class numbers, scores of unknown rows."""
 
     known: np.ndarray
     codes: np.ndarray
@@ -64,17 +64,6 @@ def decide(scores: np.ndarray, threshold: float | np.ndarray, strict: bool) -> D
     codes[~accepts.any(1)] = -1
     lacking = np.asarray(threshold)[None] - scores if np.ndim(threshold) else -scores
     return Decision(codes, scores.argmax(1), lacking.min(1))
-
-
-def split_rows(codes: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Hold out a fifth of the rows of each class; a class with a single row keeps it."""
-    fitting, held_out = [], []
-    for c in range(int(codes.max()) + 1):
-        rows = rng.permutation(np.flatnonzero(codes == c))
-        number = max(round(HELD_OUT * len(rows)), min(1, len(rows) - 1))
-        held_out.append(rows[:number])
-        fitting.append(rows[number:])
-    return np.concatenate(fitting), np.concatenate(held_out)
 
 
 def search_by_turns(
@@ -105,21 +94,21 @@ def thresholds_at(known: np.ndarray, shares: Sequence[float]) -> list[float]:
 
 
 def judge_thresholds(
-    games: Sequence[Game], thresholds: Sequence[Sequence[float | np.ndarray]], strict: bool
+    trials: Sequence[OpenTrial], thresholds: Sequence[Sequence[float | np.ndarray]], strict: bool
 ) -> tuple[int, np.ndarray, str]:
     """Return the number of the best candidate, the score of each, and the criterion.
 
-    ``thresholds[r][v]`` is what candidate v means in game r; candidates that reject less come first and win ties. The
-    score is the mean HNA over the games. Where no class plays the unknown it is AKS, and the last candidate wins that
-    keeps 95 % of the rows which are right without rejection.
+    ``thresholds[r][v]`` belongs to candidate v in trial r. Candidates that reject less come first, and win ties.
+    The score is the mean HNA over the trials. Where no class is treated as unknown it is AKS, and the last candidate
+    wins that keeps 95 % of the rows which are right without rejection.
     """
     aks, aus, right = [], [], []
-    for (known, codes, unknown), candidates in zip(games, thresholds, strict=True):
+    for (known, codes, unknown), candidates in zip(trials, thresholds, strict=True):
         right.append((known.argmax(1) == codes).mean() if len(known) else 0.0)
         named = [decide(known, theta, strict).codes == codes for theta in candidates]
         aks.append([hits.mean() if len(hits) else 0.0 for hits in named])
         aus.append([(decide(unknown, theta, strict).codes < 0).mean() if len(unknown) else 0.0 for theta in candidates])
-    if any(len(game.unknown) for game in games):
+    if any(len(trial.unknown) for trial in trials):
         scores = harmonic_means(np.array(aks), np.array(aus)).mean(0)
         if scores.max() == 0:
             warnings.warn("No threshold tells known from unknown classes; nothing will be rejected.", stacklevel=2)

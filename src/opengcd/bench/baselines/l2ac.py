@@ -13,6 +13,7 @@ from torch.nn import functional
 from opengcd._internal import kernels
 from opengcd._internal.progress import Progress
 from opengcd._internal.randomness import Seed, as_int, derive
+from opengcd._internal.unit_length import unit_tensor
 from opengcd._internal.validation import check_integer, check_positive, check_share, encode
 from opengcd.bench.baselines.baseline import TRAINING, Baseline
 from opengcd.bench.baselines.grid_search import SEARCH, Range
@@ -106,7 +107,7 @@ class L2AC(Standardised, Baseline):
         seed = as_int(derive(self._seed, TRAINING))
         order = np.argsort(codes, kind="stable")
         Z = kernels.to_tensor(self._standardised(X[order]).astype(np.float32), where)
-        unit = _unit(kernels.to_tensor(X[order], where).float())
+        unit = unit_tensor(kernels.to_tensor(X[order], where).float())
         targets, n = kernels.to_tensor(codes[order], where), int(codes.max()) + 1
         apart = torch.randperm(n, generator=torch.Generator().manual_seed(seed))[: n // VALIDATION].to(where)
         epochs = EPOCHS
@@ -209,7 +210,7 @@ class L2AC(Standardised, Baseline):
         sizes = np.bincount(codes, minlength=len(self.classes_)).tolist()
         memory = self.memory_.X[order]
         queries, examples = (kernels.to_tensor(self._standardised(A).astype(np.float32), where) for A in (X, memory))
-        unit, others = (_unit(kernels.to_tensor(A, where).float()) for A in (X, memory))
+        unit, others = (unit_tensor(kernels.to_tensor(A, where).float()) for A in (X, memory))
         k = self.settings_["neighbours"]
         scores = []
         with torch.no_grad():
@@ -221,16 +222,16 @@ class L2AC(Standardised, Baseline):
                 scores.append(self._accept(network, queries[rows][:, None, None], examples[groups], sums).double())
         return torch.cat(scores).cpu().numpy()
 
-    def _player(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
-        """Train a network that has not seen the classes which play the unknown; later phases train none."""
-        return super()._player(X, codes, seed) if self.phase_ == 1 else self._stand_in(X, codes, seed)
+    def _open_world_model(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
+        """Train a network that has not seen the classes that are treated as unknown; later phases train none."""
+        return super()._open_world_model(X, codes, seed) if self.phase_ == 1 else self._stand_in(X, codes, seed)
 
     def _stand_in(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
         """Keep the network, since logits of another have another scale, and change the examples."""
-        player = copy.copy(self)
-        player.classes_, player.memory_ = np.arange(int(codes.max()) + 1), copy.copy(self.memory_)
-        player.memory_.X, player.memory_.y = X, codes
-        return player
+        model = copy.copy(self)
+        model.classes_, model.memory_ = np.arange(int(codes.max()) + 1), copy.copy(self.memory_)
+        model.memory_.X, model.memory_.y = X, codes
+        return model
 
     def _threshold(self, value: float) -> float:
         with np.errstate(divide="ignore"):
@@ -244,10 +245,6 @@ class L2AC(Standardised, Baseline):
 
     def _selector(self) -> str:
         return "random"
-
-
-def _unit(X: Tensor) -> Tensor:
-    return X / X.norm(dim=1, keepdim=True).clamp(min=torch.finfo(X.dtype).tiny)
 
 
 def _most_similar(similarity: Tensor, sizes: list[int], k: int) -> Tensor:
@@ -265,7 +262,7 @@ def _groups(unit: Tensor, codes: Tensor, k: int, negatives: int, apart: Tensor) 
     Rows of training classes meet no example of the classes ``apart``, which judge; these meet all.
     """
     n = int(codes.max()) + 1
-    means = _unit(kernels.class_means(unit, codes, n))
+    means = unit_tensor(kernels.class_means(unit, codes, n))
     sizes = torch.bincount(codes, minlength=n).tolist()
     closed = torch.zeros(n, dtype=torch.bool, device=unit.device)
     closed[apart] = True

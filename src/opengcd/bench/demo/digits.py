@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import derive, generator
+from opengcd._internal.splits import split_each_class
 from opengcd.bench import Dataset, PhaseDetail, PhaseResult, class_groups, run_protocol
 from opengcd.recognizer import OpenWorldRecognizer
 
@@ -32,9 +33,7 @@ def digits(seed: int) -> Dataset:
     X, y = (bunch.data / 16).astype(np.float32), bunch.target.astype(np.int64)
     rng = generator(derive(seed, 0))
     training = np.zeros(len(y), dtype=bool)
-    for c in range(10):
-        rows = rng.permutation(np.flatnonzero(y == c))
-        training[rows[: len(rows) // 2]] = True
+    training[split_each_class(y, range(10), lambda n: n // 2, rng)[0]] = True
     return Dataset("digits", X[training], y[training], X[~training], y[~training], [str(c) for c in range(10)])
 
 

@@ -1,4 +1,4 @@
-"""How lonely a row is among known ones, beside how lonely these are among themselves."""
+"""Distance of a row to its nearest labelled neighbours, relative to the distances among these."""
 
 from __future__ import annotations
 
@@ -7,30 +7,33 @@ import torch
 from torch import Tensor
 
 from opengcd._internal import kernels
+from opengcd._internal.unit_length import unit_tensor
 
 NEIGHBOURS = 10
 MOST_ROWS = 10_000
 """Neighbours are sought among at most this many rows, so that time and memory do not grow with the labelled rows."""
 LEAST_SPREAD = 0.1
-"""Copies have no distance between them; a row counts as at least this lonely, as a share of the mean."""
+"""Lower bound of a row's mean neighbour distance, as a share of the mean over all rows: copies have distance 0."""
 
 
-class LocalOutlierFactor:
-    r"""Distance to the nearest known rows, beside their distance to each other (Breunig et al. 2000, simplified).
+class NeighbourDistanceRatio:
+    r"""Mean distance to the nearest labelled rows, over the mean neighbour distance of these rows themselves.
 
     .. math:: f(x) = \frac{\sum_{j \in N(x)} d(x, x_j)}{\sum_{j \in N(x)} \rho_j}, \qquad
               \rho_j = \frac{1}{10} \sum_{i \in N(x_j)} d(x_j, x_i), \qquad d = 1 - \cos
 
-    with :math:`N` the ten nearest rows: near 1 where known rows lie as close as x to them, and large where x is alone.
-    It looks at features as they are: whitened, the many directions of little but noise count as much as any other, and
-    the nearest rows are hardly nearer than the rest.
+    with :math:`N` the ten nearest rows. It is near 1 where x is as close to labelled rows as they are to each other,
+    and large where x is far from all of them. This is the local outlier factor of Breunig et al. (2000) with mean
+    distances in place of reachability distances, and therefore not the one of scikit-learn. Features are taken as they
+    are: whitening gives directions of noise as much weight as any other, and then the nearest rows are hardly nearer
+    than the rest.
 
     Examples
     --------
     >>> import numpy as np
     >>> angles = np.radians(np.arange(0.0, 30.0, 5.0))
-    >>> factor = LocalOutlierFactor(device="cpu").fit(np.stack([np.cos(angles), np.sin(angles)], axis=1))
-    >>> (factor(np.array([[1.0, 0.2], [0.0, 1.0]])) > 2).tolist()
+    >>> ratio = NeighbourDistanceRatio(device="cpu").fit(np.stack([np.cos(angles), np.sin(angles)], axis=1))
+    >>> (ratio(np.array([[1.0, 0.2], [0.0, 1.0]])) > 2).tolist()
     [False, True]
 
     """
@@ -38,14 +41,14 @@ class LocalOutlierFactor:
     def __init__(self, device: str = "auto") -> None:
         self.device = device
 
-    def fit(self, X: np.ndarray) -> LocalOutlierFactor:
-        """Take known rows, two or more, as neighbours; of very many, as many as are looked at, evenly spaced."""
+    def fit(self, X: np.ndarray) -> NeighbourDistanceRatio:
+        """Take labelled rows, at least two, as possible neighbours; of more than 10,000 an evenly spaced sample."""
         rows = np.linspace(0, len(X) - 1, MOST_ROWS).round().astype(int) if len(X) > MOST_ROWS else slice(None)
         known = kernels.to_tensor(X[rows], self.device)
         directions = _directions(known)
-        # Distances are those between directions; about their middle, they keep more digits.
-        self._middle = directions.mean(0)
-        self._rows = directions - self._middle
+        # Distances are those between directions; centred on their mean, they keep more digits.
+        self._center = directions.mean(0)
+        self._rows = directions - self._center
         self._norms = kernels.squared_norms(self._rows)
         distances, _ = self._nearest(known, NEIGHBOURS + 1)
         spread = distances[:, 1:].mean(1)  # the nearest of all is the row itself
@@ -53,27 +56,30 @@ class LocalOutlierFactor:
         return self
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
-        """Return the factor of each row."""
+        """Return the ratio for each row, (n,)."""
         distances, places = self._nearest(kernels.to_tensor(X, self.device), NEIGHBOURS)
         return (distances.mean(1) / self._spread[places].mean(1)).double().cpu().numpy()
 
     def _nearest(self, X: Tensor, number: int) -> tuple[Tensor, Tensor]:
-        r"""Distances to the nearest known rows, :math:`1 - \cos = \frac{1}{2} \|a - b\|^2`, and which they are."""
+        r"""Distances to the nearest labelled rows, :math:`1 - \cos = \frac{1}{2} \|a - b\|^2`, and their numbers."""
         number = min(number, len(self._rows))
 
         def nearest(block: slice) -> tuple[Tensor, Tensor]:
-            directions = _directions(X[block]) - self._middle
+            directions = _directions(X[block]) - self._center
             squares = kernels.squared_distances(directions, self._rows, self._norms)
             distances, places = squares.topk(number, largest=False)
             return distances / 2, places
 
-        # Even of no rows there is one block.
+        # Without rows there is still one (empty) block.
         blocks = list(kernels.row_blocks(X, len(self._rows))) or [slice(0)]
         distances, places = zip(*kernels.run_each(nearest, blocks, X.device), strict=True)
         return torch.cat(distances), torch.cat(places)
 
 
 def _directions(X: Tensor) -> Tensor:
-    """Rows of unit length; first halved or doubled as often as squares need to stay finite, which costs no digits."""
+    """Rows of unit length in float32; a power of two is divided out first, so that squares neither over- nor underflow.
+
+    A division by a power of two costs no digits.
+    """
     size = torch.frexp(X.abs().amax(1, keepdim=True).double()).exponent
-    return torch.nn.functional.normalize((X * torch.exp2(-size.double())).float(), dim=1)
+    return unit_tensor((X * torch.exp2(-size.double())).float())

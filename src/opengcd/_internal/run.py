@@ -1,0 +1,23 @@
+"""How a computation runs: its seed, its device, and whom it reports to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opengcd._internal.progress import Progress, silent
+from opengcd._internal.randomness import Seed, derive
+
+MEMORY, CLASSIFIER, ALPHA, NUMBER, GROUPS, NOVELTY = range(6)
+"""The random steps of a phase. Each has a seed of its own, so that a change in one does not disturb another."""
+
+
+class Run(NamedTuple):
+    """Seed, device and progress callback, which every step of a phase needs together."""
+
+    seed: Seed = None
+    device: str = "auto"
+    progress: Progress = silent
+
+    def at(self, *step: int) -> Run:
+        """Return the same with the seed of one step, a function of this seed and the step's numbers alone."""
+        return self._replace(seed=derive(self.seed, *step))

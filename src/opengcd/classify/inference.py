@@ -1,0 +1,56 @@
+"""Fit and ask a closed-set classifier, be it ours or any of scikit-learn's kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from opengcd._internal.randomness import Seed, as_int
+from opengcd.classify.classifier import ArrayClassifier, Inference
+from opengcd.classify.registry import CLASSIFIERS
+
+
+def check_classifier(classifier: Any) -> None:
+    """Raise unless this is the name of a classifier or an estimator that can serve as one."""
+    if isinstance(classifier, str):
+        if classifier not in CLASSIFIERS:
+            raise ValueError(
+                f"Unknown classifier {classifier!r}; choose from {', '.join(CLASSIFIERS)} "
+                "or pass a scikit-learn classifier with predict_proba."
+            )
+    elif not all(callable(getattr(classifier, verb, None)) for verb in ("fit", "predict_proba", "get_params")):
+        raise ValueError(
+            f"{classifier!r} cannot serve as classifier: it needs fit, predict_proba and get_params "
+            "(for SVC, use classifier='svm')."
+        )
+
+
+def _make(classifier: Any, random_state: Seed, device: str) -> Any:
+    """Return an unfitted classifier for a name or an estimator, seeded where it has no seed of its own."""
+    check_classifier(classifier)
+    if isinstance(classifier, str):
+        return CLASSIFIERS[classifier](random_state=as_int(random_state), device=device)
+    fresh = clone(classifier)
+    seeds = {name: as_int(random_state) for name, value in fresh.get_params().items()
+             if value is None and name.split("__")[-1] == "random_state"}  # fmt: skip
+    return fresh.set_params(**seeds)
+
+
+def fit_classifier(classifier: Any, X: np.ndarray, y: np.ndarray, random_state: Seed, device: str = "auto") -> Any:
+    """Fit a fresh classifier on classes numbered 0, 1, ... (always from scratch, whatever the phase)."""
+    return _make(classifier, random_state, device).fit(X, y)
+
+
+def infer(model: Any, X: np.ndarray) -> Inference:
+    """Return class numbers and probabilities of each row."""
+    if isinstance(model, ArrayClassifier):
+        return model.infer(X)
+    p = np.asarray(model.predict_proba(X), dtype=np.float64)
+    return Inference(p.argmax(1), p)
+
+
+def name_rows(model: Any, X: np.ndarray) -> np.ndarray:
+    """Return class numbers alone, the same as :func:`infer` does."""
+    return model.predict(X) if isinstance(model, ArrayClassifier) else infer(model, X).labels

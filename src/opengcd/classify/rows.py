@@ -1,0 +1,57 @@
+"""Rows with what the classifier says of them: the values that rejection and discovery work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from opengcd.classify.inference import infer
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Labelled rows of the known classes, and the classifier that was fitted on them."""
+
+    X: np.ndarray
+    """(n, d) Feature vectors."""
+    codes: np.ndarray
+    """(n,) Place of each row's class in ``classes``."""
+    classes: np.ndarray
+    """(C,) The known classes."""
+    seen: np.ndarray
+    """(C,) Number of labelled rows that each class ever had; not all of them may have been kept."""
+    kept: float = 1.0
+    """The share of all rows of these classes that ``X`` is, where it was chosen to keep their means; else 1."""
+    model: Any = None
+    """The fitted classifier; None where only the rows matter."""
+
+    @cached_property
+    def probabilities(self) -> np.ndarray:
+        """(n, C) Closed-set probabilities; computed when they are first asked for."""
+        return infer(self.model, self.X).probabilities
+
+    def stream(self, X: np.ndarray, rejected: np.ndarray) -> Stream:
+        """Return unlabelled rows beside these labelled ones."""
+        return Stream(X, rejected, len(self.classes), self.model)
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """Unlabelled rows, and which of them were rejected."""
+
+    X: np.ndarray
+    """(n, d) Feature vectors."""
+    rejected: np.ndarray
+    """(n,) Whether a row was rejected. If all were, these rows are the rejected part of a stream only."""
+    n_classes: int
+    """Number C of known classes."""
+    model: Any = None
+    """The classifier fitted on the labelled rows."""
+
+    @cached_property
+    def probabilities(self) -> np.ndarray:
+        """(n, C) Closed-set probabilities; computed when they are first asked for."""
+        return infer(self.model, self.X).probabilities if len(self.X) else np.empty((0, self.n_classes))

@@ -1,0 +1,179 @@
+"""Joint discovery over a whole stream: metric, number of classes, mixture, head, labels; beyond the paper."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+
+from opengcd._internal import kernels
+from opengcd._internal.run import NUMBER, Run
+from opengcd._internal.validation import check_choice
+from opengcd.classify import Labelled, Stream
+from opengcd.discover.class_number import ClassNumberEstimate
+from opengcd.discover.discovery import Discovery, arrange
+from opengcd.discover.kmeans import Clustering
+from opengcd.discover.mixture import CONCENTRATION, Mixture, joint_mixture
+from opengcd.discover.refinement import SHARP, refine
+from opengcd.discover.rehearsal import RehearsedNumber, RowsInMetric, Scoring, estimate_by_rehearsal
+from opengcd.discover.strategy import ClassCount, DiscoveryStrategy
+from opengcd.osr import NoveltyScore, Rejection, Share, Threshold, known_share
+
+REJECTED_SHARE_DEVIATION = 0.15
+"""Standard deviation of the estimated share of known rows among rejected ones."""
+ROWS_OF_A_GROUP = 3
+FEW = 20
+"""With fewer rows in the stream, neighbours are not informative, and the head is left out."""
+LEAST_KEPT = 0.5
+"""If the head keeps a smaller share of the mixture's novel rows as novel, the mixture is used instead. The head is free
+to change the share of known rows, so uninformative neighbours can make it empty the novel groups."""
+
+
+class JointDiscovery(DiscoveryStrategy):
+    r"""Assign all rows of a stream together: to known classes, or to novel groups.
+
+    In the metric of the novelty score (:class:`~opengcd._internal.whitening.WithinClassWhitening`), with the number
+    of classes from :func:`estimate_by_rehearsal` unless k is given: :func:`joint_mixture`, then :func:`refine`.
+    A row nearest to a novel prototype joins its group; any other gets the known class with the largest
+    :math:`\log p_c + \log \mathrm{softmax}_c(\mu \cdot z / \tau)`, classifier and prototypes together.
+
+    Parameters
+    ----------
+    search : str
+        For the number of classes: ``"rehearsal"``, or ``"size"``, which assumes that new classes are as large as known
+        ones.
+    over_stream : bool
+        Whether it asks for the whole stream, or for the rejected rows only.
+    head : bool
+        Whether the refinement head follows the mixture.
+
+    """
+
+    name = "joint"
+    refits = True
+
+    def __init__(self, search: str = "rehearsal", over_stream: bool = True, head: bool = True) -> None:
+        self.search = search
+        self.over_stream = over_stream
+        self.head = head
+
+    @property
+    def takes(self) -> str:
+        """``"stream"`` or ``"rejected"``."""
+        return "stream" if self.over_stream else "rejected"
+
+    def check(self, rejection: Rejection) -> None:
+        """Raise if there is no such search, or no novelty score to build on."""
+        check_choice(self.search, "search of joint discovery", ("rehearsal", "size"))
+        if rejection.novelty_score is None:
+            raise ValueError("Joint discovery builds on rejection by novelty; choose that too.")
+
+    def discover(
+        self, labelled: Labelled, stream: Stream, rejection: Rejection, count: ClassCount, run: Run
+    ) -> Discovery:
+        """Group the rows of a stream.
+
+        If all of them were rejected, they are not a whole stream: the share of known rows among them then follows from
+        the share of known rows that the threshold rejects.
+        """
+        run, known, n = run.at(NUMBER), len(labelled.classes), len(stream.X)
+        if count.k is not None and count.k < known:
+            raise ValueError(f"k={count.k} is less than the {known} known classes; raise it.")
+        self.check(rejection)
+        score, threshold = rejection.novelty_score, rejection.threshold
+        assert score is not None
+        assert threshold is not None
+        metric, means, _ = score.features_
+        L, U = metric.transform(labelled.X), metric.transform(stream.X)
+        p, rejected = stream.probabilities, stream.rejected
+        scores = score(stream.X, p, U) if n else np.empty(0)
+        rows = RowsInMetric(L, U, rejected, _known_share(score, threshold, scores, rejected))
+        estimate, reality = self._count(labelled, rows, Scoring(score, threshold.value), count, run)
+        run.progress("grouping", 0, 2)
+        novel = estimate.k - known
+        if not n or novel < 1:
+            # There are no new classes: every row gets the known class that its classifier predicts.
+            everything = Clustering(p.argmax(1), means, 0.0, 0)
+            return arrange(U, labelled.classes, everything, estimate, p.max(1, initial=0.0))
+        if rejected.sum() < ROWS_OF_A_GROUP * novel:  # too few to start from: rows with the largest scores join them
+            rejected = rejected.copy()
+            rejected[np.argsort(-scores, kind="stable")[: ROWS_OF_A_GROUP * novel]] = True
+        found = joint_mixture(
+            L,
+            labelled.codes,
+            U,
+            rejected,
+            estimate.k,
+            label_weight=_label_weight(rows, known, novel),
+            random_state=run.at(1).seed,
+            device=run.device,
+        )
+        run.progress("grouping", 1, 2)
+        refined = None
+        if self.head and n >= FEW:
+            refined = refine(
+                L, labelled.codes, U, found.centers, found.sizes, random_state=run.at(2).seed, device=run.device
+            )
+        labels, probabilities = _join(U, p, found, refined)
+        run.progress("grouping", 2, 2)
+        real = None if reality is None else reality(found.recurrence)
+        clusters = Clustering(labels, _centers(U, labels, found.centers), 0.0, 0)
+        return arrange(U, labelled.classes, clusters, estimate, probabilities, real)
+
+    def _count(
+        self, labelled: Labelled, rows: RowsInMetric, scoring: Scoring, count: ClassCount, run: Run
+    ) -> RehearsedNumber | tuple[ClassNumberEstimate, None]:
+        """Return the number of classes and, where it was estimated, the calibration of groups."""
+        if count.k is not None:
+            return ClassNumberEstimate(count.k, [], True, "", count.k, (count.k, count.k)), None
+        return estimate_by_rehearsal(labelled, rows, scoring, count.most, run.at(0), by_size=self.search == "size")
+
+
+def _label_weight(rows: RowsInMetric, known: int, novel: int) -> float:
+    """Return the weight of a labelled row that makes a known class as large as a new one, in [0.02, 1]."""
+    share = rows.known_share.value
+    lacking = ((1 - share) / novel - share / known) * len(rows.U)
+    return float(np.clip(lacking / (len(rows.L) / known), 0.02, 1.0))
+
+
+def _join(U: np.ndarray, p: np.ndarray, found: Mixture, refined: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class or group of each row and its probability; ``refined``: cosines to the prototypes of the head."""
+    known = p.shape[1]
+    nearest = found.labels if refined is None else refined.argmax(1)
+    if refined is None or (nearest >= known).sum() < LEAST_KEPT * (found.labels >= known).sum():
+        cosines, sharpness = U @ found.centers.T, CONCENTRATION
+        labels, probabilities = found.labels.copy(), found.probabilities.copy()
+    else:
+        cosines, sharpness = refined, 1 / SHARP
+        labels, probabilities = nearest, softmax(refined / SHARP, axis=1).max(1)
+    of_known = labels < known
+    fused = np.log(p[of_known] + 1e-12) + log_softmax(sharpness * cosines[of_known, :known], axis=1)
+    labels[of_known] = fused.argmax(1)
+    # Being of a known class at all, and of this one.
+    at_all = softmax(sharpness * cosines[of_known], axis=1)[:, :known].sum(1)
+    probabilities[of_known] = at_all * softmax(fused, axis=1).max(1, initial=0.0)
+    return labels, np.asarray(probabilities, dtype=np.float64)
+
+
+def _known_share(score: NoveltyScore, threshold: Threshold, scores: np.ndarray, rejected: np.ndarray) -> Share:
+    """Return the share of known rows in a whole stream, or among rejected rows only.
+
+    The latter follows from the shares of known and of unknown rows that the threshold rejects, and from the share of
+    known rows in the stream that was observed; one half if none was.
+    """
+    if not len(scores):
+        return Share(0.0, 0.0)
+    if not rejected.all():
+        return known_share(score.known_scores_, scores, score.unknown_)
+    profile = score.unknown_
+    aus = 1 - float(np.interp(1 - threshold.known_rejected, profile.known_accepted, profile.accepted))
+    share = 0.5 if threshold.known_share is None else threshold.known_share
+    known, unknown = share * threshold.known_rejected, (1 - share) * aus
+    return Share(known / max(known + unknown, 1e-9), REJECTED_SHARE_DEVIATION)
+
+
+def _centers(U: np.ndarray, labels: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Return the mean of the rows of each class or group; ``start`` for one without rows."""
+    rows, codes = kernels.to_tensor(U, "cpu"), kernels.to_tensor(labels, "cpu")
+    means = kernels.class_means(rows, codes, len(start)).numpy()
+    centers: np.ndarray = np.where(np.bincount(labels, minlength=len(start))[:, None] > 0, means, start)
+    return centers

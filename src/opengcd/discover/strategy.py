@@ -1,0 +1,119 @@
+"""The strategy that finds new classes in a stream: everything about discovery is behind this interface."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from opengcd._internal.part import Part
+from opengcd._internal.run import Run
+from opengcd._internal.validation import encode
+from opengcd.classify import Labelled, Stream
+from opengcd.discover.discovery import Discovery, with_confirmed
+from opengcd.osr import Rejection
+
+
+class ClassCount(NamedTuple):
+    """How many classes to find, known ones included."""
+
+    k: int | None = None
+    """The number; None estimates it."""
+    most: int = 500
+    """The largest number that an estimate may try."""
+
+
+class Confirmed(NamedTuple):
+    """What a second round starts from: labels that a person gave to rows of the stream."""
+
+    labels: np.ndarray
+    """(n,) One label per row of the stream."""
+    given: np.ndarray
+    """(n,) Whether a person gave it; the other labels have no meaning."""
+    refit: Callable[[Labelled], tuple[Labelled, Rejection]]
+    """Fits the recogniser's classifier and rejection anew on labelled rows."""
+
+
+class DiscoveryStrategy(Part, ABC):
+    """Base class of all ways to discover new classes.
+
+    To plug in one of your own, implement :meth:`discover`. It holds settings only; a model folder names it, and
+    :meth:`OpenWorldRecognizer.load <opengcd.OpenWorldRecognizer.load>` must be given it again.
+    """
+
+    refits: bool = False
+    """Whether a second round needs a classifier and a rejection that know the confirmed rows."""
+
+    @abstractmethod
+    def discover(
+        self, labelled: Labelled, stream: Stream, rejection: Rejection, count: ClassCount, run: Run
+    ) -> Discovery:
+        """Group the rows of a stream; those that look like a known class get its label.
+
+        Parameters
+        ----------
+        labelled : Labelled
+            The exemplars of the known classes, and the classifier fitted on them.
+        stream : Stream
+            The rows to group, and which of them were rejected.
+        rejection : Rejection
+            As it was fitted in this phase.
+        count : ClassCount
+            The number of classes, if it is given, and its upper limit.
+        run : Run
+            Seed of the phase, device, progress callback.
+
+        """
+
+    @property
+    def takes(self) -> str:
+        """The rows it works best on: the whole ``"stream"``, or ``"rejected"`` rows only."""
+        return "rejected"
+
+    def check(self, rejection: Rejection) -> None:
+        """Raise ``ValueError`` if its settings are wrong or it cannot build on this rejection."""
+
+    def discover_again(
+        self,
+        labelled: Labelled,
+        stream: Stream,
+        rejection: Rejection,
+        confirmed: Confirmed,
+        count: ClassCount,
+        run: Run,
+    ) -> Discovery:
+        """Discover again after a person has labelled some rows: they count as labelled rows and keep their label."""
+        given, rest = np.flatnonzero(confirmed.given), np.flatnonzero(~confirmed.given)
+        if not len(given):
+            return self.discover(labelled, stream, rejection, count, run)
+        labels = confirmed.labels[given]
+        new = np.setdiff1d(labels, labelled.classes)
+        known = with_rows(labelled, stream.X[given], labels, new)
+        rejected = stream.rejected[rest]
+        if self.refits:
+            known, rejection = confirmed.refit(known)
+            fresh = known.stream(stream.X[rest], rejected)
+            if len(rest):
+                rejection.observe(fresh.X, fresh.probabilities)
+            if not stream.rejected.all():
+                # Rows of a confirmed class were rejected while it was new; they should not start a group now.
+                rejected = rejected & rejection.judge(fresh.X, fresh.probabilities).rejected
+        found = self.discover(known, known.stream(stream.X[rest], rejected), rejection, count, run)
+        return with_confirmed(found, rest, rejection.transform(stream.X), confirmed.labels, new)
+
+
+def with_rows(labelled: Labelled, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> Labelled:
+    """Return labelled rows with further ones, whose labels ``y`` may be of ``new`` classes."""
+    classes, rows = np.concatenate([labelled.classes, new]), np.concatenate([labelled.X, X])
+    return replace(
+        labelled,
+        X=rows,
+        codes=np.concatenate([labelled.codes, encode(y, classes)]),
+        classes=classes,
+        # A new class is expected to be as large as the others, however few of its rows are confirmed so far.
+        seen=np.concatenate([labelled.seen, np.full(len(new), labelled.seen.mean())]),
+        kept=1.0 if labelled.kept == 1 else len(rows) / (int(labelled.seen.sum()) + len(y)),
+    )

@@ -1,0 +1,286 @@
+"""Parts of a user's own: a rejection and a discovery strategy go through the loop, and are saved and loaded."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from threadpoolctl import threadpool_limits
+
+from opengcd import ModelFileError, OpenWorldRecognizer
+from opengcd._internal.part import State
+from opengcd.classify import Labelled
+from opengcd.discover import (
+    ClassNumberEstimate,
+    Clustering,
+    DiscoveryStrategy,
+    JointDiscovery,
+    KMeansDiscovery,
+    arrange,
+)
+from opengcd.osr import Judgement, NoveltyRejection, Rejection, UncertaintyRejection
+from opengcd.presets import PRESETS, Preset, describe_preset, restore_preset
+
+# Six well separated classes of 30 rows in eight dimensions; 0 to 3 are known at first.
+X, Y = make_blobs(180, 8, centers=6, cluster_std=1.0, center_box=(-10, 10), random_state=0)
+KNOWN = Y < 4
+
+
+class FarFromMeans(Rejection):
+    """Reject rows farther from all class means than any labelled row, times a factor."""
+
+    def __init__(self, factor=1.5):
+        self.factor = factor
+
+    def fit(self, labelled, classifier, run):
+        means = np.stack([labelled.X[labelled.codes == c].mean(0) for c in range(len(labelled.classes))])
+        return self._with(means, float(self._distance(labelled.X, means).max()))
+
+    def judge(self, X, p):
+        far = self._distance(X, self.means_)
+        rejected = far > self.factor * self.radius_
+        unknown = rejected[:, None].astype(float)
+        return Judgement(rejected, far, np.concatenate([unknown, (1 - unknown) * p], axis=1))
+
+    def state(self):
+        return State({"far_radius": self.radius_}, {"far.means": self.means_})
+
+    def restore(self, state, labelled, device):
+        means = state.arrays["far.means"]
+        if len(means) != len(labelled.classes):
+            raise ModelFileError("means and classes do not fit together")
+        return self._with(means, float(state.header["far_radius"]))
+
+    def _with(self, means, radius):
+        fitted = clone(self)
+        fitted.means_, fitted.radius_ = means, radius
+        return fitted
+
+    @staticmethod
+    def _distance(X, means):
+        return np.linalg.norm(X[:, None] - means, axis=2).min(1)
+
+
+class BySign(DiscoveryStrategy):
+    """Two groups: rows whose feature of the largest variance is below or above its mean."""
+
+    def __init__(self, over_stream=False):
+        self.over_stream = over_stream
+
+    @property
+    def takes(self):
+        return "stream" if self.over_stream else "rejected"
+
+    def discover(self, labelled, stream, rejection, count, run):
+        known, rows = len(labelled.classes), stream.X
+        feature = rows[:, rows.var(0).argmax()]
+        labels = known + (feature > feature.mean()).astype(int)
+        if self.over_stream:
+            labels = np.where(stream.rejected, labels, stream.probabilities.argmax(1))
+        found = Clustering(labels, np.zeros((known + 2, rows.shape[1])), 0.0, 0)
+        return arrange(rows, labelled.classes, found, ClassNumberEstimate(known + 2, [], True, "", known + 2))
+
+
+OWN = Preset("mine", "logistic", "herding", rejection=FarFromMeans(), discovery=BySign())
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small arrays; threads would only wait for each other."""
+    with threadpool_limits(1):
+        yield
+
+
+def fitted(preset=OWN, **settings):
+    return OpenWorldRecognizer(preset=preset, random_state=0, device="cpu", **settings).fit(X[KNOWN], Y[KNOWN])
+
+
+def test_the_loop_with_parts_of_ones_own():
+    recognizer = fitted().observe(X)
+    rejected = recognizer.predict(X) == -1
+    assert rejected[~KNOWN].all()
+    assert not rejected[KNOWN].any()
+    assert (recognizer.alpha_, recognizer.alpha_search_, recognizer.threshold_) == (None, None, None)
+    assert not recognizer.adapts
+    assert recognizer.discovers_from == "rejected"
+    np.testing.assert_array_equal(recognizer.in_metric(X), X)
+    found = recognizer.discover(X[rejected])
+    assert found.k == 6
+    assert {frozenset(Y[rejected][group.rows]) for group in found.groups} == {frozenset({4}), frozenset({5})}
+    recognizer.learn(X[rejected], found.labels)
+    assert recognizer.phase_ == 2
+    assert not (recognizer.predict(X) == -1).any()
+
+
+def test_a_strategy_of_ones_own_can_take_the_whole_stream():
+    recognizer = fitted(dataclasses.replace(OWN, discovery=BySign(over_stream=True)))
+    assert recognizer.discovers_from == "stream"
+    found = recognizer.discover(X, rejected=recognizer.predict(X) == -1)
+    np.testing.assert_array_equal(found.labels[KNOWN], Y[KNOWN])
+    assert found.novel.sum() == 60
+
+
+def test_the_second_round_needs_nothing_from_a_strategy():
+    recognizer = fitted()
+    rows, truth = X[~KNOWN], Y[~KNOWN]
+    confirmed = np.where(np.arange(len(rows)) < 5, 50, -1)
+    found = recognizer.discover(rows, confirmed=confirmed)
+    assert (found.labels[:5] == 50).all()
+    assert 50 in [group.label for group in found.groups]
+    assert len(found.labels) == len(truth)
+
+
+@pytest.mark.parametrize(
+    ("rejection", "discovery"),
+    [
+        (FarFromMeans(2.0), KMeansDiscovery()),
+        (UncertaintyRejection(alpha=2.0), BySign()),
+        (NoveltyRejection(), BySign()),
+    ],
+)
+def test_parts_of_ones_own_go_with_ours(rejection, discovery, tmp_path):
+    preset = Preset("mixed", "logistic", "herding", rejection=rejection, discovery=discovery)
+    recognizer = fitted(preset, memory_size=60)
+    assert recognizer.discover(X[~KNOWN], k=6).k == 6
+    recognizer.save(tmp_path)
+    np.testing.assert_array_equal(
+        OpenWorldRecognizer.load(tmp_path, preset=preset, device="cpu").predict_proba(X), recognizer.predict_proba(X)
+    )
+
+
+def test_saved_by_what_it_says_itself_and_given_again(tmp_path):
+    recognizer = fitted()
+    recognizer.save(tmp_path)
+    with pytest.raises(ModelFileError, match=r"FarFromMeans, BySign.*pass load\(preset=\.\.\.\)"):
+        OpenWorldRecognizer.load(tmp_path)
+    loaded = OpenWorldRecognizer.load(tmp_path, preset=OWN, device="cpu")
+    assert loaded._rejection.radius_ == recognizer._rejection.radius_
+    np.testing.assert_array_equal(loaded.predict_proba(X), recognizer.predict_proba(X))
+    np.testing.assert_array_equal(loaded.discover(X[~KNOWN]).labels, recognizer.discover(X[~KNOWN]).labels)
+    for each in (recognizer, loaded):
+        each.learn(X[Y == 4], Y[Y == 4])
+    np.testing.assert_array_equal(loaded.predict_proba(X), recognizer.predict_proba(X))
+    header = json.loads(next((tmp_path).glob("header-*")).read_bytes())
+    assert header["far_radius"] == pytest.approx(fitted()._rejection.radius_)
+
+
+def test_damage_is_noticed_by_the_part_itself(tmp_path):
+    class Stricter(FarFromMeans):
+        def restore(self, state, labelled, device):
+            return super().restore(State(state.header, {"far.means": state.arrays["far.means"][:2]}), labelled, device)
+
+    fitted().save(tmp_path)
+    with pytest.raises(ModelFileError, match="means and classes do not fit together"):
+        OpenWorldRecognizer.load(tmp_path, preset=dataclasses.replace(OWN, rejection=Stricter()))
+    with pytest.raises(ModelFileError, match="damaged"):  # what one part has saved is nothing to another
+        OpenWorldRecognizer.load(tmp_path, preset="best")
+    with pytest.raises(ValueError, match="Unknown preset"):
+        OpenWorldRecognizer.load(tmp_path, preset="nope")
+
+
+def test_a_class_derived_from_ours_must_be_given_again(tmp_path):
+    class Mine(NoveltyRejection):
+        pass
+
+    preset = Preset("mine", rejection=Mine())
+    fitted(preset).save(tmp_path)
+    with pytest.raises(ModelFileError, match="Mine"):
+        OpenWorldRecognizer.load(tmp_path)
+    assert OpenWorldRecognizer.load(tmp_path, preset=preset).preset == preset
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alpha": 1.0}, "alpha belongs to the paper's open-set rule.*FarFromMeans"),
+        ({"max_known_rejected": 0.1}, "needs a preset that rejects by novelty.*FarFromMeans"),
+    ],
+)
+def test_what_a_part_does_not_know_is_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(**settings)
+    with pytest.raises(ValueError, match="rejects by novelty"):
+        fitted().limit_rejection(0.1)
+    with pytest.raises(ValueError, match="rejects by novelty"):
+        fitted().threshold_for(0.1)
+
+
+class Forgetful(FarFromMeans):
+    """Says nothing of itself."""
+
+    state, restore = Rejection.state, Rejection.restore
+
+
+def test_a_rejection_that_cannot_be_saved_or_uses_a_name_that_is_taken(tmp_path):
+    class Greedy(FarFromMeans):
+        def state(self):
+            return State({"classes": 1}, {"memory.X": np.zeros(1)})
+
+    with pytest.raises(ValueError, match="Forgetful cannot be saved"):
+        fitted(dataclasses.replace(OWN, rejection=Forgetful())).save(tmp_path)
+    with pytest.raises(ValueError, match=r"names that are taken: classes, memory.X;"):
+        fitted(dataclasses.replace(OWN, rejection=Greedy())).save(tmp_path)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ModelFileError, match="cannot be loaded"):
+        Forgetful().restore(State({}, {}), None, "cpu")
+
+
+# ---------------------------------------------------------------- presets
+
+
+def test_fit_changes_no_preset():
+    recognizer = fitted("best")
+    assert not hasattr(PRESETS["best"].rejection, "score_")
+    assert recognizer._rejection is not PRESETS["best"].rejection
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_composition_comes_back_from_what_is_saved_of_it(name):
+    stored = json.loads(json.dumps(describe_preset(PRESETS[name])))
+    assert restore_preset(stored, None) == PRESETS[name]
+    assert restore_preset(name, None) == name
+
+
+def test_a_preset_as_older_versions_stored_it():
+    """One flat list of settings for all parts, whether a preset had them or not."""
+    old = {
+        "name": "mine", "classifier": "logistic", "selector": "herding", "rank_once": True, "rejection": "novelty",
+        "discovery": "joint", "alpha_grid": [0.1, 1.0], "alpha_repeats": 5, "search": "size", "objective": "acc+sc",
+        "n_init": 10, "max_iter": 200, "whiten": False, "neighbours": True, "adapt": False, "over_stream": False,
+        "head": True, "classifier_settings": {"svm": {"C": 2.0}},
+    }  # fmt: skip
+    expected = Preset(
+        "mine",
+        "logistic",
+        "herding",
+        True,
+        NoveltyRejection(whiten=False, adapt=False),
+        JointDiscovery(search="size", over_stream=False),
+        {"svm": {"C": 2.0}},
+    )
+    assert restore_preset(old, None) == expected
+    old |= {"rejection": "uncertainty", "discovery": "kmeans", "search": "robust", "n_init": 4}
+    again = restore_preset(old, None)
+    assert again.rejection == UncertaintyRejection(alpha_grid=(0.1, 1.0))
+    assert again.discovery == KMeansDiscovery(search="robust", n_init=4)
+
+
+def test_parts_are_compared_by_their_settings():
+    assert NoveltyRejection() == NoveltyRejection()
+    assert NoveltyRejection(whiten=False) != NoveltyRejection()
+    assert FarFromMeans() != NoveltyRejection()
+    assert len({NoveltyRejection(), NoveltyRejection()}) == 1
+
+
+def test_probabilities_are_asked_for_only_where_they_are_needed():
+    class Unable:
+        def predict_proba(self, X):
+            raise AssertionError("asked")
+
+    labelled = Labelled(X[KNOWN], Y[KNOWN], np.arange(4), np.full(4, 30), model=Unable())
+    stream = labelled.stream(X[:0], np.ones(0, dtype=bool))
+    assert stream.probabilities.shape == (0, 4)
+    with pytest.raises(AssertionError, match="asked"):
+        _ = labelled.probabilities
