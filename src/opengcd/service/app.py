@@ -35,7 +35,7 @@ from opengcd.service.recognition_routes import Recognition
 from opengcd.service.request_limits import Shield
 from opengcd.service.state import State
 from opengcd.service.supervision import Health
-from opengcd.service.telemetry import Metrics
+from opengcd.service.telemetry import Metrics, WorkspaceCollector
 from opengcd.service.vectors import MOST_NUMBERS
 from opengcd.service.wire import Problem
 from opengcd.workspace import (
@@ -84,6 +84,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         draughtsman=draughtsman,
         health=health,
     )
+    state.metrics.registry.register(WorkspaceCollector(state))
     app = FastAPI(
         title="OpenGCD",
         version=__version__,
