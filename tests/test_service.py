@@ -4,6 +4,7 @@ import errno
 import io
 import json
 import os
+import sys
 import threading
 import time
 from collections import Counter
@@ -15,12 +16,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from prometheus_client.parser import text_string_to_metric_families
 
 from opengcd.embed import EmbedderError, Pixels
 from opengcd.service import create_app
 from opengcd.service import vectors as vectors_module
 from opengcd.service.app import LARGEST
 from opengcd.service.request_limits import LARGEST_BODY
+from opengcd.service.telemetry import BOUNDS
 from opengcd.service.turns import Turns
 from opengcd.service.wire import MOST_ITEMS
 from opengcd.workspace import UnavailableError, features
@@ -52,6 +55,32 @@ def test_where_things_stand(client):
     assert {truth(get(client, f"items/{id}")["name"]) for id in known[0]["exemplars"]} == {"black"}
     number = get(client, "k")
     assert (number["k"], number["known"], number["curve"], number["confirmed"]) == (6, 4, [], 0)
+
+
+def test_metrics_for_prometheus(app, client, workspace):
+    """Each service counts for itself; the names are those that dashboards use."""
+    for method, path in (("GET", "status"), ("GET", "status"), ("GET", "groups/999/items"), ("BREW", "status")):
+        client.request(method, f"{API}/{path}")
+    answer = client.get("/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    found = {
+        (sample.name, *sorted(sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+    assert found["opengcd_requests_total", "/status", "200", "GET"] == 2
+    assert found["opengcd_requests_total", "/groups/{id}/items", "404", "GET"] == 1
+    assert found["opengcd_requests_total", "/status", "405", "other"] == 1
+    assert found["opengcd_request_seconds_count", "/status"] == 3
+    for bound in (*BOUNDS, "+Inf"):
+        assert ("opengcd_request_seconds_bucket", *sorted(["/status", str(bound)])) in found
+    assert found["opengcd_items", "grouped"] == 16
+    for name, value in (("groups", 2), ("unfinished_jobs", 0), ("last_edit", 3), ("recognized_vectors_total", 0)):
+        assert found[f"opengcd_{name}",] == value
+    assert found["opengcd_start_time_seconds",] <= time.time()
+    assert ("process_resident_memory_bytes",) in found or sys.platform != "linux"
+    with connect(create_app(workspace), workspace.access.make("bob")) as other:
+        assert "opengcd_requests_total{" not in other.get("/metrics").text
 
 
 def test_groups_and_their_images(client):

@@ -1,10 +1,10 @@
 """The service as people run it: in processes of its own, which may be killed."""
 
-import gc
 import io
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -52,9 +52,26 @@ def test_the_loop_by_the_client(workspace):
             client.edit("confirm", group=99)
         assert refused.value.status == 404
         assert client.fetch("GET", "export", query={"format": "csv"}).startswith(b"path,hash,label")
+        with pytest.raises(ServiceError, match="401: Log in"):
+            Client(address, "wrong").events()
 
 
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_the_client_raises_errors_of_python_where_there_is_no_answer(workspace):
+    token = workspace.access.make("ann")
+    with server(workspace.path) as (_, address), Client(address, token) as client:
+        assert client.get("status")["name"] == "workspace"
+    with Client(address, token) as client, pytest.raises(ConnectionError, match="cannot be reached"):
+        client.get("status")
+    with Client(address, token) as client, pytest.raises(ConnectionError):
+        client.events()
+    with pytest.raises(ValueError, match="must begin with http"):
+        Client("127.0.0.1:8765", token).get("status")
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it takes connections, and never answers
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with Client(address, token, timeout=0.2) as client, pytest.raises(TimeoutError, match="does not answer"):
+            client.get("status")
+
+
 @pytest.mark.parametrize("edits", [20, 50, 100])
 def test_killed_under_load_no_acknowledged_edit_is_lost(workspace, edits):
     """Four people edit, others recognise, and the server is killed after so many edits."""
@@ -81,7 +98,6 @@ def test_killed_under_load_no_acknowledged_edit_is_lost(workspace, edits):
         os.kill(process.pid, signal.SIGKILL)
         for person in people:
             person.join()
-    gc.collect()  # urllib leaves sockets behind where a server dies, and they are not to be told of later
     with Workspace(workspace.path) as after:
         told = {entry.id: entry.details["label"] for entry in after.history() if entry.verb == "name"}
         assert {id: told.get(id) for id in acknowledged} == acknowledged

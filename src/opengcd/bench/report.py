@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from opengcd._internal import html as page
+from opengcd._internal import html
 from opengcd.bench.figures import Picture
 from opengcd.bench.tables import (
     BOLD,
@@ -20,34 +20,43 @@ from opengcd.bench.tables import (
     settings_of,
 )
 
-STYLE = """
-body { max-width: 104rem } table { font-size: .85rem } th, td { padding: .3rem .5rem }
-pre { overflow-x: auto; padding: .7rem; border: 1px solid var(--line); border-radius: .5rem }
-details { margin: 1rem 0 } figure { margin: 1.5rem 0 } figure svg { max-width: 100%; height: auto }
-"""
+TEMPLATES = Path(__file__).parent / "templates"
+FOLDED = {"Behind the numbers": "details", "Time and memory": "cost"}
+"""Tables that the reader has to open: their title on the page, and their kind."""
 
 
 def write_report(path: str | Path, results: Sequence[Result], pictures: Sequence[Picture]) -> None:
     """Write tables and pictures of all results; the page loads nothing from anywhere."""
-    sections = [section for setting in settings_of(results) for section in _of_setting(results, setting)]
-    sections.append("<h2>Pictures</h2>")
-    for name, text, figure in pictures:
-        caption = f"<figcaption><b>{html.escape(name)}</b>: {html.escape(text)}</figcaption>"
-        sections.append(f"<figure>{page.svg(figure, text)}{caption}</figure>")
-    page.write_page(path, "OpenGCD benchmark", html.escape(NOTE), sections, STYLE)
+    html.write_page(
+        path,
+        TEMPLATES,
+        "report.html.j2",
+        title="OpenGCD benchmark",
+        note=NOTE,
+        settings=[_of_setting(results, setting) for setting in settings_of(results)],
+        pictures=[{"name": name, "text": text, "svg": html.svg(figure, text)} for name, text, figure in pictures],
+    )
 
 
-def _of_setting(results: Sequence[Result], setting: Setting) -> Iterator[str]:
-    computed = html.escape(environments(results, setting)).replace("\n", "<br>")
-    yield f"<h2>{html.escape(str(setting).capitalize())}</h2><pre>{html.escape(commands(results, setting))}</pre>"
-    yield f"<p>{computed}</p>{_shown(KINDS['tables'], results, setting)}"
-    for title, kind in (("Behind the numbers", "details"), ("Time and memory", "cost")):
-        yield f"<details><summary>{title}</summary>{_shown(KINDS[kind], results, setting)}</details>"
+def _of_setting(results: Sequence[Result], setting: Setting) -> dict[str, Any]:
+    return {
+        "title": str(setting).capitalize(),
+        "commands": commands(results, setting),
+        "environments": environments(results, setting).split("\n"),
+        "tables": _tables(KINDS["tables"], results, setting),
+        "folded": [
+            {"title": title, "tables": _tables(KINDS[kind], results, setting)} for title, kind in FOLDED.items()
+        ],
+    }
 
 
-def _shown(makers: Sequence[Maker], results: Sequence[Result], setting: Setting) -> str:
-    return "".join(
-        f"<h3>{html.escape(table.title)}</h3>{page.table(table.header, table.texts(), BOLD)}"
+def _tables(makers: Sequence[Maker], results: Sequence[Result], setting: Setting) -> list[dict[str, Any]]:
+    return [
+        {
+            "title": table.title,
+            "header": table.header,
+            "rows": [[html.bold(cell, BOLD) for cell in row] for row in table.texts()],
+        }
         for make in makers
         for table in make(results, setting)
-    )
+    ]

@@ -36,9 +36,9 @@ from opengcd.service.recognition_routes import Recognition
 from opengcd.service.request_limits import Shield
 from opengcd.service.state import State
 from opengcd.service.supervision import Health
-from opengcd.service.telemetry import Metrics
+from opengcd.service.telemetry import Metrics, WorkspaceCollector
 from opengcd.service.vectors import MOST_NUMBERS
-from opengcd.service.wire import Problem
+from opengcd.service.wire import EVENTS, Problem
 from opengcd.workspace import (
     ConflictError,
     MissingError,
@@ -86,6 +86,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         draughtsman=draughtsman,
         health=health,
     )
+    state.metrics.registry.register(WorkspaceCollector(state))
     app = FastAPI(
         title="OpenGCD",
         version=__version__,
@@ -111,7 +112,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
     for router in (authentication.router, authentication.reading):
         app.include_router(router, prefix=API)
     _explain_errors(app)
-    _describe_vectors(app, recognition)
+    _complete_document(app, recognition)
 
     @app.get("/healthz", tags=["health"], responses={400: {"model": Problem}, 503: {"model": Problem}})
     def healthz() -> dict[str, str]:
@@ -176,12 +177,18 @@ def _explain_errors(app: FastAPI) -> None:
         return JSONResponse({"detail": f"Use {' or '.join(methods)} here."}, 405, {"Allow": ", ".join(methods)})
 
 
-def _describe_vectors(app: FastAPI, recognition: Recognition) -> None:
-    """Let the document say how long a vector is, and how many may come, once that is known."""
+def _complete_document(app: FastAPI, recognition: Recognition) -> None:
+    """Let the document say what events hold; and how long a vector is, and how many may come, once that is known."""
     make = app.openapi
 
     def openapi() -> dict[str, Any]:
         document = deepcopy(make())
+        schemas = document["components"]["schemas"]
+        for model in EVENTS.values():
+            schemas.setdefault(model.__name__, model.model_json_schema(ref_template="#/components/schemas/{model}"))
+        stream = document["paths"][f"{API}/events"]["get"]["responses"]["200"]["content"]["text/event-stream"]
+        stream["schema"] = {"type": "string"}
+        stream["x-events"] = {name: {"$ref": f"#/components/schemas/{m.__name__}"} for name, m in EVENTS.items()}
         if recognition.width is not None:
             body = document["paths"][f"{API}/recognize"]["post"]["requestBody"]["content"]["application/json"]
             rows = body["schema"]["properties"]["vectors"]

@@ -1,20 +1,28 @@
-"""The service from Python, in a page of code."""
+"""The service from Python.
+
+This module needs httpx and numpy only, so a program that talks to a service on another machine can be installed without
+the extra ``service``.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import time
-import urllib.error
-import urllib.request
+import weakref
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
+import httpx
 import numpy as np
 
 UNAVAILABLE = 503
 """The status of HTTP while the database or the disk cannot be used."""
+KEEP_ALIVE = 2.0
+"""Seconds for which an unused connection is kept: less than the five after which the server closes it, so that no
+request is sent on a connection that is just being closed."""
 
 
 class ServiceError(RuntimeError):
@@ -33,8 +41,25 @@ class ServiceError(RuntimeError):
 class Client:
     """A workspace behind HTTP.
 
-    Everything of the API can be had by :meth:`get` and :meth:`send`; the rest is for convenience. While the service
-    says that its database cannot be used, what only reads is tried again for up to ``timeout`` seconds.
+    :meth:`get` and :meth:`send` reach all of the API; the other methods are for convenience. While the service says
+    that its database cannot be used, requests that only read are repeated for up to ``timeout`` seconds. Threads can
+    share a client. :meth:`close` closes its connections; so does a ``with`` block.
+
+    Parameters
+    ----------
+    address : str
+        Where the service is, as ``http://127.0.0.1:8765``.
+    token : str
+        A token, as ``opengcd token`` prints it.
+    timeout : float
+        Seconds to wait for the service.
+
+    Raises
+    ------
+    ServiceError
+        By all methods, if the service refuses a request.
+    OSError
+        By all methods, if the service cannot be reached (``ConnectionError``) or does not answer (``TimeoutError``).
 
     Examples
     --------
@@ -52,7 +77,23 @@ class Client:
         self.timeout = timeout
         self.seen: int | None = None
         """The last edit that this client has seen; :meth:`edit` says so, and conflicts are refused."""
-        self._headers = {"Authorization": f"Bearer {token}"}
+        self._http = httpx.Client(
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=timeout,
+            limits=httpx.Limits(max_connections=None, keepalive_expiry=KEEP_ALIVE),
+            follow_redirects=True,
+        )
+        self._finalizer = weakref.finalize(self, self._http.close)
+
+    def close(self) -> None:
+        """Close all connections; the client cannot be used after that."""
+        self._finalizer()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def get(self, path: str, **query: Any) -> Any:
         """Return what is at a path, as ``get("groups")`` or ``get("groups/3/items", limit=10)``."""
@@ -72,12 +113,8 @@ class Client:
 
     def recognize_images(self, *images: bytes, keep: bool = False, top: int = 3) -> list[dict[str, Any]]:
         """Return what is said of images, given as the bytes of their files; with ``keep`` they join the stream."""
-        line = f"opengcd-{time.time_ns()}"
-        head = 'Content-Disposition: form-data; name="files"; filename="{}"\r\n\r\n'
-        parts = [f"--{line}\r\n{head.format(i)}".encode() + image + b"\r\n" for i, image in enumerate(images)]
-        body = b"".join(parts) + f"--{line}--\r\n".encode()
-        query = {"keep": str(keep).lower(), "top": top}
-        return json.loads(self.fetch("POST", "recognize", body, f"multipart/form-data; boundary={line}", query))
+        files = [("files", (str(i), image)) for i, image in enumerate(images)]
+        return json.loads(self._request("POST", "recognize", files=files, params={"keep": keep, "top": top}))
 
     def edit(self, act: str, **what: Any) -> dict[str, Any]:
         """Change groups, as ``edit("move", items=[5, 8], group=2)``, on what this client has seen."""
@@ -97,39 +134,45 @@ class Client:
 
     def events(self) -> Iterator[tuple[str, Any]]:
         """Return what happens from now on: names of events, and their content."""
-        request = urllib.request.Request(f"{self.address}/events", headers=self._headers)  # noqa: S310
-        lines = urllib.request.urlopen(request, timeout=self.timeout)  # noqa: S310
-        lines.readline()  # the service listens when it has said something
+        with _explained():
+            response = self._http.send(self._http.build_request("GET", f"{self.address}/events"), stream=True)
+            if response.is_error:
+                with closing(response):
+                    response.read()
+                raise _refusal(response)
+            lines = _lines(response)
+            next(lines)  # the service listens when it has said something
+        return self._read_events(response, lines)
 
-        def read() -> Iterator[tuple[str, Any]]:
-            name = ""
-            with lines:
-                for line in lines:
-                    field, _, value = line.decode().rstrip("\n").partition(": ")
-                    if field == "event":
-                        name = value
-                    elif field == "data":
-                        yield name, json.loads(value)
-
-        return read()
+    def _read_events(self, response: httpx.Response, lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
+        """Yield events; a method, so that the client is kept open for as long as its events are read."""
+        name = ""
+        with closing(response), _explained():
+            for line in lines:
+                field, _, value = line.partition(": ")
+                if field == "event":
+                    name = value
+                elif field == "data":
+                    yield name, json.loads(value)
 
     def fetch(
         self, method: str, path: str, body: bytes | None = None, kind: str = "", query: dict[str, Any] | None = None
     ) -> bytes:
         """Return the bytes that are the answer, as ``fetch("GET", "export", query={"format": "csv"})``."""
-        url = f"{self.address}/{quote(path)}" + (f"?{urlencode(query)}" if query else "")
-        headers = self._headers | ({"Content-Type": kind} if body is not None else {})
-        request = urllib.request.Request(url, body, headers, method=method)  # noqa: S310
+        headers = {"Content-Type": kind} if body is not None else {}
+        return self._request(method, path, content=body, headers=headers, params=query or None)
+
+    def _request(self, method: str, path: str, **options: Any) -> bytes:
         give_up = time.monotonic() + self.timeout
         while True:
-            try:
-                with urllib.request.urlopen(request, timeout=self.timeout) as answer:  # noqa: S310
-                    return answer.read()
-            except urllib.error.HTTPError as error:
-                refused, wait = _refusal(error), _seconds(error.headers.get("Retry-After"))
+            with _explained():
+                answer = self._http.request(method, f"{self.address}/{quote(path)}", **options)
+            if answer.is_success:
+                return answer.content
+            wait = _seconds(answer.headers.get("Retry-After"))
             # To read again does no harm; whether to repeat a change is for the caller to decide.
-            if method != "GET" or refused.status != UNAVAILABLE or time.monotonic() + wait > give_up:
-                raise refused
+            if method != "GET" or answer.status_code != UNAVAILABLE or time.monotonic() + wait > give_up:
+                raise _refusal(answer)
             time.sleep(wait)
 
     def _note_edit(self, answer: Any) -> Any:
@@ -138,14 +181,39 @@ class Client:
         return answer
 
 
-def _refusal(error: urllib.error.HTTPError) -> ServiceError:
-    with error:
-        raw = error.read()
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Raise Python's own errors where httpx could not get an answer, so that callers need not know httpx."""
     try:
-        content = json.loads(raw)
+        yield
+    except httpx.UnsupportedProtocol as error:
+        raise ValueError(f"The address must begin with http:// or https://: {error}") from error
+    except httpx.TimeoutException as error:
+        raise TimeoutError(f"The service does not answer: {error}") from error
+    except httpx.HTTPError as error:
+        raise ConnectionError(f"The service cannot be reached: {error}") from error
+
+
+def _lines(response: httpx.Response) -> Iterator[str]:
+    """Yield the lines of a stream until it ends, be it because the server was stopped.
+
+    ``response.iter_lines`` would also break a line at characters that JSON may hold, such as U+2028.
+    """
+    rest = b""
+    try:
+        for piece in response.iter_bytes():
+            *lines, rest = (rest + piece).split(b"\n")
+            yield from (line.decode() for line in lines)
+    except httpx.RemoteProtocolError:
+        return
+
+
+def _refusal(answer: httpx.Response) -> ServiceError:
+    try:
+        content = answer.json()
     except ValueError:
-        content = {"detail": raw.decode(errors="replace")}
-    return ServiceError(error.code, content)
+        content = None
+    return ServiceError(answer.status_code, content if isinstance(content, dict) else {"detail": answer.text})
 
 
 def _seconds(told: str | None) -> float:

@@ -13,7 +13,7 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
-from opengcd.service import authentication
+from opengcd.service import authentication, wire
 from opengcd.service.authentication import guarded
 from opengcd.service.job_runner import as_job
 from opengcd.service.map_routes import Draughtsman
@@ -105,7 +105,8 @@ class Events:
         edits = self.workspace.review.edits_since(self._edit, BACKLOG)
         jobs = self.workspace.jobs.news(self._job, self._unfinished)
         for entry, groups in edits:
-            found.append(("edit", {"edit": entry.id, "who": entry.who, "verb": entry.verb, "groups": groups}))
+            event = wire.EditEvent(edit=entry.id, who=entry.who, verb=entry.verb, groups=groups)
+            found.append(("edit", event.model_dump()))
             self._edit = entry.id
         for job in jobs:
             if job != self._unfinished.get(job.id):

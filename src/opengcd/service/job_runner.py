@@ -201,4 +201,4 @@ def cancel(workspace: Person, id: int = Path(ge=1, le=2**31 - 1)) -> api.Job:
 
 def as_job(job: Job) -> api.Job:
     """Return a job as the API shows it."""
-    return api.Job(**{name: getattr(job, name) for name in api.Job.model_fields})
+    return api.Job.model_validate(job)

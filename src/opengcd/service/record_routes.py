@@ -29,7 +29,7 @@ def status(workspace: Person) -> api.Status:
     return api.Status(
         name=workspace.path.resolve().name,
         embedder=os.path.basename(found.embedder) if os.path.isabs(found.embedder) else found.embedder,
-        version=found.version and api.Version(**found.version._asdict()),
+        version=found.version and api.Version.model_validate(found.version),
         versions=found.versions,
         counts=found.counts,
         discovered=found.discovered,
@@ -48,7 +48,7 @@ def status(workspace: Person) -> api.Status:
 @reading.get("/versions")
 def versions(workspace: Person) -> list[api.Version]:
     """Return all versions of the recogniser, the oldest first."""
-    return [api.Version(**version._asdict()) for version in workspace.models.versions()]
+    return [api.Version.model_validate(version) for version in workspace.models.versions()]
 
 
 @reading.get("/phases")
@@ -118,7 +118,7 @@ def history(
     before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> list[api.Entry]:
     """Return who did what when, the latest first."""
-    return [api.Entry(**entry._asdict()) for entry in workspace.history(limit, before)]
+    return [api.Entry.model_validate(entry) for entry in workspace.history(limit, before)]
 
 
 @reading.get("/k", responses=MISSING)
@@ -169,4 +169,4 @@ def failures(workspace: Person) -> list[api.Failure]:
 
 
 def _act(entry: Entry | None) -> api.Act | None:
-    return None if entry is None else api.Act(id=entry.id, verb=entry.verb)
+    return None if entry is None else api.Act.model_validate(entry)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import Path, Query, Request, Response
@@ -50,7 +49,7 @@ def members(
             probability=member.probability,
             unknown=member.prediction and member.prediction.unknown,
             label=member.prediction and member.prediction.label,
-            top=_pairs(member.prediction.top if member.prediction else []),
+            top=member.prediction.top if member.prediction else [],
         )
         for member in page.items
     ]
@@ -68,7 +67,7 @@ def item(workspace: Person, id: Number) -> api.ItemDetails:
         probability=one.probability,
         unknown=one.unknown,
         label=None if one.label == "unknown" else one.label,
-        top=_pairs(one.top),
+        top=one.top,
         group=group,
         paths=names,
         width=one.width,
@@ -97,7 +96,7 @@ def image(request: Request, workspace: Person, id: Number) -> Response:
 @reading.get("/items/{id}/neighbours", responses=MISSING)
 def neighbours(workspace: Person, id: Number, limit: Annotated[int, Query(ge=1, le=500)] = 24) -> list[api.Neighbour]:
     """Return the images under review, and learnt ones, that look most like one."""
-    return [api.Neighbour(**one._asdict()) for one in workspace.similarity.neighbours(id, limit)]
+    return [api.Neighbour.model_validate(one) for one in workspace.similarity.neighbours(id, limit)]
 
 
 @writing.post("/edits", responses=MISSING)
@@ -123,13 +122,9 @@ def redo(workspace: Person, service: Service, seen: api.On) -> api.Redone:
     return api.Redone(edit=done.id, groups=done.groups, redone=_entry(done.entry))
 
 
-def _pairs(top: Sequence[tuple[str, float]]) -> list[list[str | float]]:
-    return [list(pair) for pair in top]
-
-
 def _entry(entry: Entry | None) -> api.Entry:
     assert entry is not None
-    return api.Entry(**entry._asdict())
+    return api.Entry.model_validate(entry)
 
 
 def _headers(workspace: Workspace, id: int) -> dict[str, str]:

@@ -1,53 +1,70 @@
-"""Numbers for Prometheus, in its text format."""
+"""Metrics for Prometheus, in its text format."""
 
 from __future__ import annotations
 
-import os
-import time
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from fastapi.responses import PlainTextResponse
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.registry import Collector
 
 from opengcd.service.authentication import guarded
-from opengcd.service.state import Service
+from opengcd.service.state import Service, State
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-"""Seconds."""
+"""Seconds: the upper bounds of the buckets of the histogram."""
 METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE"}
-"""Others are counted together: a client could think of any number."""
+"""Others are counted together: a client could send any number of different ones."""
 
 
 class Metrics:
-    """Counts requests and how long they took."""
+    """Request counts and durations of one service, in a registry of its own."""
 
     def __init__(self) -> None:
-        self.started = time.time()
-        self.requests: Counter[tuple[str, str, int]] = Counter()
-        self.seconds: dict[str, list[int]] = {}
-        self.total: dict[str, float] = {}
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "opengcd_requests", "Requests answered.", ["method", "route", "status"], registry=self.registry
+        )
+        self._seconds = Histogram(
+            "opengcd_request_seconds",
+            "Seconds from a request to the start of its answer.",
+            ["route"],
+            buckets=BOUNDS,
+            registry=self.registry,
+        )
+        started = Gauge("opengcd_start_time_seconds", "When the service started.", registry=self.registry)
+        started.set_to_current_time()
+        ProcessCollector(registry=self.registry)  # Linux only; elsewhere it reports nothing
 
     def note(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self.requests[method if method in METHODS else "other", route, status] += 1
-        buckets = self.seconds.setdefault(route, [0] * (len(BOUNDS) + 1))
-        buckets[bisect_left(BOUNDS, seconds)] += 1
-        self.total[route] = self.total.get(route, 0.0) + seconds
+        self._requests.labels(method if method in METHODS else "other", route, status).inc()
+        self._seconds.labels(route).observe(seconds)
 
-    def lines(self) -> Iterable[str]:
-        """Yield what was counted."""
-        yield "# TYPE opengcd_requests_total counter"
-        for (method, route, status), number in sorted(self.requests.items()):
-            yield f'opengcd_requests_total{{method="{method}",route="{route}",status="{status}"}} {number}'
-        yield "# TYPE opengcd_request_seconds histogram"
-        for route, buckets in sorted(self.seconds.items()):
-            number = 0
-            for bound, count in zip((*BOUNDS, "+Inf"), buckets, strict=True):
-                number += count
-                yield f'opengcd_request_seconds_bucket{{route="{route}",le="{bound}"}} {number}'
-            yield f'opengcd_request_seconds_sum{{route="{route}"}} {self.total[route]:.6f}'
-            yield f'opengcd_request_seconds_count{{route="{route}"}} {number}'
+
+class WorkspaceCollector(Collector):
+    """Reads the numbers of the workspace whenever Prometheus asks for them."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the present state of the workspace."""
+        workspace = self._state.workspace
+        status = workspace.status()
+        yield CounterMetricFamily(
+            "opengcd_recognized_vectors", "Vectors recognised.", value=self._state.recognition.rows
+        )
+        items = GaugeMetricFamily("opengcd_items", "Images in the workspace.", labels=["source"])
+        for source, number in status.counts.items():
+            items.add_metric([source], number)
+        yield items
+        unfinished = workspace.jobs.latest(unfinished=True)
+        yield GaugeMetricFamily("opengcd_groups", "Groups under review.", value=len(status.groups))
+        yield GaugeMetricFamily("opengcd_unfinished_jobs", "Jobs that run or wait.", value=len(unfinished))
+        yield GaugeMetricFamily("opengcd_last_edit", "The number of the last edit.", value=workspace.review.last_edit())
 
 
 reading = guarded("read", "health")
@@ -56,31 +73,4 @@ reading = guarded("read", "health")
 @reading.get("/metrics", response_class=PlainTextResponse)
 def metrics(service: Service) -> PlainTextResponse:
     """Numbers for Prometheus: requests, recognitions, items, jobs."""
-    status = service.workspace.status()
-    lines = [
-        *service.metrics.lines(),
-        *_gauge("opengcd_start_time_seconds", {"": service.metrics.started}),
-        "# TYPE opengcd_recognized_vectors_total counter",
-        f"opengcd_recognized_vectors_total {service.recognition.rows}",
-        *_gauge("opengcd_items", {f'{{source="{source}"}}': number for source, number in status.counts.items()}),
-        *_gauge("opengcd_groups", {"": len(status.groups)}),
-        *_gauge("opengcd_unfinished_jobs", {"": len(service.workspace.jobs.latest(unfinished=True))}),
-        *_gauge("opengcd_last_edit", {"": service.workspace.review.last_edit()}),
-        *_gauge("process_resident_memory_bytes", _memory()),
-    ]
-    return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
-
-
-def _gauge(name: str, values: dict[str, float]) -> Iterable[str]:
-    if values:
-        yield f"# TYPE {name} gauge"
-    for labels, value in values.items():
-        yield f"{name}{labels} {value}"
-
-
-def _memory() -> dict[str, float]:
-    try:
-        with open("/proc/self/statm") as file:
-            return {"": int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")}
-    except OSError:  # only Linux has it
-        return {}
+    return PlainTextResponse(generate_latest(service.metrics.registry), media_type=CONTENT_TYPE_PLAIN_0_0_4)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, FailFast, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    Field,
+    WithJsonSchema,
+)
 
 from opengcd.workspace import check_label, check_name
 
@@ -51,15 +59,30 @@ LARGEST_NUMBER = 1e15
 """In a vector: the squares of a million of these have a sum that 32 bits can hold."""
 Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER, allow_inf_nan=False)]
 Items = Annotated[list[Id], Field(min_length=1, max_length=MOST_ITEMS), FailFast()]
-_TWO = Field(min_length=2, max_length=2)
-Top = list[Annotated[list[str | float], _TWO]]
+
+
+def _pair(first: str, second: str) -> WithJsonSchema:
+    """Return how the document describes a pair.
+
+    ``prefixItems`` would say it, but schemathesis 4.32 cannot read it in answers. So the types of the two are in an
+    extension too, from which the types of the page are made.
+    """
+    kinds = [{"type": kind} for kind in (first, second)]
+    items = {"anyOf": kinds} if first != second else kinds[0]
+    return WithJsonSchema({"type": "array", "items": items, "minItems": 2, "maxItems": 2, "x-prefixItems": kinds})
+
+
+Top = list[Annotated[tuple[str, float], _pair("string", "number")]]
 """Pairs of a class and its probability."""
 
 
 class Model(BaseModel):
-    """What is not part of the API is refused, so that a misspelt field is not passed over."""
+    """A record of the API. Unknown fields are refused, so that a misspelt one is not passed over.
 
-    model_config = ConfigDict(extra="forbid")
+    What the workspace returns is converted by ``model_validate``, which reads the attributes of the same names.
+    """
+
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
 class Problem(BaseModel):
@@ -257,6 +280,15 @@ class Entry(Model):
     undone: bool
 
 
+class EditEvent(Model):
+    """The event `edit`: who did what, and which groups it changed."""
+
+    edit: int
+    who: str
+    verb: str
+    groups: list[int]
+
+
 class Undone(Model):
     """What was undone."""
 
@@ -293,11 +325,13 @@ class ClassNumber(Model):
     """The number of classes that the last discovery found, and how it came to that."""
 
     k: int
-    interval: Annotated[list[int], _TWO] | None
+    interval: Annotated[tuple[int, int], _pair("integer", "integer")] | None
     trusted: bool
     reason: str
     known: int
-    curve: list[Annotated[list[int | float], _TWO]]
+    curve: list[Annotated[tuple[int, float], _pair("integer", "number")]] = Field(
+        description="Pairs of a number of classes and its score."
+    )
     confirmed: int
 
 
@@ -409,3 +443,7 @@ class Class(Model):
     label: str
     learnt: int
     exemplars: list[int]
+
+
+EVENTS: dict[str, type[Model]] = {"edit": EditEvent, "job": Job}
+"""What the events of ``/events`` hold, by their names; `map` and `ping` hold nothing."""

@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 import base64
-import html
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opengcd._internal import html as page
+from opengcd._internal import html
 from opengcd.bench import Dataset, PhaseDetail
 from opengcd.bench.demo.digits import DemoPhase
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 SHOWN = 24
 """Digits shown of each group: the most typical ones, then the most doubtful."""
-STYLE = """
-.groups { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem }
-figure { margin: 0; border: 1px solid var(--line); border-radius: .5rem; padding: .7rem }
-figure img { width: 100%; image-rendering: pixelated } .wrong { color: var(--bad) }
-"""
+TEMPLATES = Path(__file__).parent.parent / "templates"
 
 
 def write_page(path: str | Path, data: Dataset, phases: Sequence[DemoPhase], command: str) -> None:
     """Write the page; it loads nothing from anywhere."""
-    sections = [_table(phases), _curves(phases)]
-    sections += [_groups(data, phase.result.phase, phase.detail) for phase in phases if phase.detail is not None]
-    intro = (
-        "A recogniser learns four digits. The world then shows it others: it rejects what it does not know, groups "
-        "what it rejected, a (simulated) person corrects and names the groups, and it learns the new classes from a "
-        f"fixed memory. Made by <code>{html.escape(command)}</code>."
+    header, rows = table_rows(phases)
+    scores, numbers = _curves(phases)
+    html.write_page(
+        path,
+        TEMPLATES,
+        "demo.html.j2",
+        title="OpenGCD on handwritten digits",
+        command=command,
+        header=header,
+        rows=rows,
+        scores=html.svg(scores, "Accuracy, HNA and HCA by phase"),
+        numbers=html.svg(numbers, "Score against the number of classes"),
+        phases=[_discovered(data, phase.result.phase, phase.detail) for phase in phases if phase.detail is not None],
     )
-    page.write_page(path, "OpenGCD on handwritten digits", intro, sections, STYLE)
 
 
 def table_rows(phases: Sequence[DemoPhase]) -> tuple[list[str], list[list[str]]]:
@@ -62,18 +67,8 @@ def _percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.1f}"
 
 
-def _table(phases: Sequence[DemoPhase]) -> str:
-    return (
-        f"<h2>Phase by phase</h2>{page.table(*table_rows(phases))}"
-        "<p><b>HNA</b> judges recognition with rejection, <b>HCA</b> the grouping after it; both are harmonic means of "
-        "the share of known items with the right label and the share of new items that were rejected (HNA) or put in "
-        "the right group (HCA), in percent. <b>New found</b> is the share of the new training items that reached a "
-        "group and so can be learnt. <b>Actions</b> are what the reviewer had to do for the items that were rejected, "
-        "and <b>saved</b> compares with labelling these one by one.</p>"
-    )
-
-
-def _curves(phases: Sequence[DemoPhase]) -> str:
+def _curves(phases: Sequence[DemoPhase]) -> tuple[Figure, Figure]:
+    """Return the figures of the scores by phase, and of the score of each number of classes."""
     from matplotlib.figure import Figure
 
     open_phases = [p for p in phases if p.detail is not None]
@@ -93,36 +88,27 @@ def _curves(phases: Sequence[DemoPhase]) -> str:
         axes.axvline(phase.result.k_true or 0, color=line[0].get_color(), linestyle=":", linewidth=1)
     axes.set(xlabel="number of classes k (dotted: true)", ylabel="score of k")
     axes.legend(frameon=False)
-    return (
-        f"<h2>Curves</h2><div class='curves'>{page.svg(scores, 'Accuracy, HNA and HCA by phase')}"
-        f"{page.svg(number, 'Score against the number of classes')}</div>"
-    )
+    return scores, number
 
 
-def _groups(data: Dataset, phase: int, detail: PhaseDetail) -> str:
+def _discovered(data: Dataset, phase: int, detail: PhaseDetail) -> dict[str, Any]:
+    """Return what the page shows of a phase in which groups were discovered."""
     X = np.concatenate([data.x_train, data.x_test])
-    cards = []
-    for number, group in enumerate(detail.discovery.groups, start=1):
+    groups = []
+    for group in detail.discovery.groups:
         rows = group.rows if len(group) <= SHOWN else np.r_[group.rows[: SHOWN // 2], group.rows[-SHOWN // 2 :]]
         stream_rows = detail.examined[rows]
         truth = detail.stream.y[detail.examined[group.rows]]
         main = np.bincount(truth).argmax()
-        strangers = int((truth != main).sum())
-        wrong = f"<span class='wrong'>{strangers} of another class</span>" if strangers else "all of one class"
         picture = _montage(X[detail.stream.row[stream_rows]], detail.stream.y[stream_rows] != main)
-        alt = f"digits of group {number}, mostly {main}"
-        cards.append(
-            f"<figure><img alt='{alt}' src='data:image/png;base64,{picture}'>"
-            f"<figcaption>Group {number}: {len(group)} items, mostly <b>{main}</b>; {wrong}</figcaption></figure>"
-        )
-    returned = int((~detail.discovery.novel).sum())
-    caution = "" if detail.discovery.trusted else f" The search for k asks for caution: {detail.discovery.reason}."
-    note = f"{len(detail.examined)} items; {returned} are taken for known classes.{caution}"
-    body = "".join(cards) or "<p>No new group was found.</p>"
-    return (
-        f"<h2>Phase {phase}: what was discovered</h2><p>{html.escape(note)} Each card shows the most typical items "
-        f"and then the most doubtful; a red mark is on items of another class.</p><div class='groups'>{body}</div>"
-    )
+        groups.append({"main": main, "size": len(group), "wrong": int((truth != main).sum()), "picture": picture})
+    return {
+        "number": phase,
+        "examined": len(detail.examined),
+        "returned": int((~detail.discovery.novel).sum()),
+        "caution": "" if detail.discovery.trusted else detail.discovery.reason,
+        "groups": groups,
+    }
 
 
 def _montage(images: np.ndarray, marked: np.ndarray) -> str:

@@ -1,15 +1,19 @@
 /** What a reviewer can do. Acts go to the service one after another, each based on what the page showed before it. */
 
-import { api } from "./api.js";
+import { api, ApiError } from "./api.js";
 import { choose, pick, pickNumber } from "./dialogs.js";
 import { knownClasses, nextToReview, noteJob, refresh, state } from "./store.js";
 import { add } from "./tally.js";
 import { complain, toast } from "./toast.js";
 import { count, title } from "./words.js";
 
-/** @typedef {import("./api.js").Group} Group */
+/** @typedef {import("./types.d.ts").Group} Group */
+/** @typedef {import("./types.d.ts").Operations["POST /edits"]["body"]} Edit */
+/** @typedef {Edit extends infer One ? One extends Edit ? Omit<One, "on"> : never : never} Act an edit, but for its basis */
+/** @typedef {{text: string, counts: Record<string, number>}} Done what an act did, in words and in the reviewer's count */
+/** @typedef {number|null|undefined} Next the group to go to; null if none waits, undefined if this one is still in work */
 
-/** Undoing one of these changes more than a few groups, so it is asked for twice. */
+/** Undoing one of these changes more than a few groups, so it is asked for twice. @type {Record<string, string>} */
 const LARGE = { discover: "the grouping", learn: "what was learnt last", rollback: "the change of version" };
 
 /** Edits that this page made: the service reports them back. */
@@ -18,9 +22,15 @@ export const own = new Set();
 /** All edits that this page ever made. */
 const made = new Set();
 
+/** @type {Promise<unknown>} */
 let tail = Promise.resolve();
 
-/** Wait for acts that are under way, then do this. */
+/**
+ * Wait for acts that are under way, then do this.
+ * @template T
+ * @param {() => T|Promise<T>} work
+ * @returns {Promise<T>}
+ */
 export function inTurn(work) {
   const turn = tail.then(work);
   tail = turn.catch(() => {});
@@ -29,9 +39,10 @@ export function inTurn(work) {
 
 /**
  * Send one act. A conflict is shown and changes nothing.
- * @param {() => Promise<any>} send
- * @param {(answer: any) => {text: string, counts: Object<string, number>}} done
- * @returns {Promise<any>} the service's answer; null if it refused
+ * @template {{edit: number}} T
+ * @param {() => Promise<T>} send
+ * @param {() => Done} done
+ * @returns {Promise<T|null>} the service's answer; null if it refused
  */
 function perform(send, done) {
   return inTurn(async () => {
@@ -39,13 +50,13 @@ function perform(send, done) {
       const answer = await send();
       own.add(answer.edit);
       made.add(answer.edit);
-      const { text, counts } = done(answer);
+      const { text, counts } = done();
       add(counts);
       await refresh();
       toast(text, { action: state.status.can_undo && { label: "Undo", run: undo } });
       return answer;
     } catch (error) {
-      if (!error.conflict) {
+      if (!(error instanceof ApiError && error.conflict)) {
         complain(error);
         return null;
       }
@@ -70,35 +81,38 @@ function basis(shown) {
   return edit;
 }
 
-/** @param {Object} act @param {number} shown the edit on display when the act was chosen */
+/** @param {Act} act @param {number} shown the edit on display when the act was chosen @param {() => Done} done */
 const edit = (act, shown, done) => perform(() => api.edit({ on: basis(shown), ...act }), done);
 
 // Groups.
 
-/** What names complete from: known classes, and groups other than this one. @param {Group|null} [except] */
-function homes({ except = null, known = true, unnamed = true } = {}) {
+/**
+ * What names complete from: known classes, and groups other than this one.
+ * @param {{except?: Group, unnamed?: boolean}} [options]
+ * @returns {import("./dialogs.js").Option[]}
+ */
+function homes({ except, unnamed = true } = {}) {
+  /** @type {Record<string, string>} */
   const kinds = { novel: "group", known: "known class" };
   const groups = state.groups.filter(
-    (group) =>
-      group.kind in kinds && group.id !== except?.id && (group.named || unnamed) && (known || group.kind === "novel"),
+    (group) => group.kind in kinds && group.id !== except?.id && (group.named || unnamed),
   );
   const shown = new Set(groups.map((group) => group.label));
   return [
     ...groups.map((group) => ({ label: group.label, kind: kinds[group.kind], group, image: group.typical[0] })),
-    ...(known
-      ? knownClasses()
-          .filter((label) => !shown.has(label))
-          .map((label) => ({ label, kind: "known class" }))
-      : []),
+    ...knownClasses()
+      .filter((label) => !shown.has(label))
+      .map((label) => ({ label, kind: "known class" })),
   ];
 }
 
+/** @param {string} label */
 const isKnown = (label) => knownClasses().includes(label);
 
 /**
  * Ask for a name and give it. Enter confirms too, and then the next group is due.
  * @param {Group} group
- * @returns {Promise<number|null|undefined>} the group to go to; null if none waits, undefined if this one is still in work
+ * @returns {Promise<Next>}
  */
 export async function nameGroup(group) {
   const shown = state.edit;
@@ -122,7 +136,14 @@ export async function nameGroup(group) {
   return giveName(group, chosen.text, !chosen.other, shown);
 }
 
-/** Name a group without asking; as {@link nameGroup}. */
+/**
+ * Name a group without asking; as {@link nameGroup}.
+ * @param {Group} group
+ * @param {string} label
+ * @param {boolean} confirm
+ * @param {number} [shown]
+ * @returns {Promise<Next>}
+ */
 export async function giveName(group, label, confirm, shown = state.edit) {
   const order = state.groups;
   const there = order.find(
@@ -132,6 +153,7 @@ export async function giveName(group, label, confirm, shown = state.edit) {
   // What is put into a known class by a person is learnt as it is; confirming it would vouch for the rest of the class.
   const confirms = confirm && !known;
   const same = group.named && group.label === label;
+  /** @type {Act} */
   const act = same
     ? { act: "confirm", group: group.id }
     : { act: "name", group: group.id, label, ...(confirms && { confirm: true }) };
@@ -147,7 +169,11 @@ export async function giveName(group, label, confirm, shown = state.edit) {
   return nextToReview(group.id, order);
 }
 
-/** Confirm a group, or take that back; one without a name is named first. As {@link nameGroup}. */
+/**
+ * Confirm a group, or take that back; one without a name is named first. As {@link nameGroup}.
+ * @param {Group} group
+ * @returns {Promise<Next>}
+ */
 export async function confirmGroup(group) {
   if (group.kind === "removed") return undefined;
   if (!group.named) return nameGroup(group);
@@ -158,7 +184,7 @@ export async function confirmGroup(group) {
   return answer && !group.confirmed ? nextToReview(group.id, order) : undefined;
 }
 
-/** Join a group with another one. As {@link nameGroup}. */
+/** Join a group with another one. As {@link nameGroup}. @param {Group} group @returns {Promise<Next>} */
 export async function mergeGroup(group) {
   const order = state.groups;
   const shown = state.edit;
@@ -168,8 +194,8 @@ export async function mergeGroup(group) {
     options: homes({ except: group }).filter((option) => option.group),
     submit: "Join",
   });
-  if (!chosen) return undefined;
-  const into = chosen.option.group;
+  const into = chosen?.option?.group;
+  if (!into) return undefined;
   const answer = await edit({ act: "merge", group: group.id, into: into.id }, shown, () => ({
     text: `Joined with “${into.label}”.`,
     counts: { merge: 1 },
@@ -177,7 +203,7 @@ export async function mergeGroup(group) {
   return answer ? nextToReview(group.id, order) : undefined;
 }
 
-/** Cluster a group anew, in a number of parts. */
+/** Cluster a group anew, in a number of parts. @param {Group} group */
 export async function splitGroup(group) {
   const shown = state.edit;
   const n = await pickNumber({
@@ -225,6 +251,7 @@ export function moveTo(items, shown, group) {
   }));
 }
 
+/** @param {number[]} items @param {number} shown @param {string} label */
 function moveToLabel(items, shown, label) {
   return edit({ act: "move", items, label }, shown, () => ({
     text: `${count(items.length, "image")} moved to “${label}”.`,
@@ -232,7 +259,7 @@ function moveToLabel(items, shown, label) {
   }));
 }
 
-/** Put images into a new group that has no name yet. */
+/** Put images into a new group that has no name yet. @param {number[]} items @param {number} shown */
 export function separateItems(items, shown) {
   return edit({ act: "separate", items }, shown, () => ({
     text: `${count(items.length, "image")} made a new group.`,
@@ -240,7 +267,7 @@ export function separateItems(items, shown) {
   }));
 }
 
-/** Leave images out for good. */
+/** Leave images out for good. @param {number[]} items @param {number} shown */
 export function removeItems(items, shown) {
   return edit({ act: "remove", items }, shown, () => ({
     text: `${count(items.length, "image")} put into the bin.`,
@@ -250,6 +277,12 @@ export function removeItems(items, shown) {
 
 // Back and forth.
 
+/**
+ * @param {"undo"|"redo"} direction
+ * @param {"can_undo"|"can_redo"} which
+ * @param {(on: number) => Promise<{edit: number}>} send
+ * @param {"Undo"|"Redo"} past
+ */
 async function step(direction, which, send, past) {
   await inTurn(() => {}); // what is undone is known once the acts before are done
   const { [which]: last, edit: shown } = state.status;
@@ -271,7 +304,7 @@ async function step(direction, which, send, past) {
 export const undo = () => step("undo", "can_undo", api.undo, "Undo");
 export const redo = () => step("redo", "can_redo", api.redo, "Redo");
 
-/** Put another version of the recogniser to use. */
+/** Put another version of the recogniser to use. @param {number} version */
 export async function rollback(version) {
   const shown = state.edit;
   const sure = await choose({
@@ -297,7 +330,11 @@ export function limitRejection(share, shown) {
   );
 }
 
-/** Start long work; it reports by events. @returns {Promise<import("./api.js").Job|null>} */
+/**
+ * Start long work; it reports by events.
+ * @param {import("./types.d.ts").Operations["POST /jobs"]["body"]} body
+ * @returns {Promise<import("./types.d.ts").Job|null>}
+ */
 export async function startJob(body) {
   try {
     const job = await inTurn(() => api.start(body));

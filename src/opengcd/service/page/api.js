@@ -1,19 +1,20 @@
 /**
- * The service's HTTP interface: the one module that knows its addresses.
- *
- * @typedef {{id: number, phase: number, classes: string[], at: string}} Version
- * @typedef {{id: number, verb: string}} Step an edit that can be undone or redone
- * @typedef {{id: number, verb: string, state: string, stage: string, done: number, total: number, result: any,
- *   error: string|null, who: string}} Job
- * @typedef {{name: string, embedder: string, version: Version|null, versions: number, counts: Object<string, number>,
- *   discovered: Object<string, any>,
- *   failures: number, edit: number, groups: number, to_review: number, to_learn: number,
- *   memory: {size: number, used: number}|null, can_undo: Step|null, can_redo: Step|null, jobs: Job[]}} Status
- * @typedef {{id: number, kind: "novel"|"known"|"removed", label: string, named: boolean, confirmed: boolean, size: number,
- *   cohesion: number|null, probability: number|null, doubtful: boolean, typical: number[], suggestion: string|null}} Group
- * @typedef {{id: number, name: string, probability: number|null, unknown: number, label: string|null,
- *   top: [string, number][]}} Item
- * @typedef {{id: number, distance: number, group: number|null, label: string|null}} Neighbour
+ * The service's HTTP interface: the one module that knows its addresses. What they take and give is in `types.d.ts`,
+ * which `make types` writes from the service's own description.
+ */
+
+/** @import {Conflict, EditEvent, Job, Operations, Session} from "./types.d.ts" */
+
+/**
+ * What an operation needs: parts of its path, query and body.
+ * @template {keyof Operations} K
+ * @typedef {Omit<Operations[K], "answer"> & {signal?: AbortSignal}} Options
+ */
+
+/**
+ * Options, which may be left out where none is required.
+ * @template {keyof Operations} K
+ * @typedef {{} extends Options<K> ? [Options<K>?] : [Options<K>]} OptionsOf
  */
 
 const ROOT = new URL("../api/v1", import.meta.url).pathname;
@@ -24,34 +25,57 @@ const RETRIES = 3;
 let csrf = "";
 
 /** What the service refused, in its words. */
-class ApiError extends Error {
-  /** @param {number} status @param {any} body */
+export class ApiError extends Error {
+  /** @param {number} status @param {Partial<Conflict>|null} body */
   constructor(status, body) {
     const detail = body?.detail;
     super(typeof detail === "string" ? detail : `The service answered with status ${status}.`);
     this.status = status;
-    /** @type {{edit: number, who: string, verb: string}|null} the edit of somebody else that was in the way */
+    /** The edit of somebody else that was in the way. */
     this.conflict = body?.conflict ?? null;
   }
 }
 
+/** @param {string} path @param {RequestInit} options */
 async function answerTo(path, options) {
   try {
     return await fetch(ROOT + path, options);
   } catch (error) {
-    if (error.name === "AbortError") throw error;
+    if (error instanceof Error && error.name === "AbortError") throw error;
     throw new ApiError(0, { detail: "The server does not answer. Is `opengcd serve` still running?" });
   }
 }
 
-async function request(method, path, { body, signal } = {}) {
+/**
+ * Fill the parts of an address in.
+ * @param {string} template as `/items/{id}`
+ * @param {Record<string, any>} [parts]
+ * @param {Record<string, any>} [query] what is undefined is left out
+ */
+function address(template, parts = {}, query = {}) {
+  const path = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parts[name]));
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  return given.length ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : path;
+}
+
+/**
+ * Ask the service.
+ * @template {keyof Operations} K
+ * @param {K} operation its method and path
+ * @param {OptionsOf<K>} given
+ * @returns {Promise<Operations[K]["answer"]>}
+ */
+async function call(operation, ...given) {
+  const { path: parts, query, body, signal } = /** @type {Record<string, any>} */ (given[0] ?? {});
+  const [method, template] = operation.split(" ");
+  /** @type {Record<string, string>} */
   const headers = {};
   if (method !== "GET") headers["X-CSRF-Token"] = csrf;
-  if (body !== undefined && !(body instanceof FormData)) {
-    headers["Content-Type"] = "application/json";
-    body = JSON.stringify(body);
-  }
-  const options = { method, headers, body, signal, credentials: "same-origin" };
+  const form = body instanceof FormData;
+  if (body !== undefined && !form) headers["Content-Type"] = "application/json";
+  const path = address(template, parts, query);
+  /** @type {RequestInit} */
+  const options = { method, headers, body: form ? body : JSON.stringify(body), signal, credentials: "same-origin" };
   let response = await answerTo(path, options);
   // Reading again does no harm; whoever wanted to change something is told instead.
   for (let tries = 0; response.status === 503 && method === "GET" && tries < RETRIES; tries += 1) {
@@ -64,9 +88,7 @@ async function request(method, path, { body, signal } = {}) {
   return answer;
 }
 
-const get = (path, options) => request("GET", path, options);
-const post = (path, body) => request("POST", path, { body });
-
+/** @param {Promise<Session>} answer */
 async function signedIn(answer) {
   const session = await answer;
   csrf = session.csrf;
@@ -74,47 +96,65 @@ async function signedIn(answer) {
 }
 
 export const api = {
-  signIn: (token, who) => signedIn(post("/session", who ? { token, who } : { token })),
-  session: () => signedIn(get("/session")),
-  signOut: () => request("DELETE", "/session"),
+  /** @param {string} token @param {string|null} who */
+  signIn: (token, who) => signedIn(call("POST /session", { body: who ? { token, who } : { token } })),
+  session: () => signedIn(call("GET /session")),
+  signOut: () => call("DELETE /session"),
 
-  /** @returns {Promise<Status>} */
-  status: () => get("/status"),
-  phases: () => get("/phases"),
-  classes: () => get("/classes"),
-  versions: () => get("/versions"),
-  map: () => get("/map"),
-  k: () => get("/k"),
-  learnable: () => get("/learnable"),
-  history: (limit, before) => get(`/history?limit=${limit}${before === undefined ? "" : `&before=${before}`}`),
+  status: () => call("GET /status"),
+  phases: () => call("GET /phases"),
+  classes: () => call("GET /classes"),
+  versions: () => call("GET /versions"),
+  map: () => call("GET /map"),
+  k: () => call("GET /k"),
+  learnable: () => call("GET /learnable"),
+  /** @param {number} limit @param {number} [before] */
+  history: (limit, before) => call("GET /history", { query: { limit, before } }),
 
-  /** @returns {Promise<{edit: number, groups: Group[]}>} */
-  groups: () => get("/groups"),
-  /** @returns {Promise<{edit: number, total: number, items: Item[]}>} */
-  items: (group, offset, limit, order) => get(`/groups/${group}/items?offset=${offset}&limit=${limit}&order=${order}`),
-  /** @returns {Promise<Item & {group: number|null, paths: string[], width: number, height: number, source: string}>} */
-  item: (id, signal) => get(`/items/${id}`, { signal }),
-  /** @returns {Promise<Neighbour[]>} */
-  neighbours: (id, limit, signal) => get(`/items/${id}/neighbours?limit=${limit}`, { signal }),
+  groups: () => call("GET /groups"),
+  /** @param {number} id @param {number} offset @param {number} limit @param {"typical"|"odd"} order */
+  items: (id, offset, limit, order) =>
+    call("GET /groups/{id}/items", { path: { id }, query: { offset, limit, order } }),
+  /** @param {number} id @param {AbortSignal} [signal] */
+  item: (id, signal) => call("GET /items/{id}", { path: { id }, signal }),
+  /** @param {number} id @param {number} limit @param {AbortSignal} [signal] */
+  neighbours: (id, limit, signal) => call("GET /items/{id}/neighbours", { path: { id }, query: { limit }, signal }),
+  /** @param {number} id */
   thumbnail: (id) => `${ROOT}/items/${id}/thumbnail`,
+  /** @param {number} id */
   image: (id) => `${ROOT}/items/${id}/image`,
 
-  edit: (body) => post("/edits", body),
-  undo: (on) => post("/undo", { on }),
-  redo: (on) => post("/redo", { on }),
-  rollback: (version, on) => post("/rollback", { version, on }),
+  /** @param {Operations["POST /edits"]["body"]} body */
+  edit: (body) => call("POST /edits", { body }),
+  /** @param {number} on */
+  undo: (on) => call("POST /undo", { body: { on } }),
+  /** @param {number} on */
+  redo: (on) => call("POST /redo", { body: { on } }),
+  /** @param {number} version @param {number} on */
+  rollback: (version, on) => call("POST /rollback", { body: { version, on } }),
 
-  start: (job) => post("/jobs", job),
-  jobs: () => get("/jobs"),
-  cancel: (id) => post(`/jobs/${id}/cancel`),
+  /** @param {Operations["POST /jobs"]["body"]} body */
+  start: (body) => call("POST /jobs", { body }),
+  jobs: () => call("GET /jobs"),
+  /** @param {number} id */
+  cancel: (id) => call("POST /jobs/{id}/cancel", { path: { id } }),
 
+  /** @param {File[]} files @param {boolean} keep */
   recognize(files, keep) {
-    const form = new FormData();
-    for (const file of files) form.append("files", file, file.name);
-    return post(`/recognize?keep=${keep}`, form);
+    const body = new FormData();
+    for (const file of files) body.append("files", file, file.name);
+    return call("POST /recognize", { query: { keep }, body });
   },
-  rejection: () => get("/rejection"),
-  setRejection: (share, on) => request("PUT", "/rejection", { body: { max_known_rejected: share, on } }),
+  rejection: () => call("GET /rejection"),
+  /** @param {number|null} share @param {number} on */
+  setRejection: (share, on) => call("PUT /rejection", { body: { max_known_rejected: share, on } }),
+  /** @param {NonNullable<NonNullable<Operations["GET /export"]["query"]>["format"]>} format */
   exported: (format) => `${ROOT}/export?format=${format}`,
   events: () => new EventSource(`${ROOT}/events`),
 };
+
+/** What an event of the service holds. @param {MessageEvent} event @returns {EditEvent} */
+export const editOf = (event) => JSON.parse(event.data);
+
+/** @param {MessageEvent} event @returns {Job} */
+export const jobOf = (event) => JSON.parse(event.data);

@@ -4,7 +4,7 @@ import { redo, undo } from "./acts.js";
 import { api } from "./api.js";
 import { button } from "./buttons.js";
 import { showSheet } from "./dialogs.js";
-import { h } from "./dom.js";
+import { byId, h } from "./dom.js";
 import { follow } from "./events.js";
 import { listen, useKeys } from "./keys.js";
 import { go, startRouter } from "./router.js";
@@ -22,6 +22,7 @@ import { signIn } from "./views/signin.js";
 import { tryIt } from "./views/try.js";
 import { DOING } from "./words.js";
 
+/** @type {[string, string, import("./router.js").View][]} name, label and view */
 const VIEWS = [
   ["overview", "Overview", overview],
   ["groups", "Groups", (root, ...rest) => (rest[0] ? group : groups)(root, ...rest)],
@@ -47,7 +48,7 @@ function bar() {
   const forth = button("Redo", redo, { icon: "redo", bare: true, quiet: true, key: ["everywhere", "redo"] });
   const job = h("a", { class: "pill", hidden: true });
   const offline = h("span", { class: "pill bad", hidden: true, role: "alert" }, "No connection; trying again");
-  const element = document.getElementById("bar");
+  const element = byId("bar");
   element.append(
     h(
       "a",
@@ -77,8 +78,8 @@ function bar() {
     back.title = can_undo ? `Undo “${can_undo.verb}” (u)` : "Nothing to undo";
     forth.title = can_redo ? `Redo “${can_redo.verb}” (⇧U)` : "Nothing to redo";
     const count = toReview().length;
-    waiting.textContent = count || "";
-    ready.textContent = to_learn || "";
+    waiting.textContent = String(count || "");
+    ready.textContent = String(to_learn || "");
     const running = currentJob();
     job.hidden = !running;
     if (!running) return;
@@ -89,19 +90,21 @@ function bar() {
   subscribe(paint);
   paint();
   return {
+    /** @param {boolean} there */
     connection: (there) => (offline.hidden = there),
+    /** @param {string} name */
     current(name) {
       for (const link of links) {
         if (link.dataset.view === name) link.setAttribute("aria-current", "page");
         else link.removeAttribute("aria-current");
       }
-      document.title = `${VIEWS.find(([view]) => view === name)[1]} – ${state.status.name}`;
+      document.title = `${VIEWS.find(([view]) => view === name)?.[1]} – ${state.status.name}`;
     },
   };
 }
 
 async function start() {
-  const main = document.getElementById("main");
+  const main = byId("main");
   state.session = await signIn(main);
   await refresh();
   const top = bar();

@@ -6,8 +6,8 @@ import { keyOf } from "./keys.js";
 
 /**
  * @param {string} label
- * @param {() => void} run
- * @param {{icon?: string, key?: [string, string], primary?: boolean, quiet?: boolean, bare?: boolean, disabled?: boolean,
+ * @param {() => unknown} run
+ * @param {{icon?: import("./icons.js").Icon, key?: [string, string], primary?: boolean, quiet?: boolean, bare?: boolean, disabled?: boolean,
  *   title?: string}} [options] key: scope and act in the table; bare: the picture alone is shown
  */
 export function button(label, run, options = {}) {
@@ -31,4 +31,8 @@ export function button(label, run, options = {}) {
   );
 }
 
-const keyShortcut = (key) => ({ Esc: "Escape", Del: "Delete", "⇧U": "Shift+U", "+": "Plus" })[key] ?? key;
+/** @type {Record<string, string>} */
+const SHORTCUTS = { Esc: "Escape", Del: "Delete", "⇧U": "Shift+U", "+": "Plus" };
+
+/** @param {string} key */
+const keyShortcut = (key) => SHORTCUTS[key] ?? key;

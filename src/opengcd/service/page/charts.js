@@ -3,7 +3,7 @@
 import { h, s } from "./dom.js";
 import { number, percent } from "./words.js";
 
-/** Numbers that divide a range into a few round steps. */
+/** Numbers that divide a range into a few round steps. @param {number} low @param {number} high */
 function ticks(low, high, about = 4) {
   const raw = (high - low) / about || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -22,8 +22,10 @@ export function phaseChart({ label, lines }) {
   const [width, height, left, right, top, bottom] = [360, 150, 40, 14, 10, 24];
   const phases = lines.flatMap((line) => line.points.map(([phase]) => phase));
   const [first, last] = [Math.min(...phases), Math.max(...phases)];
+  /** @param {number} phase */
   const x = (phase) =>
     first === last ? (left + width - right) / 2 : left + ((phase - first) / (last - first)) * (width - left - right);
+  /** @param {number} share */
   const y = (share) => top + (1 - share) * (height - top - bottom);
   const every = Math.ceil((last - first + 1) / 8);
   const told = lines.map(
@@ -44,15 +46,15 @@ export function phaseChart({ label, lines }) {
       .filter((phase) => (phase - first) % every === 0)
       .map((phase) => s("text", { x: x(phase), y: height - 6, "text-anchor": "middle" }, number(phase))),
     lines.map((line, i) => {
-      const points = line.points.filter(([, value]) => value !== null);
+      const points = line.points.flatMap(([phase, value]) => (value === null ? [] : [{ phase, value }]));
       return s(
         "g",
         { class: `line line-${i}` },
         s("polyline", {
-          points: points.map(([phase, value]) => `${x(phase)},${y(value)}`).join(" "),
+          points: points.map(({ phase, value }) => `${x(phase)},${y(value)}`).join(" "),
           "stroke-dasharray": line.dashed && "4 4",
         }),
-        points.map(([phase, value]) =>
+        points.map(({ phase, value }) =>
           s("circle", { cx: x(phase), cy: y(value), r: 3.5 }, s("title", {}, `Phase ${phase}: ${percent(value)}`)),
         ),
       );
@@ -70,8 +72,11 @@ export function scoreChart({ curve, k, interval, known, chosen, range }) {
   const points = [...curve].filter(([, score]) => Number.isFinite(score)).sort((a, b) => a[0] - b[0]);
   const scores = points.map(([, score]) => score);
   const [low, high] = scores.length ? [Math.min(...scores), Math.max(...scores)] : [0, 1];
+  /** @param {number} value */
   const x = (value) => left + ((value - range[0]) / Math.max(1, range[1] - range[0])) * (width - left - right);
+  /** @param {number} score */
   const y = (score) => top + (1 - (score - low) / (high - low || 1)) * (height - top - bottom);
+  /** @param {number} value @param {string} name @param {string} text */
   const mark = (value, name, text) =>
     s(
       "g",
@@ -130,7 +135,7 @@ export function bars(entries) {
   );
 }
 
-/** How far something has come. @param {number|null} share null while nobody knows */
+/** How far something has come. @param {number|null} share null while nobody knows @param {string} label */
 export function progress(share, label) {
   return h(
     "div",

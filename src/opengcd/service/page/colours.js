@@ -10,7 +10,7 @@ function colour(place, dark) {
 
 /**
  * Colours of groups by their number: new ones are coloured, the rest is grey.
- * @param {import("./api.js").Group[]} groups @param {boolean} dark
+ * @param {import("./types.d.ts").Group[]} groups @param {boolean} dark
  * @returns {Map<number, string>}
  */
 export function groupColours(groups, dark) {

@@ -11,7 +11,7 @@ let serial = 0;
  * Open a dialog; Escape, a click outside and its cross close it.
  * @template T
  * @param {string} title
- * @param {(answer: (value: T|null) => void) => (Node|null|false)[]} build
+ * @param {(answer: (value: T|null) => void) => (Node|null|undefined|false)[]} build
  * @param {string} [kind]
  * @returns {Promise<T|null>}
  */
@@ -19,8 +19,10 @@ function ask(title, build, kind = "") {
   return new Promise((resolve) => {
     const id = `dialog-${++serial}`;
     const before = document.activeElement;
+    /** @type {T|null} */
     let value = null;
     const dialog = h("dialog", { class: kind, "aria-labelledby": id });
+    /** @param {T|null} given */
     const answer = (given) => {
       value = given;
       dialog.close();
@@ -39,21 +41,22 @@ function ask(title, build, kind = "") {
             "×",
           ),
         ),
-        ...build(answer).filter(Boolean),
+        build(answer),
       ),
     );
     dialog.addEventListener("click", (event) => event.target === dialog && answer(null));
     dialog.addEventListener("close", () => {
       dialog.remove();
-      if (before?.isConnected) before.focus({ preventScroll: true });
+      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
       resolve(value);
     });
     document.body.append(dialog);
     dialog.showModal();
-    dialog.querySelector("[autofocus]")?.focus();
+    /** @type {HTMLElement|null} */ (dialog.querySelector("[autofocus]"))?.focus();
   });
 }
 
+/** @param {number[]} ids */
 const images = (ids) =>
   h(
     "div",
@@ -63,7 +66,7 @@ const images = (ids) =>
 
 /**
  * Ask for a name that completes.
- * @typedef {{label: string, kind: string, group?: import("./api.js").Group, image?: number}} Option
+ * @typedef {{label: string, kind: string, group?: import("./types.d.ts").Group, image?: number}} Option
  * @param {Object} question
  * @param {string} question.title
  * @param {Option[]} question.options
@@ -82,6 +85,7 @@ export function pick(question) {
     question.title,
     (answer) => {
       const list = `options-${serial}`;
+      /** @type {Option[]} */
       let matches = [];
       let current = -1;
 
@@ -131,6 +135,7 @@ export function pick(question) {
         const option = same ?? matches[0] ?? null;
         return option && { text: option.label, option };
       };
+      /** @param {boolean} second */
       const give = (second) => {
         const found = chosen();
         if (found) answer({ ...found, other: second });
@@ -138,6 +143,7 @@ export function pick(question) {
       };
       const paint = () => {
         const text = input.value.trim().toLowerCase();
+        /** @param {Option} option */
         const rank = (option) => (option.label.toLowerCase().startsWith(text) ? 0 : 1);
         matches = options
           .filter((option) => option.label.toLowerCase().includes(text))
@@ -180,9 +186,10 @@ export function pick(question) {
         paint();
       });
       input.addEventListener("keydown", (event) => {
-        if (event.key === "Tab" && !event.shiftKey && completion()) {
+        const full = completion();
+        if (event.key === "Tab" && !event.shiftKey && full) {
           event.preventDefault();
-          input.value = completion();
+          input.value = full;
           current = -1;
           paint();
         } else if (["ArrowDown", "ArrowUp"].includes(event.key) && matches.length) {
@@ -199,7 +206,7 @@ export function pick(question) {
       queueMicrotask(() => input.select());
       paint();
       return [
-        question.images?.length > 0 && images(question.images),
+        question.images?.length ? images(question.images) : null,
         h(
           "form",
           { on: { submit: (event) => (event.preventDefault(), give(false)) } },
@@ -243,7 +250,11 @@ export function pickNumber({ title, value, min, max, unit }) {
   });
 }
 
-/** Ask whether to go on. @returns {Promise<true|null>} */
+/**
+ * Ask whether to go on.
+ * @param {{title: string, text: string, submit: string}} question
+ * @returns {Promise<true|null>}
+ */
 export function choose({ title, text, submit }) {
   return ask(title, (answer) => [
     h("p", {}, text),

@@ -1,7 +1,7 @@
 /** What the service reports by itself: edits of others, and how far jobs are. */
 
 import { inTurn, own } from "./acts.js";
-import { api } from "./api.js";
+import { api, editOf, jobOf } from "./api.js";
 import { isOver, noteJob, noteMap, refresh } from "./store.js";
 import { complain, toast } from "./toast.js";
 import { DOING, leftAlone, story } from "./words.js";
@@ -22,8 +22,8 @@ export function follow(connection) {
     if (!listening) inTurn(refresh).catch(complain);
     listening = true;
   });
-  source.addEventListener("edit", ({ data }) => {
-    const { edit, who, verb } = JSON.parse(data);
+  source.addEventListener("edit", (event) => {
+    const { edit, who, verb } = editOf(event);
     // Behind the acts under way: by then it is known whether the edit is one of them.
     inTurn(async () => {
       if (own.delete(edit)) return;
@@ -32,8 +32,8 @@ export function follow(connection) {
     }).catch(complain);
   });
   source.addEventListener("map", () => noteMap().catch(complain));
-  source.addEventListener("job", ({ data }) => {
-    const job = JSON.parse(data);
+  source.addEventListener("job", (event) => {
+    const job = jobOf(event);
     noteJob(job);
     if (!isOver(job)) return;
     if (job.state === "failed") toast(`${DOING[job.verb]} failed: ${job.error}`, { kind: "error" });

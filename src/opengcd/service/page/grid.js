@@ -1,7 +1,7 @@
 /** Thumbnails of any number of images: only the rows in sight exist. Selects by click, Shift or hold, drag, keyboard. */
 
 import { api } from "./api.js";
-import { h } from "./dom.js";
+import { h, targetOf } from "./dom.js";
 
 const GAP = 6;
 const BEYOND = 3; // rows kept above and below those in sight
@@ -11,10 +11,17 @@ const HOLD = 450; // milliseconds before a finger's press is a hold: what Shift 
 export class Grid {
   /**
    * @param {{list: import("./items.js").ItemList, selection: import("./selection.js").Selection, label: string,
-   *   side: number, look: (item: import("./api.js").Item) => void, moved: () => void}} options
+   *   side: number, look: (item: import("./types.d.ts").Item) => void, moved: () => void}} options
    */
   constructor({ list, selection, label, side, look, moved }) {
-    Object.assign(this, { list, selection, side, look, moved });
+    this.list = list;
+    this.selection = selection;
+    this.side = side;
+    this.look = look;
+    this.moved = moved;
+    /** Pixels from one image to the next; 0 before the first layout. */
+    this.cell = 0;
+    this.frame = 0;
     this.cursor = 0;
     this.anchor = 0;
     this.columns = 1;
@@ -29,10 +36,10 @@ export class Grid {
     this.element.addEventListener("scroll", () => this.#soon(), { passive: true });
     this.element.addEventListener("pointerdown", (event) => this.#press(event));
     this.element.addEventListener("contextmenu", (event) => {
-      if (event.pointerType === "touch") event.preventDefault(); // a hold selects
+      if (event instanceof PointerEvent && event.pointerType === "touch") event.preventDefault(); // a hold selects
     });
     this.element.addEventListener("dblclick", (event) => {
-      const item = this.list.at(this.#indexOf(event.target));
+      const item = this.list.at(this.#indexOf(event));
       if (item) this.look(item);
     });
     this.resize = new ResizeObserver(() => this.layout());
@@ -67,7 +74,7 @@ export class Grid {
     return [first, Math.min(rows - 1, Math.floor((top + this.element.clientHeight) / this.cell) + BEYOND)];
   }
 
-  /** Places in sight, first and last. */
+  /** Places in sight, first and last. @returns {[number, number]} */
   sight() {
     const [first, last] = this.#sight();
     return [first * this.columns, Math.max(0, Math.min(this.list.total - 1, (last + 1) * this.columns - 1))];
@@ -91,6 +98,7 @@ export class Grid {
     if (this.list.total && last >= first) this.list.ensure(...this.sight()).catch(() => {});
   }
 
+  /** @param {number} row */
   #row(row) {
     const start = row * this.columns;
     const items = Array.from({ length: Math.min(this.columns, this.list.total - start) }, (_, i) =>
@@ -134,7 +142,7 @@ export class Grid {
   paint() {
     const current = this.list.at(this.cursor);
     for (const row of this.rows.values()) {
-      for (const cell of row.children) {
+      for (const cell of /** @type {Iterable<HTMLElement>} */ (row.children)) {
         cell.setAttribute("aria-selected", String(this.selection.has(Number(cell.dataset.item))));
         cell.classList.toggle("cursor", Number(cell.dataset.index) === this.cursor);
       }
@@ -148,7 +156,7 @@ export class Grid {
     return this.list.at(this.cursor);
   }
 
-  /** Bring the cursor to a place. */
+  /** Bring the cursor to a place. @param {number} index */
   goTo(index) {
     this.cursor = Math.max(0, Math.min(index, this.list.total - 1));
     const top = Math.floor(this.cursor / this.columns) * this.cell;
@@ -163,6 +171,7 @@ export class Grid {
   /** Obey an arrow, Home, End, Page up or Page down; Shift selects on the way. @param {KeyboardEvent} event */
   async walk({ key, shiftKey }) {
     const page = Math.max(1, Math.floor(this.element.clientHeight / this.cell)) * this.columns;
+    /** @type {Record<string, number>} */
     const steps = {
       ArrowLeft: -1,
       ArrowRight: 1,
@@ -185,33 +194,41 @@ export class Grid {
     this.anchor = this.cursor;
   }
 
+  /** @param {number} from @param {number} to */
   async #addRange(from, to) {
     const [first, last] = from < to ? [from, to] : [to, from];
     await this.list.ensure(first, last);
     const ids = [];
-    for (let i = first; i <= last; i++) if (this.list.at(i)) ids.push(this.list.at(i).id);
+    for (let i = first; i <= last; i++) {
+      const item = this.list.at(i);
+      if (item) ids.push(item.id);
+    }
     this.selection.add(ids);
   }
 
-  #indexOf(target) {
-    return Number(target.closest?.(".cell")?.dataset.index ?? -1);
+  /** @param {Event} event */
+  #indexOf(event) {
+    /** @type {HTMLElement|null|undefined} */
+    const cell = targetOf(event)?.closest(".cell");
+    return Number(cell?.dataset.index ?? -1);
   }
 
+  /** @param {PointerEvent} event */
   #press(event) {
     if (event.button !== 0) return;
-    const index = this.#indexOf(event.target);
+    const index = this.#indexOf(event);
     const start = this.#point(event);
     if (start.x > this.element.clientWidth) return; // the scroll bar
+    /** @type {HTMLElement|null} */
     let box = null;
     const before = this.selection.ids;
     let held = false;
-    const holding =
-      event.pointerType === "touch" &&
-      index >= 0 &&
-      setTimeout(() => {
-        held = true;
-        choose(true);
-      }, HOLD);
+    const hold = () => {
+      held = true;
+      choose(true);
+    };
+    const holding = event.pointerType === "touch" && index >= 0 ? setTimeout(hold, HOLD) : undefined;
+    /** @param {boolean} range */
     const choose = (range) => {
       this.cursor = index;
       if (range) this.#addRange(this.anchor, index);
@@ -220,6 +237,7 @@ export class Grid {
       this.moved();
     };
 
+    /** @param {PointerEvent} next */
     const move = (next) => {
       const end = this.#point(next);
       if (!box) {
@@ -240,6 +258,7 @@ export class Grid {
         box.style.setProperty(name, `${value}px`);
       this.selection.set([...before, ...this.#inside(left, top, left + width, top + height)]);
     };
+    /** @param {PointerEvent} last */
     const end = (last) => {
       clearTimeout(holding);
       this.element.removeEventListener("pointermove", move);
@@ -253,15 +272,19 @@ export class Grid {
     this.element.addEventListener("pointercancel", end);
   }
 
-  /** Where the pointer is on the whole sheet of images. */
+  /** Where the pointer is on the whole sheet of images. @param {PointerEvent} event */
   #point(event) {
     const edge = this.element.getBoundingClientRect();
     return { x: event.clientX - edge.left, y: event.clientY - edge.top + this.element.scrollTop };
   }
 
-  /** Images that a box touches, as far as they have been read. */
+  /**
+   * Images that a box touches, as far as they have been read.
+   * @param {number} left @param {number} top @param {number} right @param {number} bottom
+   */
   #inside(left, top, right, bottom) {
     const ids = [];
+    /** @param {number} x */
     const column = (x) => Math.max(0, Math.min(this.columns - 1, Math.floor((x - GAP) / this.cell)));
     for (
       let row = Math.max(0, Math.floor((top - GAP) / this.cell));

@@ -27,7 +27,9 @@ const PATHS = {
   drop: "M8 2v8M4.5 6.5 8 10l3.5-3.5M2.5 13.5h11",
 };
 
-/** @param {keyof PATHS} name */
+/** @typedef {keyof typeof PATHS} Icon */
+
+/** @param {Icon} name */
 export const icon = (name) =>
   s(
     "svg",

@@ -4,7 +4,9 @@ import { api } from "./api.js";
 
 const PART = 500;
 
-/** The parts that hold some places. */
+/** @typedef {import("./types.d.ts").Item} Item */
+
+/** The parts that hold some places. @param {number} from @param {number} to */
 const parts = (from, to) => {
   const first = Math.floor(from / PART);
   return Array.from({ length: Math.floor(to / PART) - first + 1 }, (_, i) => first + i);
@@ -13,29 +15,32 @@ const parts = (from, to) => {
 export class ItemList {
   /** @param {number} group @param {"typical"|"odd"} order @param {() => void} changed */
   constructor(group, order, changed) {
-    Object.assign(this, { group, order, changed });
+    this.group = group;
+    this.order = order;
+    this.changed = changed;
     this.total = 0;
     /** The oldest edit that any part shows: what an act on these images is based on. */
     this.edit = 0;
-    /** @type {Map<number, import("./api.js").Item[]>} */
+    /** @type {Map<number, Item[]>} */
     this.parts = new Map();
     /** @type {Map<number, Promise<void>>} */
     this.coming = new Map();
     this.reading = 0;
   }
 
-  /** @param {number} i @returns {import("./api.js").Item|undefined} */
+  /** @param {number} i @returns {Item|undefined} */
   at(i) {
     return this.parts.get(Math.floor(i / PART))?.[i % PART];
   }
 
-  /** Read what is missing between two places. */
+  /** Read what is missing between two places. @param {number} from @param {number} to */
   async ensure(from, to) {
     const missing = parts(from, to).filter((part) => !this.parts.has(part));
     for (const part of missing) if (!this.coming.has(part)) this.coming.set(part, this.#add(part));
     await Promise.all(missing.map((part) => this.coming.get(part)));
   }
 
+  /** @param {number} part */
   async #add(part) {
     const reading = this.reading;
     const found = await this.#read(part);
@@ -47,6 +52,7 @@ export class ItemList {
     this.changed();
   }
 
+  /** @param {number} part */
   #read(part) {
     return api.items(this.group, part * PART, PART, this.order);
   }
@@ -68,6 +74,6 @@ export class ItemList {
   /** Every image. */
   async all() {
     await this.ensure(0, Math.max(0, this.total - 1));
-    return Array.from({ length: this.total }, (_, i) => this.at(i));
+    return Array.from({ length: this.total }, (_, i) => this.at(i)).filter((item) => item !== undefined);
   }
 }

@@ -2,6 +2,8 @@
 
 import { h, takesText } from "./dom.js";
 
+/** @typedef {Record<string, (event: KeyboardEvent) => unknown>} Handlers one for each act of a scope */
+
 /**
  * @typedef {{act: string, keys: string[], label: string}} Key
  *   keys are values of `KeyboardEvent.key`, with `Shift+`, `Ctrl+` before them where these count
@@ -98,6 +100,7 @@ const KEYS = [
   },
 ];
 
+/** @type {Record<string, string>} */
 const SHOWN = {
   ArrowLeft: "←",
   ArrowUp: "↑",
@@ -110,6 +113,7 @@ const SHOWN = {
   PageDown: "Page ↓",
   "Shift+U": "⇧U",
 };
+/** @param {string} key */
 const show = (key) =>
   SHOWN[key] ??
   key
@@ -117,17 +121,24 @@ const show = (key) =>
     .replace("Shift+", "⇧")
     .replace(/Arrow(\w+)/, (name) => SHOWN[name]);
 
-/** @type {{scope: string, handlers: Object<string, (event: KeyboardEvent) => void>, within?: Element}[]} the latest first */
+/** @type {{scope: string, handlers: Handlers, within?: Element}[]} the latest first */
 const active = [];
+
+/** @param {string} scope */
+function keysOf(scope) {
+  const section = KEYS.find((one) => one.scope === scope);
+  if (!section) throw new Error(`No keys for ${scope}`);
+  return section.keys;
+}
 
 /**
  * Obey the keys of a scope until the returned function is called.
  * @param {string} scope
- * @param {Object<string, (event: KeyboardEvent) => void>} handlers one for each act of the scope
+ * @param {Handlers} handlers
  * @param {Element} [within] obey only while focus is in this element
  */
 export function useKeys(scope, handlers, within) {
-  const acts = KEYS.find((section) => section.scope === scope).keys.map((key) => key.act);
+  const acts = keysOf(scope).map((key) => key.act);
   const missing = acts.filter((act) => !(act in handlers));
   if (missing.length) throw new Error(`No handler for ${missing.join(", ")} of ${scope}`);
   const entry = { scope, handlers, within };
@@ -135,12 +146,14 @@ export function useKeys(scope, handlers, within) {
   return () => active.splice(active.indexOf(entry), 1);
 }
 
-/** The first key of an act, as shown on a button. */
+/** The first key of an act, as shown on a button. @param {string} scope @param {string} act */
 export function keyOf(scope, act) {
-  const key = KEYS.find((section) => section.scope === scope).keys.find((one) => one.act === act);
+  const key = keysOf(scope).find((one) => one.act === act);
+  if (!key) throw new Error(`No key for ${act} of ${scope}`);
   return show(key.keys[0]);
 }
 
+/** @param {KeyboardEvent} event */
 function pressed(event) {
   const ctrl = event.ctrlKey || event.metaKey;
   const named = event.key.length > 1 || ctrl;
@@ -148,7 +161,7 @@ function pressed(event) {
   return `${ctrl ? "Ctrl+" : ""}${shift ? "Shift+" : ""}${event.key}`;
 }
 
-/** Whether the element in focus answers the key by itself. */
+/** Whether the element in focus answers the key by itself. @param {Element} element @param {string} key */
 function answers(element, key) {
   if (takesText(element)) return true;
   if (["Enter", " "].includes(key)) return element.closest("button, a, input, select, summary, label") !== null;
@@ -162,8 +175,8 @@ export function listen() {
     if (event.target instanceof Element && answers(event.target, event.key)) return;
     const key = pressed(event);
     for (const { scope, handlers, within } of active) {
-      if (within && !within.contains(event.target)) continue;
-      const found = KEYS.find((section) => section.scope === scope).keys.find((one) => one.keys.includes(key));
+      if (within && !(event.target instanceof Node && within.contains(event.target))) continue;
+      const found = keysOf(scope).find((one) => one.keys.includes(key));
       if (!found) continue;
       event.preventDefault();
       handlers[found.act](event);

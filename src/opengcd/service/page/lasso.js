@@ -14,7 +14,10 @@ function inside(x, y, line) {
   return odd;
 }
 
-/** Places of the points inside a line. @param {ArrayLike<number>} xs @param {ArrayLike<number>} ys */
+/**
+ * Places of the points inside a line.
+ * @param {ArrayLike<number>} xs @param {ArrayLike<number>} ys @param {[number, number][]} line
+ */
 export function enclosed(xs, ys, line) {
   const found = [];
   for (let i = 0; i < xs.length; i++) if (inside(xs[i], ys[i], line)) found.push(i);

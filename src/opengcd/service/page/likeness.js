@@ -9,15 +9,17 @@ const LOOKED_AT = 500;
  *
  * An image is like this one where it is nearer to it than to the reference. One that is missing from the reference's list
  * is farther from it than all that are in the list.
- * @param {import("./api.js").Neighbour[]} near neighbours of this image
+ * @param {import("./types.d.ts").Neighbour[]} near neighbours of this image
  * @param {number} reference
- * @param {import("./api.js").Neighbour[]} beside neighbours of the reference
+ * @param {import("./types.d.ts").Neighbour[]} beside neighbours of the reference
  * @param {number} group
  * @returns {{ids: number[], alike: number}}
  */
 function alike(near, reference, beside, group) {
-  const other = new Map([[reference, 0], ...beside.map(({ id, distance }) => [id, distance])]);
+  const other = new Map(beside.map(({ id, distance }) => [id, distance]));
+  other.set(reference, 0);
   const farthest = beside.at(-1)?.distance ?? Infinity;
+  /** @param {import("./types.d.ts").Neighbour} neighbour */
   const margin = ({ id, distance }) => distance - (other.get(id) ?? farthest);
   const candidates = near.filter((neighbour) => neighbour.group === group).sort((a, b) => margin(a) - margin(b));
   return { ids: candidates.map(({ id }) => id), alike: candidates.filter((one) => margin(one) < 0).length };
@@ -30,6 +32,7 @@ function alike(near, reference, beside, group) {
  */
 export async function likeThis(item, group, ends) {
   const near = await api.neighbours(item, LOOKED_AT);
+  /** @param {number} id */
   const far = (id) => (id === item ? -1 : (near.find((one) => one.id === id)?.distance ?? Infinity));
   const [typical, odd] = ends;
   const reference = far(typical) >= far(odd) ? typical : odd;

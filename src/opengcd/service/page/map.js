@@ -10,18 +10,28 @@ const STEP = 60; // pixels that an arrow moves
 const REACH = 44; // pixels around the middle that the keyboard selects: arrows lead to every point
 const ZOOMS = [1, 40];
 
+/** @typedef {[number, number]} Point */
+
 export class PlaneMap {
   /**
    * @param {{selection: import("./selection.js").Selection, colours: () => Map<number, string>,
    *   name: (group: number) => string, open: (group: number, item: number) => void, lassoed: (on: boolean) => void}} options
    */
-  constructor(options) {
-    Object.assign(this, options);
-    this.points = { items: [], x: [], y: [], group: [] };
+  constructor({ selection, colours, name, open, lassoed }) {
+    this.selection = selection;
+    this.colours = colours;
+    this.name = name;
+    this.open = open;
+    this.lassoed = lassoed;
+    /** @type {import("./types.d.ts").Map} */
+    this.points = { items: [], x: [], y: [], group: [], drawn: false };
+    /** @type {Point} */
     this.centre = [0.5, 0.5];
     this.zoom = 1;
     this.lassoing = false;
-    this.line = null;
+    /** @type {Point[]} the lasso that is being drawn, in pixels */
+    this.line = [];
+    this.frame = 0;
     this.canvas = h("canvas", { role: "img", "aria-label": "Map of the images under review", tabindex: "0" });
     this.tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.element = h("div", { class: "plane" }, this.canvas, this.tip);
@@ -39,11 +49,11 @@ export class PlaneMap {
     this.resize.observe(this.element);
   }
 
-  /** @param {{items: number[], x: number[], y: number[], group: number[], drawn?: boolean}} points drawn: not a first sketch */
+  /** @param {import("./types.d.ts").Map} points */
   show(points) {
     this.points = points;
     this.canvas.setAttribute("aria-label", `Map of ${points.items.length} images under review`);
-    this.element.dataset.drawn = String(points.drawn ?? true);
+    this.element.dataset.drawn = String(points.drawn);
     this.draw();
   }
 
@@ -53,6 +63,7 @@ export class PlaneMap {
     return this.zoom * (Math.min(this.canvas.clientWidth, this.canvas.clientHeight) - 2 * MARGIN);
   }
 
+  /** @param {number} x @param {number} y @returns {Point} */
   #pixel(x, y) {
     const scale = this.#scale();
     return [
@@ -61,6 +72,7 @@ export class PlaneMap {
     ];
   }
 
+  /** @param {number} px @param {number} py @returns {Point} */
   #place(px, py) {
     const scale = this.#scale();
     return [
@@ -75,11 +87,13 @@ export class PlaneMap {
     return Math.max(1, Math.min(2, (clientWidth - 2 * MARGIN) / Math.max(1, clientHeight - 2 * MARGIN)));
   }
 
+  /** @param {MouseEvent} event @returns {Point} */
   #at(event) {
     const edge = this.canvas.getBoundingClientRect();
     return [event.clientX - edge.left, event.clientY - edge.top];
   }
 
+  /** @param {number} px @param {number} py @param {number} reach */
   #nearest(px, py, reach) {
     let best = -1;
     let least = reach ** 2;
@@ -109,6 +123,7 @@ export class PlaneMap {
       canvas.height = Math.round(height * ratio);
     }
     const pen = canvas.getContext("2d");
+    if (!pen) return;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
     const style = getComputedStyle(this.element);
@@ -118,11 +133,13 @@ export class PlaneMap {
       2,
       Math.min(6, (points.items.length > 3000 ? 2.2 : points.items.length > 600 ? 3 : 4) * this.zoom ** 0.3),
     );
+    /** @type {Map<string, number[]>} */
     const byColour = new Map();
-    points.items.forEach((item, i) => {
-      const key = colours.get(points.group[i]) ?? "grey";
-      if (!byColour.has(key)) byColour.set(key, []);
-      byColour.get(key).push(i);
+    points.group.forEach((group, i) => {
+      const key = colours.get(group) ?? "grey";
+      const places = byColour.get(key);
+      if (places) places.push(i);
+      else byColour.set(key, [i]);
     });
     for (const [key, places] of byColour) {
       for (const chosen of [false, true]) {
@@ -146,7 +163,7 @@ export class PlaneMap {
     }
     pen.globalAlpha = 1;
     if (points.items.length) this.element.dataset.points = String(points.items.length);
-    if (this.line) this.#drawLine(pen, style);
+    if (this.line.length) this.#drawLine(pen, style);
     if (document.activeElement === canvas && canvas.matches(":focus-visible")) {
       pen.strokeStyle = style.getPropertyValue("--accent");
       pen.setLineDash([4, 4]);
@@ -157,6 +174,7 @@ export class PlaneMap {
     }
   }
 
+  /** @param {CanvasRenderingContext2D} pen @param {CSSStyleDeclaration} style */
   #drawLine(pen, style) {
     pen.beginPath();
     this.line.forEach(([px, py], i) => (i ? pen.lineTo(px, py) : pen.moveTo(px, py)));
@@ -171,12 +189,14 @@ export class PlaneMap {
 
   // Acts.
 
+  /** @param {boolean} on */
   setLasso(on) {
     this.lassoing = on;
     this.element.classList.toggle("lassoing", on);
     this.lassoed(on);
   }
 
+  /** @param {number} factor @param {Point} [at] the pixel that stays in its place */
   zoomBy(factor, at = [this.canvas.clientWidth / 2, this.canvas.clientHeight / 2]) {
     const fixed = this.#place(...at);
     this.zoom = Math.max(ZOOMS[0], Math.min(ZOOMS[1], this.zoom * factor));
@@ -185,14 +205,16 @@ export class PlaneMap {
     this.draw();
   }
 
+  /** @param {number} dx @param {number} dy */
   panBy(dx, dy) {
     const scale = this.#scale();
     this.centre = [this.centre[0] - dx / (scale * this.#stretch()), this.centre[1] - dy / scale];
     this.draw();
   }
 
-  /** Obey an arrow. */
+  /** Obey an arrow. @param {string} key */
   walk(key) {
+    /** @type {Record<string, Point>} */
     const steps = { ArrowLeft: [STEP, 0], ArrowRight: [-STEP, 0], ArrowUp: [0, STEP], ArrowDown: [0, -STEP] };
     this.panBy(...steps[key]);
   }
@@ -213,6 +235,7 @@ export class PlaneMap {
     this.selection.add(found);
   }
 
+  /** @param {WheelEvent} event */
   #wheel(event) {
     // Without a key the wheel scrolls the page, as everywhere.
     if (!(event.ctrlKey || event.metaKey || document.activeElement === this.canvas)) return;
@@ -220,6 +243,7 @@ export class PlaneMap {
     this.zoomBy(Math.exp(-event.deltaY / 300), this.#at(event));
   }
 
+  /** @param {PointerEvent} event */
   #press(event) {
     if (event.button !== 0) return;
     this.canvas.setPointerCapture(event.pointerId);
@@ -229,6 +253,7 @@ export class PlaneMap {
     const drawing = this.lassoing || event.shiftKey;
     const adding = event.shiftKey && this.lassoing;
     if (drawing) this.line = [start];
+    /** @param {PointerEvent} next */
     const move = (next) => {
       const point = this.#at(next);
       moved ||= Math.hypot(point[0] - start[0], point[1] - start[1]) > 4;
@@ -250,7 +275,7 @@ export class PlaneMap {
         const i = this.#nearest(...start, NEAR);
         if (i >= 0) this.selection.toggle(this.points.items[i]);
       }
-      this.line = null;
+      this.line = [];
       this.draw();
     };
     this.canvas.addEventListener("pointermove", move);
@@ -258,6 +283,7 @@ export class PlaneMap {
     this.canvas.addEventListener("pointercancel", end);
   }
 
+  /** @param {PointerEvent} event */
   #hover(event) {
     const i = event.buttons ? -1 : this.#nearest(...this.#at(event), NEAR);
     this.tip.hidden = i < 0;

@@ -4,16 +4,23 @@
 
 /** @type {Object<string, View>} */
 let views = {};
+/** @type {HTMLElement} */
 let root;
 let leave = () => {};
+/** @type {string|null} */
 let shown = null;
 
 /** Parts of the present address. */
 const place = () => location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
 
+/** @param {...(string|number)} parts */
 export const go = (...parts) => (location.hash = `#/${parts.map(encodeURIComponent).join("/")}`);
 
-/** @param {HTMLElement} element @param {Object<string, View>} routes the first one is shown by default */
+/**
+ * @param {HTMLElement} element
+ * @param {Object<string, View>} routes the first one is shown by default
+ * @param {(name: string) => void} changed
+ */
 export function startRouter(element, routes, changed) {
   [root, views] = [element, routes];
   const show = () => {

@@ -16,10 +16,12 @@ export class Selection {
     return this.#ids.size;
   }
 
+  /** @param {number} id */
   has(id) {
     return this.#ids.has(id);
   }
 
+  /** @param {number} id */
   toggle(id) {
     if (!this.#ids.delete(id)) this.#ids.add(id);
     this.changed();

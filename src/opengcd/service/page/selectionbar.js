@@ -8,12 +8,13 @@ import { toast } from "./toast.js";
 import { count } from "./words.js";
 
 /**
- * @param {{selection: import("./selection.js").Selection, on: () => number, from?: () => import("./api.js").Group|undefined,
+ * @param {{selection: import("./selection.js").Selection, on: () => number, from?: () => import("./types.d.ts").Group|undefined,
  *   hint: string, more?: HTMLElement[], done?: () => void, within?: Element}} options
  *   on: the edit that the images are shown with; more: buttons of the view's own
  */
 export function selectionBar({ selection, on, from = () => undefined, hint, more = [], done = () => {}, within }) {
   const text = h("p", { class: "chosen", role: "status" });
+  /** @param {(ids: number[]) => Promise<unknown>} run whether it was done */
   const act = (run) => async () => {
     if (!selection.size) return toast("Select images first.");
     if (!(await run(selection.ids))) return undefined;

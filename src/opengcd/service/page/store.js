@@ -2,36 +2,40 @@
 
 import { api } from "./api.js";
 
-/** @typedef {import("./api.js").Group} Group */
+/** @typedef {import("./types.d.ts").Group} Group */
 
 export const state = {
-  /** @type {{who: string, scopes: string[]}|null} */
-  session: null,
-  /** @type {import("./api.js").Status|null} */
-  status: null,
+  /** @type {import("./types.d.ts").Session} set before any view is shown, as is the status */
+  session: /** @type {any} */ (null),
+  /** @type {import("./types.d.ts").Status} */
+  status: /** @type {any} */ (null),
   /** @type {Group[]} in the order of review */
   groups: [],
   /** The last edit that these groups contain: what an act on a group is based on. */
   edit: 0,
-  /** @type {Map<number, import("./api.js").Job>} jobs that were seen to run, by their number */
+  /** @type {Map<number, import("./types.d.ts").Job>} jobs that were seen to run, by their number */
   jobs: new Map(),
 };
 
+/** @typedef {"review"|"job"|"map"} Topic */
+/** @type {Set<(topic: Topic) => unknown>} */
 const listeners = new Set();
 
 /**
  * Hear of changes until the returned function is called.
- * @param {(topic: "review"|"job"|"map", what: any) => (void|Promise<void>)} listener a promise is waited for before the next act
+ * @param {(topic: Topic) => unknown} listener a promise is waited for before the next act
  */
 export function subscribe(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-async function tell(topic, what) {
-  await Promise.all([...listeners].map((listener) => listener(topic, what)));
+/** @param {Topic} topic */
+async function tell(topic) {
+  await Promise.all([...listeners].map((listener) => listener(topic)));
 }
 
+/** @type {Promise<void>|null} */
 let running = null;
 let again = false;
 
@@ -47,21 +51,22 @@ export function refresh() {
       const [status, review] = await Promise.all([api.status(), api.groups()]);
       Object.assign(state, { status, groups: review.groups, edit: review.edit });
       for (const job of status.jobs) state.jobs.set(job.id, job);
-      await tell("review", null);
+      await tell("review");
     } while (again);
   })().finally(() => (running = null));
   return running;
 }
 
 /** The map has been drawn anew. */
-export const noteMap = () => tell("map", null);
+export const noteMap = () => tell("map");
 
-/** Take what the service says of a job. */
+/** Take what the service says of a job. @param {import("./types.d.ts").Job} job */
 export function noteJob(job) {
   state.jobs.set(job.id, job);
-  return tell("job", job);
+  return tell("job");
 }
 
+/** @param {import("./types.d.ts").Job} job */
 export const isOver = (job) => ["done", "failed", "cancelled"].includes(job.state);
 
 /** The job that runs or waits, the first one first; null if there is none. */
@@ -69,7 +74,7 @@ export function currentJob() {
   return [...state.jobs.values()].find((job) => !isOver(job)) ?? null;
 }
 
-/** The latest job of a verb that the page has seen; null if there is none. */
+/** The latest job of a verb that the page has seen; null if there is none. @param {string} verb */
 export function latestJob(verb) {
   return [...state.jobs.values()].filter((job) => job.verb === verb).at(-1) ?? null;
 }

@@ -2,6 +2,7 @@
 
 const PLACE = "opengcd.theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
+/** @type {Set<() => void>} */
 const listeners = new Set();
 
 export const isDark = () => (localStorage.getItem(PLACE) ?? (system.matches ? "dark" : "light")) === "dark";
@@ -11,7 +12,7 @@ function apply() {
   for (const listener of listeners) listener();
 }
 
-/** Hear of changes until the returned function is called. */
+/** Hear of changes until the returned function is called. @param {() => void} listener */
 export function onTheme(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -1,19 +1,21 @@
 /** Short messages: seen in a corner and heard by a screen reader. */
 
-import { h } from "./dom.js";
+import { byId, h } from "./dom.js";
 
 const LASTS = 6000;
 
 /**
  * @param {string} text
- * @param {{kind?: "done"|"conflict"|"error", action?: {label: string, run: () => void}}} [options] what went wrong stays
- *   until it is closed
+ * @param {{kind?: "done"|"conflict"|"error", action?: {label: string, run: () => void}|null}} [options] what went wrong
+ *   stays until it is closed
  */
 export function toast(text, { kind = "done", action } = {}) {
   const stays = kind !== "done";
-  document.getElementById(stays ? "alert" : "live").textContent = text;
-  const shown = document.getElementById("toasts");
+  byId(stays ? "alert" : "live").textContent = text;
+  const shown = byId("toasts");
+  /** @type {() => void} */
   const close = () => element.remove();
+  /** @type {HTMLElement} */
   const element = h(
     "div",
     { class: `toast ${kind}` },
@@ -27,8 +29,9 @@ export function toast(text, { kind = "done", action } = {}) {
   if (!stays) setTimeout(close, LASTS);
 }
 
-/** Show that something failed, in the service's words. */
+/** Show that something failed, in the service's words. @param {unknown} error */
 export function complain(error) {
-  if (error?.name === "AbortError") return;
-  toast(error?.message ?? String(error), { kind: "error" });
+  const known = error instanceof Error;
+  if (known && error.name === "AbortError") return;
+  toast(known ? error.message : String(error), { kind: "error" });
 }

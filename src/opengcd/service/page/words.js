@@ -2,12 +2,13 @@
 
 const NUMBER = new Intl.NumberFormat("en");
 
+/** @param {number} n */
 export const number = (n) => NUMBER.format(n);
 
-/** "1 image", "2,000 images"; other plurals are given. */
+/** "1 image", "2,000 images"; other plurals are given. @param {number} n @param {string} noun */
 export const count = (n, noun, plural = `${noun}s`) => `${number(n)} ${n === 1 ? noun : plural}`;
 
-/** A share as percent, with one decimal only where it tells something. */
+/** A share as percent, with one decimal only where it tells something. @param {number|null|undefined} share */
 export function percent(share) {
   if (share === null || share === undefined) return "–";
   const value = 100 * share;
@@ -15,6 +16,7 @@ export function percent(share) {
   return `${rounded ? Math.round(value) : value.toFixed(value < 10 || value > 90 ? 1 : 0)} %`;
 }
 
+/** @type {[number, Intl.RelativeTimeFormatUnit, number][]} limit, unit and its length in seconds */
 const STEPS = [
   [60, "second", 1],
   [3600, "minute", 60],
@@ -23,38 +25,44 @@ const STEPS = [
 ];
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
-/** "2 minutes ago". */
+/** "2 minutes ago". @param {string} at */
 export function ago(at) {
-  const seconds = Math.max(0, (Date.now() - new Date(at)) / 1000);
+  const seconds = Math.max(0, (Date.now() - new Date(at).getTime()) / 1000);
   if (seconds < 10) return "just now";
-  const [, unit, length] = STEPS.find(([limit]) => seconds < limit);
+  const [, unit, length] = STEPS.find(([limit]) => seconds < limit) ?? STEPS[STEPS.length - 1];
   return RELATIVE.format(-Math.round(seconds / length), unit);
 }
 
+/** @param {string} at */
 export const clock = (at) =>
   new Date(at).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false });
+/** @param {string} at */
 export const day = (at) =>
   new Date(at).toLocaleDateString("en", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 
-/** Long work, as it goes on. */
+/** Long work, as it goes on. @type {Record<string, string>} */
 export const DOING = { discover: "Grouping", learn: "Learning", recognize: "Recognising" };
 
-/** How a group is called: by its name, or by its number while it has none. */
+/**
+ * How a group is called: by its name, or by its number while it has none.
+ * @param {Pick<import("./types.d.ts").Group, "kind"|"label">} group
+ */
 export const title = (group) => (group.kind === "removed" ? "Bin" : group.label);
 
 /**
  * What an entry of the history says, after the name of who did it.
  * @param {string} verb
- * @param {Object<string, any>} [d] its details; without them the verb is told alone
+ * @param {Record<string, any>} [d] its details; without them the verb is told alone
  */
 export function story(verb, d = {}) {
   const full = STORIES[verb];
   return (Object.keys(d).length && full ? full(d) : null) ?? PLAIN[verb] ?? verb;
 }
 
-/** What a discovery says of images that a person changed while it ran. */
+/** What a discovery says of images that a person changed while it ran. @param {number|undefined} n */
 export const leftAlone = (n) => (n ? `, and left ${count(n, "image")} alone that someone changed meanwhile` : "");
 
+/** @type {Record<string, (details: Record<string, any>) => string|undefined>} */
 const STORIES = {
   init: (d) => `learnt ${count(d.classes, "class", "classes")} from ${count(d.images, "image")}`,
   recognize: (d) => `showed ${count(d.images, "image")}, ${number(d.rejected)} of them unknown`,
@@ -72,6 +80,7 @@ const STORIES = {
   rollback: (d) => `went to version ${d.version}`,
 };
 
+/** @type {Record<string, string>} */
 const PLAIN = {
   name: "named a group",
   confirm: "confirmed a group",

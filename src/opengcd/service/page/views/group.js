@@ -18,13 +18,15 @@ import { badges, facts, groupActs } from "./groups.js";
 import { inspector } from "./inspector.js";
 import { rail } from "./rail.js";
 
+/** @type {Record<string, number>} the side of an image in pixels */
 const SIZES = { small: 84, middle: 124, large: 184 };
 const SIZE = "opengcd.size";
 
 /** @type {import("../router.js").View} */
 export function group(root, which, item) {
   const id = Number(which);
-  let like = null; // the images in their order of likeness, and how many of them are selected
+  /** @type {{ids: number[], taken: number}|null} images in their order of likeness, and how many are selected */
+  let like = null;
   let before = state.groups; // to know what comes next when this group is gone
 
   const list = new ItemList(id, "typical", () => grid.render());
@@ -38,7 +40,7 @@ export function group(root, which, item) {
     list,
     selection,
     label: "Images of the group",
-    side: SIZES[localStorage.getItem(SIZE)] ?? SIZES.middle,
+    side: SIZES[localStorage.getItem(SIZE) ?? ""] ?? SIZES.middle,
     look: (found) => image.look(found),
     moved: () => image.follow(grid.current()),
   });
@@ -47,11 +49,13 @@ export function group(root, which, item) {
 
   const head = h("header", { class: "title" });
   const gone = h("div", { class: "empty card", hidden: true });
-  const widen = (by) => () => like && take(like.taken + by);
+  /** @param {number} by */
+  const widen = (by) => () => like && take(like.ids, like.taken + by);
   const more = button("More", widen(1), { key: ["images", "more"], quiet: true });
   const fewer = button("Fewer", widen(-1), { key: ["images", "fewer"], quiet: true });
   more.hidden = fewer.hidden = true;
 
+  /** @param {import("../acts.js").Next} next */
   const after = (next) => {
     if (next === undefined) return grid.element.focus({ preventScroll: true });
     return next === null ? go("groups") : go("groups", next);
@@ -71,6 +75,7 @@ export function group(root, which, item) {
     done: left,
   });
 
+  /** @param {number} by */
   const step = (by) => () => {
     const places = state.groups.map((one) => one.id);
     const next = state.groups[(places.indexOf(id) + by + places.length) % places.length];
@@ -155,6 +160,7 @@ export function group(root, which, item) {
     );
   }
 
+  /** @param {import("../types.d.ts").Group} one */
   async function moveHere(one) {
     const ids = selection.ids;
     const answer = await moveTo(ids, list.edit, one);
@@ -170,9 +176,11 @@ export function group(root, which, item) {
     grid.goTo(0);
   }
 
-  function take(n) {
-    like.taken = Math.max(1, Math.min(like.ids.length, n));
-    selection.set(like.ids.slice(0, like.taken));
+  /** @param {number[]} ids @param {number} n */
+  function take(ids, n) {
+    const taken = Math.max(1, Math.min(ids.length, n));
+    like = { ids, taken };
+    selection.set(ids.slice(0, taken));
   }
 
   async function selectAlike() {
@@ -180,11 +188,10 @@ export function group(root, which, item) {
     if (!current) return;
     try {
       const [[typical], [odd]] = await Promise.all(
-        ["typical", "odd"].map(async (by) => (await api.items(id, 0, 1, by)).items),
+        /** @type {const} */ (["typical", "odd"]).map(async (by) => (await api.items(id, 0, 1, by)).items),
       );
       const found = await likeThis(current.id, id, [typical.id, odd.id]);
-      like = { ids: found.ids, taken: found.alike };
-      take(found.alike);
+      take(found.ids, found.alike);
       toast(`${count(selection.size, "image")} like this. + selects more, − fewer.`);
     } catch (error) {
       complain(error);

@@ -3,7 +3,7 @@
 import { confirmGroup, giveName, mergeGroup, nameGroup, splitGroup, startJob } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
-import { h, keyed } from "../dom.js";
+import { h, keyed, targetOf } from "../dom.js";
 import { icon } from "../icons.js";
 import { useKeys } from "../keys.js";
 import { go } from "../router.js";
@@ -12,7 +12,7 @@ import { tally, total } from "../tally.js";
 import { toast } from "../toast.js";
 import { count, number, title } from "../words.js";
 
-/** @typedef {import("../api.js").Group} Group */
+/** @typedef {import("../types.d.ts").Group} Group */
 
 /** What stands below a group's name. @param {Group} group */
 export function facts(group) {
@@ -20,7 +20,7 @@ export function facts(group) {
     count(group.size, "image"),
     group.kind === "novel" && group.cohesion !== null && `spread ${group.cohesion.toFixed(2)}`,
     group.kind === "novel" && group.probability !== null && `a class: ${Math.round(100 * group.probability)} %`,
-  ].filter(Boolean);
+  ].filter((fact) => typeof fact === "string");
 }
 
 /** Signs of a group's state. @param {Group} group */
@@ -29,16 +29,21 @@ export function badges(group) {
     group.confirmed && h("span", { class: "badge good" }, icon("check"), "confirmed"),
     group.named && !group.confirmed && group.kind === "novel" && h("span", { class: "badge" }, "named"),
     group.doubtful && h("span", { class: "badge warn" }, "doubtful"),
-  ].filter(Boolean);
+  ].filter((badge) => badge !== false);
 }
 
-/** What a key or a button does to a group, with where to go afterwards. */
+/**
+ * What a key or a button does to a group, with where to go afterwards.
+ * @param {() => Group|undefined} current
+ * @param {(next: import("../acts.js").Next) => void} after
+ */
 export function groupActs(current, after) {
+  /** @param {(group: Group) => Promise<import("../acts.js").Next>} act */
   const run = (act) => async () => {
     const group = current();
     if (!group) return toast("Choose a group first.");
     if (group.kind === "removed") return toast("The bin has no name; open it to take images out.");
-    return after(await act(group), group);
+    return after(await act(group));
   };
   return {
     name: run((group) => (group.kind === "novel" ? nameGroup(group) : confirmGroup(group))),
@@ -48,13 +53,19 @@ export function groupActs(current, after) {
       const answer = await splitGroup(group);
       return answer && !groupById(group.id) ? null : undefined;
     }),
-    suggestion: run((group) =>
-      group.suggestion ? giveName(group, group.suggestion, true) : toast("Nothing is suggested for this group."),
-    ),
+    suggestion: run(async (group) => {
+      if (group.suggestion) return giveName(group, group.suggestion, true);
+      toast("Nothing is suggested for this group.");
+      return undefined;
+    }),
   };
 }
 
-/** @param {Group} group @param {ReturnType<typeof groupActs>} acts each on this group */
+/**
+ * @param {Group} group
+ * @param {ReturnType<typeof groupActs>} acts each on this group
+ * @param {HTMLElement|undefined} old
+ */
 function card(group, acts, old) {
   const shown = JSON.stringify(group);
   if (old?.dataset.shown === shown) return old;
@@ -65,7 +76,7 @@ function card(group, acts, old) {
       role: "gridcell",
       class: "cell",
       tabindex: "-1",
-      on: { click: (event) => event.target.closest("button") || go("groups", group.id) },
+      on: { click: (event) => targetOf(event)?.closest("button") || go("groups", group.id) },
     });
   cell.setAttribute("aria-label", label);
   cell.replaceChildren(
@@ -138,9 +149,12 @@ export function groups(root) {
     empty,
     ...parts.map((part) => part.section),
   );
+  /** @type {number|null} */
   let chosen = null;
-  const cells = () => [...root.querySelectorAll(".card.group > .cell")];
-  const idOf = (cell) => Number(cell.parentElement.dataset.key);
+  const cells = () => /** @type {HTMLElement[]} */ ([...root.querySelectorAll(".card.group > .cell")]);
+  /** @param {Element} cell */
+  const idOf = (cell) => Number(cell.parentElement?.dataset.key);
+  /** @param {HTMLElement|undefined} cell */
   const focus = (cell) => {
     if (!cell) return;
     chosen = idOf(cell);
@@ -148,6 +162,7 @@ export function groups(root) {
     cell.focus();
     cell.scrollIntoView({ block: "nearest" });
   };
+  /** @param {import("../acts.js").Next} next */
   const after = (next) => {
     const cell = cells().find((one) => idOf(one) === (next ?? chosen)) ?? cells()[0];
     focus(cell);
@@ -190,7 +205,7 @@ export function groups(root) {
     empty.replaceChildren(...emptyState(novel.length));
   };
   root.addEventListener("focusin", (event) => {
-    const cell = event.target.closest?.(".card.group > .cell");
+    const cell = targetOf(event)?.closest(".card.group > .cell");
     if (cell) chosen = idOf(cell);
   });
   paint();
@@ -217,6 +232,7 @@ export function groups(root) {
   };
 }
 
+/** @param {number} any */
 function emptyState(any) {
   const { to_learn, counts } = state.status;
   if (to_learn) {
@@ -243,14 +259,19 @@ function emptyState(any) {
   ];
 }
 
-/** The card that an arrow leads to, by where cards are on the screen. */
+/**
+ * The card that an arrow leads to, by where cards are on the screen.
+ * @param {HTMLElement[]} cells @param {number} from @param {string} key
+ */
 function neighbour(cells, from, key) {
+  /** @type {Record<string, number>} */
   const plain = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: cells.length - 1 };
   if (key in plain) return cells[Math.max(0, Math.min(cells.length - 1, plain[key]))];
   const { left, top } = cells[from].getBoundingClientRect();
   const down = key === "ArrowDown";
   const boxes = cells.map((cell) => cell.getBoundingClientRect());
   const beyond = cells.filter((_, i) => (down ? boxes[i].top > top + 4 : boxes[i].top < top - 4));
+  /** @param {HTMLElement} cell */
   const distance = (cell) => {
     const box = cell.getBoundingClientRect();
     return 1000 * Math.abs(box.top - top) + Math.abs(box.left - left);

@@ -20,7 +20,7 @@ export function history(root) {
     "div",
     { class: "row exports" },
     h("span", { class: "soft" }, "Labels as"),
-    ["csv", "json", "coco"].map((format) =>
+    /** @type {const} */ (["csv", "json", "coco"]).map((format) =>
       h(
         "a",
         {
@@ -40,6 +40,7 @@ export function history(root) {
     days,
     foot,
   );
+  /** @type {import("../types.d.ts").Entry[]} */
   let entries = [];
 
   const paint = () => {

@@ -17,13 +17,14 @@ const NEIGHBOURS = 24;
  */
 export function inspector(id, selection) {
   const element = h("aside", { class: "inspector", "aria-label": "The image", hidden: true });
+  /** @type {AbortController|null} */
   let reading = null;
 
   const close = () => {
     reading?.abort();
     element.hidden = true;
   };
-  /** @param {import("../api.js").Item|undefined} item */
+  /** @param {import("../types.d.ts").Item|undefined} item */
   const look = async (item) => {
     if (!item) return;
     reading?.abort();
@@ -49,14 +50,14 @@ export function inspector(id, selection) {
     }
   };
 
-  /** @param {import("../api.js").Neighbour} found */
+  /** @param {import("../types.d.ts").Neighbour} found */
   const neighbour = ({ id: other, group, label }) => {
     const here = group === id;
     const picture = [
       h("img", { src: api.thumbnail(other), alt: "", loading: "lazy" }),
       h("span", {}, here ? "here" : label),
     ];
-    if (!groupById(group)) return h("li", { title: `${label}, learnt` }, picture);
+    if (group === null || !groupById(group)) return h("li", { title: `${label}, learnt` }, picture);
     const act = here
       ? { title: "Select it, or not", on: { click: () => selection.toggle(other) } }
       : { title: `Go to it, in ${label}`, on: { click: () => go("groups", group, other) } };
@@ -71,9 +72,9 @@ export function inspector(id, selection) {
   return {
     element,
     look,
-    /** Look at an image, or no longer. */
+    /** Look at an image, or no longer. @param {import("../types.d.ts").Item|undefined} item */
     toggle: (item) => (element.hidden ? look(item) : close()),
-    /** Go on to another image, if one is looked at. */
+    /** Go on to another image, if one is looked at. @param {import("../types.d.ts").Item|undefined} item */
     follow: (item) => element.hidden || look(item),
     end: close,
   };

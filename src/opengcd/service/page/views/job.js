@@ -7,7 +7,7 @@ import { h } from "../dom.js";
 import { complain } from "../toast.js";
 import { DOING, number } from "../words.js";
 
-/** @param {import("../api.js").Job|null} job @returns {HTMLElement[]} */
+/** @param {import("../types.d.ts").Job|null} job @returns {HTMLElement[]} */
 export function jobCard(job) {
   if (!job) return [];
   const share = job.total ? job.done / job.total : null;

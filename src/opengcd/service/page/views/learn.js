@@ -11,6 +11,7 @@ import { complain } from "../toast.js";
 import { ago, count, number, percent } from "../words.js";
 import { jobCard } from "./job.js";
 
+/** @param {string} caption @param {import("../types.d.ts").Count[]} entries */
 function table(caption, entries) {
   return h(
     "table",
@@ -26,6 +27,7 @@ function table(caption, entries) {
   );
 }
 
+/** @param {import("../types.d.ts").Learnable} learnable @param {() => unknown} start */
 function plan(learnable, start) {
   const open = toReview().filter((group) => group.named);
   const waiting = toReview().length - open.length;
@@ -75,9 +77,11 @@ function plan(learnable, start) {
   );
 }
 
+/** @param {import("../types.d.ts").Job|undefined} job */
 function outcome(job) {
   if (job?.state !== "done" || !job.result?.after) return null;
   const { before, after, version } = job.result;
+  /** @param {"memory"|"confirmed"} key @param {string} label */
   const pair = (key, label) => {
     if (after[key] === null || after[key] === undefined) return null;
     const was = before?.[key];
@@ -104,6 +108,7 @@ function outcome(job) {
   );
 }
 
+/** @param {import("../types.d.ts").Version[]} versions */
 function versionList(versions) {
   return h(
     "section",
@@ -157,7 +162,7 @@ export function learn(root) {
     const current = last?.result?.version === state.status.version?.id ? outcome(last) : null;
     const due = !currentJob() && (learnable.total > 0 || !current); // what was just learnt stands for itself
     const parts = [current, due && plan(learnable, start), versionList(versions)];
-    body.replaceChildren(...parts.filter(Boolean));
+    body.replaceChildren(...parts.filter((part) => part instanceof Node));
   };
   read().catch(complain);
   const ends = [

@@ -42,11 +42,12 @@ export function mapCard() {
   const map = new PlaneMap({
     selection,
     colours: () => groupColours(state.groups, isDark()),
-    name: (group) => title(groupById(group) ?? { label: "" }),
+    name: (group) => title(groupById(group) ?? { kind: "novel", label: "" }),
     open: (group, item) => go("groups", group, item),
     lassoed: (on) => lasso.setAttribute("aria-pressed", String(on)),
   });
   const clear = button("Clear", () => selection.clear(), { icon: "close", key: ["map", "clear"], disabled: true });
+  const body = h("div", { class: "mapbody" }, map.element, legend);
   const bar = selectionBar({
     selection,
     on: () => edit,
@@ -55,6 +56,7 @@ export function mapCard() {
     within: element,
   });
   const acts = {
+    /** @param {KeyboardEvent} event */
     pan: (event) => map.walk(event.key),
     zoomIn: () => map.zoomBy(ZOOM),
     zoomOut: () => map.zoomBy(1 / ZOOM),
@@ -77,13 +79,14 @@ export function mapCard() {
         button("Show all", acts.whole, { key: ["map", "whole"], quiet: true }),
       ),
     ),
-    h("div", { class: "mapbody" }, map.element, legend),
+    body,
     nothing,
     h("footer", {}, preview, bar.element),
   );
 
   const paintLegend = () => {
     const colours = groupColours(state.groups, isDark());
+    /** @param {import("../types.d.ts").Group} group */
     const all = (group) => map.points.items.filter((_, i) => map.points.group[i] === group.id);
     legend.replaceChildren(
       ...state.groups.map((group) =>
@@ -116,7 +119,7 @@ export function mapCard() {
       const stay = selection.ids.filter((id) => there.has(id));
       if (stay.length < selection.size) selection.set(stay);
       nothing.hidden = points.items.length > 0;
-      map.element.parentElement.hidden = points.items.length === 0;
+      body.hidden = points.items.length === 0;
       map.show(points);
       paintLegend();
     },

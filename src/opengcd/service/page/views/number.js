@@ -16,7 +16,11 @@ export function numberOfClasses(root) {
   const body = h("div", {});
   const job = h("div", {});
   root.append(heading("How many classes are there?", "k counts known classes and new ones."), job, body);
+  /** @type {() => unknown} */
   let regroup = () => {};
+
+  /** What the view shows. While that stays the same it is not built again: the reviewer may be using the slider. */
+  let shown = "";
 
   const nothing = () =>
     body.replaceChildren(
@@ -29,6 +33,7 @@ export function numberOfClasses(root) {
       ),
     );
 
+  /** @param {import("../types.d.ts").ClassNumber} found */
   const paint = (found) => {
     const values = found.curve.map(([k]) => k);
     const [low, high] = [found.known + 1, Math.max(found.k, ...(found.interval ?? []), ...values, found.known + 2)];
@@ -41,11 +46,12 @@ export function numberOfClasses(root) {
     const words = h("p", { class: "lead", role: "status" });
     const slider = h("input", { type: "range", min: range[0], max: Math.max(...range), value: chosen, id: "k-slider" });
     const go = button("", () => regroup(), { primary: true, key: ["work", "go"] });
+    const goWords = /** @type {Element} */ (go.firstElementChild);
     const draw = () => {
       chosen = slider.valueAsNumber;
       chart.replaceChildren(scoreChart({ ...found, chosen, range: [range[0], Math.max(...range)] }));
       words.textContent = `${chosen} classes: ${found.known} known and ${chosen - found.known} new${chosen === found.k ? " – the estimate" : ""}.`;
-      go.firstElementChild.textContent = `Regroup with k = ${chosen}`;
+      goWords.textContent = `Regroup with k = ${chosen}`;
       slider.setAttribute("aria-valuetext", `${chosen} classes`);
     };
     regroup = () => startJob({ verb: "discover", k: chosen });
@@ -86,7 +92,14 @@ export function numberOfClasses(root) {
 
   const read = async () => {
     job.replaceChildren(...jobCard(currentJob()));
-    if (Object.keys(state.status.discovered).length) return paint(await api.k());
+    if (Object.keys(state.status.discovered).length) {
+      const found = await api.k();
+      const now = JSON.stringify([found, state.status.to_review]);
+      if (now !== shown) paint(found);
+      shown = now;
+      return undefined;
+    }
+    shown = "";
     regroup = () => startJob({ verb: "discover" });
     return nothing();
   };

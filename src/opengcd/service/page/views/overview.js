@@ -13,7 +13,10 @@ import { mapCard } from "./mapcard.js";
 
 const CLASSES = 24;
 
-/** What should be done now: one sentence, one button. */
+/**
+ * What should be done now: one sentence, one button.
+ * @returns {[string, HTMLElement, HTMLElement|null]} heading, text and button
+ */
 function nextStep() {
   const { status } = state;
   const waiting = toReview();
@@ -71,6 +74,7 @@ function nextStep() {
 function tiles() {
   const { status } = state;
   const seen = Object.values(status.counts).reduce((sum, n) => sum + n, 0);
+  /** @param {string} value @param {string} label @param {string|null} note */
   const tile = (value, label, note) =>
     h("div", { class: "tile" }, h("dt", {}, label), h("dd", {}, value, note && h("small", {}, note)));
   const { memory } = status;
@@ -90,20 +94,27 @@ function tiles() {
   );
 }
 
+/** @typedef {import("../types.d.ts").Phase} Phase */
+/** @typedef {{name: string, dashed?: boolean, points: [number, number|null][]}} Line */
+
+/** @param {Phase[]} phases */
 function charts(phases) {
   if (!phases.length) return h("p", { class: "empty" }, "Curves appear with the first phase.");
-  const line = (name, value, dashed) => ({
+  /** @param {string} name @param {(phase: Phase) => number|null|undefined} value @returns {Line} */
+  const line = (name, value, dashed = false) => ({
     name,
     dashed,
     points: phases.map((phase) => [phase.phase, value(phase) ?? null]),
   });
   const known = phases.some((phase) => phase.accuracy);
+  /** @param {string[]} names */
   const legend = (names) =>
     h(
       "ul",
       { class: "legend" },
       names.map((name, i) => h("li", { class: `line-${i}` }, name)),
     );
+  /** @param {string} label @param {Line[]} lines */
   const figure = (label, lines) =>
     h(
       "figure",
@@ -112,7 +123,7 @@ function charts(phases) {
         "figcaption",
         {},
         h("h3", {}, label),
-        lines.length > 1 ? legend(lines.map((one) => one.name)) : h("strong", {}, percent(lines[0].points.at(-1)[1])),
+        lines.length > 1 ? legend(lines.map((one) => one.name)) : h("strong", {}, percent(lines[0].points.at(-1)?.[1])),
       ),
       phaseChart({ label, lines }),
     );
@@ -134,6 +145,7 @@ function charts(phases) {
   ];
 }
 
+/** @param {import("../types.d.ts").Class[]} classes @param {boolean} all */
 function classCards(classes, all) {
   const shown = all ? classes : classes.slice(0, CLASSES);
   return h(

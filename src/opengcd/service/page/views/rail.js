@@ -9,14 +9,15 @@ import { count, number, title } from "../words.js";
 /**
  * @param {number} id the open group
  * @param {import("../selection.js").Selection} selection
- * @param {(group: import("../api.js").Group) => void} move what to do with selected images
+ * @param {(group: import("../types.d.ts").Group) => void} move what to do with selected images
  */
 export function rail(id, selection, move) {
   const list = h("ul", {});
   const element = h("nav", { class: "rail", "aria-label": "Groups" }, h("h2", { class: "sr-only" }, "Groups"), list);
 
+  /** @param {import("../types.d.ts").Group} group @param {HTMLElement|undefined} old */
   const entry = (group, old) => {
-    const moving = group.id !== id && selection.size;
+    const moving = group.id === id ? 0 : selection.size;
     const shown = JSON.stringify([group, moving]);
     if (old?.dataset.shown === shown) return old;
     const [picture] = group.typical;

@@ -9,6 +9,9 @@ import { state, subscribe } from "../store.js";
 import { complain } from "../toast.js";
 import { count, number, percent } from "../words.js";
 
+/** @typedef {import("../types.d.ts").Rejection} Rejection */
+
+/** @param {number|null} share */
 const value = (share) => (share === null ? "auto" : String(share));
 
 /** @type {import("../router.js").View} */
@@ -19,9 +22,10 @@ export function rejection(root) {
     body,
   );
   let apply = () => {};
-  /** What the reviewer has chosen and not applied yet: it stays when the view is read again. */
+  /** @type {string|null} what the reviewer has chosen and not applied yet: it stays when the view is read again */
   let picked = null;
 
+  /** @param {Rejection} found @param {number} shown the edit on display */
   const paint = (found, shown) => {
     const current = value(found.max_known_rejected);
     if (!found.choices.length) {
@@ -36,6 +40,7 @@ export function rejection(root) {
       );
       return;
     }
+    /** @param {Rejection["choices"][number]} one */
     const option = (one) => {
       const share = one.max_known_rejected;
       const known = one.rejected_known !== undefined && one.rejected_known !== null;
@@ -81,7 +86,11 @@ export function rejection(root) {
     };
     const form = h("fieldset", { class: "choices" }, h("legend", {}, "Limit"), found.choices.map(option));
     const go = button("Apply", () => apply(), { primary: true, key: ["work", "go"] });
-    const chosen = () => form.querySelector("input:checked")?.value ?? current;
+    const chosen = () => {
+      /** @type {HTMLInputElement|null} */
+      const checked = form.querySelector("input:checked");
+      return checked?.value ?? current;
+    };
     const update = () => (go.disabled = chosen() === current);
     form.addEventListener("change", () => {
       picked = chosen();

@@ -1,11 +1,17 @@
 /** Asking for the token. */
 
-import { api } from "../api.js";
+import { api, ApiError } from "../api.js";
 import { h } from "../dom.js";
 
 const WHO = "opengcd.who";
 
-/** Sign in by the token in the address, by the cookie, or by asking. @returns {Promise<any>} the session */
+/** @typedef {import("../types.d.ts").Session} Session */
+
+/**
+ * Sign in by the token in the address, by the cookie, or by asking.
+ * @param {HTMLElement} root
+ * @returns {Promise<Session>}
+ */
 export async function signIn(root) {
   const given = new URLSearchParams(location.hash.replace(/^#/, "")).get("token");
   if (given) {
@@ -20,10 +26,15 @@ export async function signIn(root) {
   try {
     return await api.session();
   } catch (error) {
-    return ask(root, error.status === 401 ? null : error);
+    return ask(root, error instanceof ApiError && error.status === 401 ? null : error);
   }
 }
 
+/**
+ * @param {HTMLElement} root
+ * @param {unknown} error why asking is needed; null if there is no more to say
+ * @returns {Promise<Session>}
+ */
 function ask(root, error) {
   return new Promise((resolve) => {
     const token = h("input", {
@@ -40,7 +51,8 @@ function ask(root, error) {
       placeholder: "shown before the name of the token",
     });
     who.value = localStorage.getItem(WHO) ?? "";
-    const wrong = h("p", { class: "warning", role: "alert" }, error?.message ?? "");
+    const wrong = h("p", { class: "warning", role: "alert" }, error ? wordsOf(error) : "");
+    /** @param {Event} event */
     const submit = async (event) => {
       event.preventDefault();
       wrong.textContent = "";
@@ -50,7 +62,7 @@ function ask(root, error) {
         root.replaceChildren();
         resolve(session);
       } catch (refused) {
-        wrong.textContent = refused.message;
+        wrong.textContent = wordsOf(refused);
         token.select();
       }
     };
@@ -75,3 +87,6 @@ function ask(root, error) {
     token.focus();
   });
 }
+
+/** @param {unknown} error */
+const wordsOf = (error) => (error instanceof Error ? error.message : String(error));

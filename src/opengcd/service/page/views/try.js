@@ -9,11 +9,14 @@ import { useKeys } from "../keys.js";
 import { refresh } from "../store.js";
 import { complain } from "../toast.js";
 
+const DRAGS = /** @type {const} */ (["dragover", "dragleave", "drop"]);
+
 /** @type {import("../router.js").View} */
 export function tryIt(root) {
   const input = h("input", { type: "file", accept: "image/*", multiple: true, id: "file", class: "sr-only" });
   const keep = h("input", { type: "checkbox", id: "keep" });
   const results = h("section", { class: "results", "aria-label": "What it says", "aria-live": "polite" });
+  /** @type {string[]} */
   const urls = [];
   const zone = h(
     "div",
@@ -27,6 +30,7 @@ export function tryIt(root) {
   input.setAttribute("aria-label", "Images");
   input.tabIndex = -1;
 
+  /** @param {Iterable<File>} files */
   const show = async (files) => {
     const chosen = [...files].filter((file) => file.type.startsWith("image/") || !file.type);
     if (!chosen.length) return;
@@ -41,11 +45,13 @@ export function tryIt(root) {
     zone.removeAttribute("aria-busy");
     input.value = "";
   };
+  /** @param {File} file */
   const picture = (file) => {
     const url = URL.createObjectURL(file);
     urls.push(url);
     return h("img", { class: "large", src: url, alt: file.name });
   };
+  /** @param {import("../types.d.ts").Recognized} one @param {File} file */
   const result = (one, file) => {
     if (one.reason)
       return h(
@@ -80,20 +86,22 @@ export function tryIt(root) {
       ),
     );
   };
+  /** @param {DragEvent} event */
   const over = (event) => {
     event.preventDefault();
     zone.classList.toggle("over", event.type === "dragover");
-    if (event.type === "drop") show(event.dataTransfer.files);
+    if (event.type === "drop") show(event.dataTransfer?.files ?? []);
   };
-  const paste = (event) => event.clipboardData.files.length && show(event.clipboardData.files);
-  input.addEventListener("change", () => show(input.files));
-  for (const type of ["dragover", "dragleave", "drop"]) root.addEventListener(type, over);
+  /** @param {ClipboardEvent} event */
+  const paste = (event) => show(event.clipboardData?.files ?? []);
+  input.addEventListener("change", () => show(input.files ?? []));
+  for (const type of DRAGS) root.addEventListener(type, over);
   document.addEventListener("paste", paste);
   root.append(heading("Try it", "See what the recogniser makes of an image."), zone, results);
   const end = useKeys("work", { go: () => input.click() });
   return () => {
     end();
-    for (const type of ["dragover", "dragleave", "drop"]) root.removeEventListener(type, over);
+    for (const type of DRAGS) root.removeEventListener(type, over);
     document.removeEventListener("paste", paste);
     urls.forEach((url) => URL.revokeObjectURL(url));
   };

@@ -1,0 +1,165 @@
+"""Write the types of the review page from the OpenAPI document of the service.
+
+``make types`` writes ``src/opengcd/service/page/types.d.ts``; with ``--check`` nothing is written, and it fails if the
+file is out of date. The records themselves are defined once, in ``opengcd.service.wire``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = ROOT / "src" / "opengcd" / "service" / "page" / "types.d.ts"
+PREFIX = "/api/v1"
+METHODS = ("get", "post", "put", "delete")
+PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+HEAD = """// Made by `make types` from the OpenAPI document of the service: change src/opengcd/service/wire.py instead.
+"""
+
+
+def document() -> dict[str, Any]:
+    """Return the OpenAPI document of a service; it is the same for every workspace."""
+    from opengcd import Workspace
+    from opengcd.service import create_app
+
+    with tempfile.TemporaryDirectory() as folder, Workspace.create(Path(folder) / "empty", "pixels") as workspace:
+        return create_app(workspace).openapi()
+
+
+def declarations(api: dict[str, Any]) -> str:
+    """Return the types of all records, operations and events of the API as TypeScript declarations."""
+    return HEAD + "\n".join(["", *_records(api), *_operations(api), *_events(api)])
+
+
+def _records(api: dict[str, Any]) -> Iterator[str]:
+    for name, schema in sorted(api["components"]["schemas"].items()):
+        yield from _comment(schema.get("description", ""), "")
+        if "properties" in schema:
+            yield f"export interface {_identifier(name)} {{"
+            yield from _fields(schema, "  ")
+            yield "}\n"
+        else:
+            yield f"export type {_identifier(name)} = {_type(schema)};\n"
+
+
+def _fields(schema: dict[str, Any], indent: str) -> Iterator[str]:
+    required = set(schema.get("required", ()))
+    for name, field in schema["properties"].items():
+        yield from _comment(field.get("description", ""), indent)
+        yield f"{indent}{_key(name)}{'' if name in required else '?'}: {_type(field)};"
+
+
+def _operations(api: dict[str, Any]) -> Iterator[str]:
+    yield "/** What each address of the API takes and gives, by method and path. */"
+    yield "export interface Operations {"
+    for path, methods in api["paths"].items():
+        if not path.startswith(PREFIX):
+            continue
+        for method in METHODS:
+            if method in methods:
+                yield from _operation(f"{method.upper()} {path.removeprefix(PREFIX)}", methods[method])
+    yield "}\n"
+
+
+def _operation(name: str, operation: dict[str, Any]) -> Iterator[str]:
+    yield from _comment(operation.get("description", "").partition("\n")[0], "  ")
+    yield f"  {json.dumps(name)}: {{"
+    for kind in ("path", "query"):
+        found = [one for one in operation.get("parameters", ()) if one["in"] == kind]
+        fields = "; ".join(f"{one['name']}{_optional(one)}: {_type(one['schema'])}" for one in found)
+        if found:
+            yield f"    {kind}{'' if any(map(_required, found)) else '?'}: {{ {fields} }};"
+    if body := _body(operation):
+        yield f"    body: {body};"
+    yield f"    answer: {_answer(operation)};"
+    yield "  };"
+
+
+def _required(parameter: dict[str, Any]) -> bool:
+    return parameter.get("required", False)
+
+
+def _optional(parameter: dict[str, Any]) -> str:
+    return "" if _required(parameter) else "?"
+
+
+def _body(operation: dict[str, Any]) -> str:
+    content = operation.get("requestBody", {}).get("content", {})
+    kinds = {"application/json": lambda schema: _type(schema), "multipart/form-data": lambda _: "FormData"}
+    found = [kinds[kind](one["schema"]) for kind, one in content.items() if kind in kinds]
+    return " | ".join(found)
+
+
+def _answer(operation: dict[str, Any]) -> str:
+    code = min(code for code in operation["responses"] if code.startswith("2"))
+    content = operation["responses"][code].get("content", {})
+    return _type(content["application/json"].get("schema", {})) if "application/json" in content else "null"
+
+
+def _events(api: dict[str, Any]) -> Iterator[str]:
+    content = api["paths"][f"{PREFIX}/events"]["get"]["responses"]["200"]["content"]["text/event-stream"]
+    yield "/** What the events of `GET /events` hold, by name. */"
+    yield "export interface Events {"
+    for name, schema in content["x-events"].items():
+        yield f"  {_key(name)}: {_type(schema)};"
+    yield "}\n"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        return _identifier(schema["$ref"].rpartition("/")[2])
+    if "const" in schema:
+        return json.dumps(schema["const"])
+    if "enum" in schema:
+        return " | ".join(json.dumps(value) for value in schema["enum"])
+    for several in ("anyOf", "oneOf"):
+        if several in schema and "properties" not in schema:
+            return " | ".join(dict.fromkeys(_type(one) for one in schema[several]))
+    kind = schema.get("type")
+    if kind == "array":
+        if places := schema.get("prefixItems", schema.get("x-prefixItems")):
+            return f"[{', '.join(map(_type, places))}]"
+        inner = _type(schema.get("items", {}))
+        return f"({inner})[]" if " | " in inner else f"{inner}[]"
+    if kind == "object":
+        if "properties" in schema:
+            return f"{{ {' '.join(line.strip() for line in _fields(schema, ''))} }}"
+        values = schema.get("additionalProperties", True)
+        return f"Record<string, {_type(values) if isinstance(values, dict) else 'any'}>"
+    return PLAIN.get(kind or "", "any")
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name)
+
+
+def _key(name: str) -> str:
+    return name if name.isidentifier() else json.dumps(name)
+
+
+def _comment(text: str, indent: str) -> list[str]:
+    """Return a description as a comment in one line, if there is one."""
+    words = " ".join(text.replace("*/", "").split())
+    return [f"{indent}/** {words} */"] if words else []
+
+
+def main(arguments: list[str]) -> int:
+    """Write the file, or check it."""
+    wanted = declarations(document())
+    if "--check" not in arguments:
+        TARGET.write_text(wanted, encoding="utf-8")
+        return 0
+    if TARGET.exists() and TARGET.read_text(encoding="utf-8") == wanted:
+        return 0
+    print(f"{TARGET.relative_to(ROOT)} is out of date: run `make types`.", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
