@@ -368,7 +368,7 @@ export interface Status {
   jobs: Job[];
 }
 
-/** Take that back. */
+/** Say that a group is not confirmed any more. */
 export interface Unconfirm {
   /** The last edit that the client has seen. */
   on: number;
@@ -491,12 +491,12 @@ export interface Operations {
     body: Name | Confirm | Unconfirm | Move | Separate | Remove | Merge | Split;
     answer: Edited;
   };
-  /** Take back the last edit, if it is the one that the client saw. */
+  /** Undo the last edit, if it is the one that the client saw. */
   "POST /undo": {
     body: On;
     answer: Undone;
   };
-  /** Do again what was undone last, if the last edit is the one that the client saw. */
+  /** Redo what was undone last, if the last edit is the one that the client saw. */
   "POST /redo": {
     body: On;
     answer: Redone;
