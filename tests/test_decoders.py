@@ -96,7 +96,7 @@ def test_an_item_cannot_become_a_program(workspace, tmp_path, ghostscript):
     (file,) = paint(tmp_path / "in", "red", [9000])
     (result,) = workspace.recognize([file])
     file.write_bytes(EPS)
-    for look in (workspace.thumbnail, workspace.image):
+    for look in (workspace.views.thumbnail, workspace.views.image):
         with pytest.raises(ValueError, match="moved or deleted"):
             look(result.item)
     (again,) = workspace.recognize([file])
