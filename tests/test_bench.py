@@ -155,8 +155,8 @@ def test_methods_by_name():
 
 def test_methods_follow_the_authors_code_where_they_are_asked_to():
     method = make_method("opengcd-xgb", dataset="cifar100", protocol="authors", random_state=0)
-    assert (method.alpha, method.max_classes, method.selector, method.preset.n_init) == (1e5, 110, "authors", 14)
-    assert method.preset.objective == "fmi+db"
+    assert (method.alpha, method.max_classes, method.selector) == (1e5, 110, "authors")
+    assert (method.preset.discovery.n_init, method.preset.discovery.objective) == (14, "fmi+db")
     assert make_method("csr-xgb", dataset="cifar100", protocol="authors").alpha == 0
     assert make_method("opengcd-xgb", dataset="mine", protocol="authors").preset == "authors"
     assert make_method("opengcd-xgb", dataset="cifar100").preset == "paper"
