@@ -14,11 +14,11 @@ demo: .venv/ready ## the whole loop on handwritten digits; writes demo.html
 birds: .venv/ready ## images to labels on birds, by the commands, where ../shared has them
 	$(BIN)/python -m benchmarks.birds
 
-test: lint ## everything that must hold, in a few minutes: a process for each core, one thread each
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile -m "not slow"
+test: lint ## everything that must hold; says at the end what was skipped and why
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile -m "not slow" -rs
 
 test-slow: .venv/ready torture ## checks that take minutes
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist load -m slow
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist load -m slow -rs
 
 torture: .venv/ready ## try to break what the documentation promises; SCALE=20 takes hours
 	$(BIN)/python -m benchmarks.torture --scale $(SCALE)

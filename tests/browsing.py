@@ -4,7 +4,7 @@ import shutil
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-import pytest
+from needed import missing
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
 FLAGS = [
@@ -21,10 +21,13 @@ WAIT = 20_000
 @contextmanager
 def launched():
     """Chromium, without a window."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("playwright is not installed")
     if CHROMIUM is None:
-        pytest.skip("no Chromium: `apt-get install chromium`")
-    with playwright.sync_playwright() as started:
+        missing("no Chromium: `apt-get install chromium`")
+    with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         try:
             yield browser

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 
 from fastapi.testclient import TestClient
 
-from opengcd.service import create_app
+from opengcd.service import create_app, job_runner
 from opengcd.service.client import ServiceError
 from opengcd.service.connections import BoundedServer, bounded_config
+from opengcd.workspace.job_queue import Jobs
 from pictures import picture, truth
 
 API = "/api/v1"
@@ -101,6 +102,25 @@ def serving(workspace):
     finally:
         server.should_exit = True
         thread.join()
+
+
+class Pause:
+    """Holds a job at one of its reports."""
+
+    def __init__(self, monkeypatch, step):
+        self.reached, self.go_on = threading.Event(), threading.Event()
+        self.left = step
+        report = Jobs.report
+        monkeypatch.setattr(job_runner, "REPORT", 0.0)
+
+        def pausing(jobs, *args):
+            self.left -= 1
+            if self.left == 0:
+                self.reached.set()
+                assert self.go_on.wait(30)
+            return report(jobs, *args)
+
+        monkeypatch.setattr(Jobs, "report", pausing)
 
 
 def keep_on(ask):

@@ -14,7 +14,6 @@ from sqlalchemy.exc import OperationalError
 
 from opengcd import Workspace
 from opengcd.service import create_app
-from opengcd.service import job_runner as job_runner_module
 from opengcd.workspace import UnavailableError
 from opengcd.workspace.database import Database
 from opengcd.workspace.job_queue import Jobs
@@ -23,7 +22,7 @@ from opengcd.workspace.review import Review
 from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from pictures import truth
-from serving import connect, eventually, finish, get, groups, send
+from serving import Pause, connect, eventually, finish, get, groups, send
 
 STEPS = {"discover": 3, "learn": 8}
 """Reports of progress by each verb."""
@@ -52,25 +51,6 @@ def says_the_truth(workspace, verb, job):
         assert job.state in ("failed", "cancelled")
         assert job.result is None
         assert "nothing was changed" in job.error
-
-
-class Pause:
-    """Holds a job at one of its reports."""
-
-    def __init__(self, monkeypatch, step):
-        self.reached, self.go_on = threading.Event(), threading.Event()
-        self.left = step
-        report = Jobs.report
-        monkeypatch.setattr(job_runner_module, "REPORT", 0.0)
-
-        def pausing(jobs, *args):
-            self.left -= 1
-            if self.left == 0:
-                self.reached.set()
-                assert self.go_on.wait(30)
-            return report(jobs, *args)
-
-        monkeypatch.setattr(Jobs, "report", pausing)
 
 
 @pytest.mark.parametrize(("verb", "step"), EVERY_STEP)

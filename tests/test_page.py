@@ -20,7 +20,7 @@ from opengcd import Workspace
 from opengcd.bench.reviewer import simulate_review
 from opengcd.service.events import Events
 from pictures import KNOWN, RECOGNIZER, paint, picture, truth
-from serving import serving
+from serving import Pause, serving
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 BIRDS, NETWORK = SHARED / "images" / "birds", SHARED / "models" / "vit-s14"
@@ -176,21 +176,6 @@ def test_a_name_completes_from_known_classes_and_goes_on(site):
         second.label: ("novel", 8, False),
         "black": ("known", 8, False),
     }
-
-
-def test_every_click_has_a_key(site):
-    """The sheet lists all keys; each button that names a key does what the key does."""
-    workspace, visit = site
-    one = visit()
-    one.press("?")
-    sheet = one.page.get_by_role("dialog", name="Keys")
-    sheet.wait_for()
-    assert sheet.locator("dd").count() > 30
-    one.press("Escape")
-    group = workspace.groups()[0]
-    open_group(one, group)
-    shortcuts = one.page.locator("main button[aria-keyshortcuts]")
-    assert {shortcuts.nth(i).get_attribute("aria-keyshortcuts") for i in range(shortcuts.count())} >= set("cjsdimknxl")
 
 
 # Edits, and the way back from each.
@@ -601,6 +586,26 @@ def test_a_reload_in_the_middle_of_a_job(site, monkeypatch):
 
 
 # The other views.
+
+
+def test_a_job_is_stopped_on_the_page(site, monkeypatch):
+    """The real job, held at its second step: it ends there, and changes nothing."""
+    workspace, visit = site
+    before = workspace.groups(), workspace.last_edit()
+    pause = Pause(monkeypatch, 2)
+    one = visit()
+    one.press("3")
+    one.page.get_by_role("button", name="Regroup with k = 6").click()
+    assert pause.reached.wait(30)
+    with one.page.expect_response("**/cancel") as answer:
+        one.page.get_by_role("button", name="Stop").click()
+    assert answer.value.json()["state"] == "running"
+    pause.go_on.set()
+    one.said("Grouping is cancelled")
+    one.page.get_by_role("progressbar").wait_for(state="detached")
+    (job,) = workspace.jobs.latest()
+    assert (job.state, job.error, job.result) == ("cancelled", "Cancelled; nothing was changed.", None)
+    assert (workspace.groups(), workspace.last_edit()) == before
 
 
 def test_regrouping_with_another_number(site):

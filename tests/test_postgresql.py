@@ -12,6 +12,7 @@ from benchmarks.torture.postgresql import NoServerError, running
 from sqlalchemy import create_engine, text
 
 from counting import check
+from needed import missing
 from opengcd import Client, Workspace
 from opengcd.embed import Pixels, read_image
 from opengcd.service import create_app
@@ -30,7 +31,7 @@ def url():
         try:
             server = stack.enter_context(running())
         except NoServerError as error:
-            pytest.skip(str(error))
+            missing(str(error))
         yield server.url
 
 
