@@ -70,7 +70,7 @@ def test_writers_wait_and_readers_do_not(url, tmp_path):
 
     def write():
         with Workspace(tmp_path / "w") as other:
-            other._note("try", {"by": "other"})
+            other.store.note("try", {"by": "other"})
         done.append("other")
 
     with workspace.store.database.writing():
