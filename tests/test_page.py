@@ -591,7 +591,7 @@ def test_a_reload_in_the_middle_of_a_job(site, monkeypatch):
 def test_a_job_is_stopped_on_the_page(site, monkeypatch):
     """The real job, held at its second step: it ends there, and changes nothing."""
     workspace, visit = site
-    before = workspace.groups(), workspace.last_edit()
+    before = workspace.groups(), workspace.review.last_edit()
     pause = Pause(monkeypatch, 2)
     one = visit()
     one.press("3")
@@ -605,7 +605,7 @@ def test_a_job_is_stopped_on_the_page(site, monkeypatch):
     one.page.get_by_role("progressbar").wait_for(state="detached")
     (job,) = workspace.jobs.latest()
     assert (job.state, job.error, job.result) == ("cancelled", "Cancelled; nothing was changed.", None)
-    assert (workspace.groups(), workspace.last_edit()) == before
+    assert (workspace.groups(), workspace.review.last_edit()) == before
 
 
 def test_regrouping_with_another_number(site):

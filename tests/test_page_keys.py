@@ -432,7 +432,7 @@ def sheet(one):
 
 @pytest.fixture
 def visit(browser, workspace):
-    workspace.draw_map()  # a better one must not come in the middle
+    workspace.similarity.draw_map()  # a better one must not come in the middle
     with serving(workspace) as address:
 
         def visit(**options):
