@@ -553,6 +553,21 @@ def test_what_others_do_while_the_page_opens_is_seen(site, monkeypatch):
     one.page.get_by_role("button", name="Undo “remove”").wait_for()
 
 
+def test_an_edit_that_arrives_before_the_first_image_leaves_the_group_visible(site):
+    """The images are read again, before the grid has had a layout."""
+    workspace, visit = site
+    group, other = workspace.groups()[:2]
+    one, held = visit(), []
+    one.page.evaluate("() => { window.ResizeObserver = class { observe() {} disconnect() {} }; }")
+    one.page.route(f"**/groups/{group.id}/items*", lambda route: route.continue_() if held else held.append(route))
+    with one.page.expect_request(f"**/groups/{group.id}/items*"):
+        one.go(f"groups/{group.id}")
+    with one.page.expect_request(f"**/groups/{group.id}/items*"):
+        workspace.name(other.id, "sky")
+    held[0].continue_()
+    cell(one.page, group.items[0]).wait_for()
+
+
 def test_a_reload_in_the_middle_of_a_job(site, monkeypatch):
     workspace, visit = site
     begun, go_on = threading.Event(), threading.Event()

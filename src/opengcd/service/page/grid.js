@@ -66,8 +66,9 @@ export class Grid {
     });
   }
 
-  /** Rows in sight, first and last. */
+  /** Rows in sight, first and last; none before the first layout. */
   #sight() {
+    if (!this.cell) return [0, -1];
     const top = this.element.scrollTop;
     const rows = Math.ceil(this.list.total / this.columns);
     const first = Math.max(0, Math.floor(top / this.cell) - BEYOND);
