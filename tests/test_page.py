@@ -118,7 +118,7 @@ def test_the_story_by_mouse(browser, world, tmp_path):
             assert result.locator(".strip img").count() > 0
             page.get_by_role("link", name="Learn").click()
             page.get_by_role("button", name="Roll back").click()
-            page.get_by_role("button", name="Go to it").click()
+            page.get_by_role("button", name="Switch version").click()
             visit.said("Version 1 is in use")
             visit.end()
         finally:
@@ -152,7 +152,7 @@ def test_the_story_by_keyboard(site):
     one.press("u")
     page.get_by_role("heading", name="Undo what was learnt last?").wait_for()
     one.press("Enter")
-    one.said("Took back: learn")
+    one.said("Undone: learn")
     assert workspace.status().version.id == 1
     one.press("1")
     page.get_by_role("heading", name="Everything is reviewed").wait_for()
@@ -276,10 +276,10 @@ def test_each_edit_is_written_at_once_undone_and_redone(site, act):
     else:
         assert sorted(map(len, after)) == EDITS[act]
     one.press("u")
-    one.said("Took back")
+    one.said("Undone")
     assert workspace.groups() == before
     one.press("Shift+U")
-    one.said("Did again")
+    one.said("Redone")
     assert workspace.groups() == after
 
 
@@ -420,7 +420,7 @@ def test_the_lasso_selects_what_it_surrounds(site):
     one.said("8 images made a new group")
     assert group.items not in [found.items for found in workspace.groups() if found.id == group.id]
     one.press("u")
-    one.said("Took back")
+    one.said("Undone")
     assert group.items in [found.items for found in workspace.groups() if found.id == group.id]
 
 
@@ -491,7 +491,7 @@ def test_an_answer_is_based_on_what_was_shown_when_it_was_asked_for(site):
     bob.said("ann named a group")  # his page shows it, behind the dialog
     bob.field.fill("sea")
     bob.press("Shift+Enter")
-    bob.said("ann was faster (name)")
+    bob.said("ann changed this first (name)")
     assert {group.label for group in workspace.groups()} == {"sky", other.label}
     # He sees her name now, and may choose another one.
     bob.press("Enter")
@@ -506,7 +506,7 @@ def test_an_answer_is_based_on_what_was_shown_when_it_was_asked_for(site):
     bob.said("ann put images into the bin")
     bob.field.fill("ice")
     bob.press("Enter")
-    bob.said("ann was faster (remove)")
+    bob.said("ann changed this first (remove)")
     assert "ice" not in {group.label for group in workspace.groups()}
 
 
@@ -519,7 +519,7 @@ def test_undoing_something_large_undoes_nothing_else(site):
     workspace.by("bob").name(workspace.groups()[0].id, "sky")
     one.said("bob named a group")
     one.page.get_by_role("dialog").get_by_role("button", name="Undo", exact=True).click()
-    one.said("bob was faster (name)")
+    one.said("bob changed this first (name)")
     assert "sky" in {group.label for group in workspace.groups()}
 
 
@@ -655,8 +655,8 @@ def test_the_limit_of_rejection_in_words(browser, world, tmp_path):
             in_use = one.page.locator(".choice", has=one.page.locator(".badge"))
             in_use.filter(has_text="at most 5 %").wait_for()
             one.press("u")
-            one.said("Took back: rejection")
-            in_use.filter(has_text="Let it find").wait_for()
+            one.said("Undone: rejection")
+            in_use.filter(has_text="Choose the limit automatically").wait_for()
             one.end()
 
 
@@ -827,7 +827,7 @@ def test_the_page_counts_what_the_simulated_annotator_counts(browser, tmp_path, 
             review_all(hand(one), workspace, lambda item: name_of(workspace.views.paths(item)[0]), KNOWN)
             counted = one.page.evaluate("JSON.parse(sessionStorage.getItem('opengcd.actions'))")
             one.go("groups")
-            one.page.get_by_text(f"This sitting: {expected.actions} actions").wait_for()
+            one.page.get_by_text(f"This session: {expected.actions} actions").wait_for()
             one.end()
         assert counted == {kind: count for kind, count in expected.by_kind.items() if count}
         reviewed = {item: group.label for group in workspace.groups() if group.kind == "novel" for item in group.items}

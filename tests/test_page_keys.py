@@ -331,10 +331,10 @@ SHEET = {
     },
     "A group": {
         "Name it; Tab completes, Enter confirms and goes on": Act(group, button("Name")),
-        "Confirm, or take that back": Act(named_group, button("Confirm")),
+        "Confirm, or reopen": Act(named_group, button("Confirm")),
         "Join with another group": Act(group, button("Join")),
-        "Split: cluster it anew": Act(group, button("Split")),
-        "Yes: take the suggested name": Act(suggested, button("sky")),
+        "Split into clusters": Act(group, button("Split")),
+        "Accept the suggested name": Act(suggested, button("sky")),
     },
     "All groups": {
         "Go from group to group": {
@@ -348,7 +348,7 @@ SHEET = {
             **{key: Act(group) for key in FORTH},
             **{key: Act(group_with("End")) for key in BACK},
         },
-        "Select on the way": {
+        "Extend the selection": {
             "Shift+ArrowRight": Act(group, shift_click(1)),
             "Shift+End": Act(group, shift_click(7)),
             "Shift+ArrowDown": Act(group),
@@ -356,16 +356,18 @@ SHEET = {
             "Shift+Home": Act(group_with("End"), shift_click(0)),
             "Shift+ArrowUp": Act(group_with("End")),
         },
-        "Select the image, or not": Act(group, lambda one: one.image()),
+        "Select or deselect the image": Act(group, lambda one: one.image()),
         "Select all": Act(group, all_by_mouse, LOOKS),
         "Select all like this": Act(group, button("All like this")),
         "… more of them": Act(group_with("l"), button("More"), LOOKS),
         "… fewer of them": Act(group_with("l", "+", "+"), button("Fewer"), LOOKS),
-        "Odd ones first, or typical ones": Act(group, button("Odd ones first")),
+        "Sort by oddest or most typical first": Act(group, button("Odd ones first")),
         "Look at the image and its neighbours": Act(group, button("Look")),
         "Next group": Act(group, button("Next group")),
         "Group before": Act(group, button("Group before")),
-        "Select nothing; again: all groups": Act(group, lambda one: one.page.locator("a.back").click(), ("place",)),
+        "Clear the selection; again: all groups": Act(
+            group, lambda one: one.page.locator("a.back").click(), ("place",)
+        ),
     },
     "Selected images": {
         "Move to a group or class": Act(selected, button("Move to…")),
@@ -384,8 +386,8 @@ SHEET = {
         "Zoom out": Act(on_map("+", "+"), button("Zoom out"), ("map",)),
         "Show all": Act(on_map("+", "ArrowLeft"), button("Show all"), ("map",)),
         "Lasso on or off": Act(on_map(), button("Lasso"), ("lasso",)),
-        "Select what is in the middle": Act(on_map(), click_the_middle, LOOKS),
-        "Select nothing": Act(on_map("Space"), button("Clear"), LOOKS),
+        "Select what is in the ring": Act(on_map(), click_the_middle, LOOKS),
+        "Clear the selection": Act(on_map("Space"), button("Clear"), LOOKS),
     },
     "Number of classes, Learn, Rejection, Try it": {
         "Go: regroup, learn, apply, or choose an image": [

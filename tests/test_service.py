@@ -22,9 +22,9 @@ from opengcd.embed import EmbedderError, Pixels
 from opengcd.service import create_app
 from opengcd.service import vectors as vectors_module
 from opengcd.service.app import LARGEST
+from opengcd.service.concurrency import ConcurrencyLimit
 from opengcd.service.request_limits import LARGEST_BODY
 from opengcd.service.telemetry import BOUNDS
-from opengcd.service.turns import Turns
 from opengcd.service.wire import MOST_ITEMS
 from opengcd.workspace import UnavailableError, features
 from opengcd.workspace import uploads as uploads_module
@@ -569,7 +569,7 @@ def test_an_image_that_the_embedder_cannot_use(client, monkeypatch, keep):
 
 def test_few_requests_with_images_work_at_a_time(app, client, workspace, monkeypatch):
     """One works, one waits, and the next is told to come back."""
-    app.state.service.recognition.turns = Turns(1, 1)
+    app.state.service.recognition.image_requests = ConcurrencyLimit(1, 1)
     begun, go_on = threading.Semaphore(0), threading.Event()
     embed = Recognition.embed
 
@@ -589,7 +589,7 @@ def test_few_requests_with_images_work_at_a_time(app, client, workspace, monkeyp
         thread.start()
     assert begun.acquire(timeout=30)
     deadline = time.monotonic() + 30
-    while app.state.service.recognition.turns._here < 2:
+    while app.state.service.recognition.image_requests._present < 2:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     ask()

@@ -31,9 +31,9 @@ from opengcd.service import (
 from opengcd.service import events as events_module
 from opengcd.service.events import Events
 from opengcd.service.job_runner import Runner
-from opengcd.service.map_routes import Draughtsman
+from opengcd.service.map_routes import MapRenderer
 from opengcd.service.recognition_routes import Recognition
-from opengcd.service.request_limits import Shield
+from opengcd.service.request_limits import RequestLimits
 from opengcd.service.state import State
 from opengcd.service.supervision import Health
 from opengcd.service.telemetry import Metrics, WorkspaceCollector
@@ -52,14 +52,14 @@ from opengcd.workspace import (
 PAGE = Path(__file__).parent / "page"
 API = "/api/v1"
 CODES = {MissingError: 404, ReadOnlyError: 403, TooLargeError: 413}
-"""What HTTP calls an error of the workspace; others are 409, since it cannot be done as things stand."""
+"""The HTTP status of each error of the workspace; others are 409 (conflict with the present state)."""
 RETRY_AFTER = "5"
 """Seconds."""
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE}
 DISK |= {errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT}
-"""Errors of the operating system that an administrator can mend while the service runs."""
+"""Errors of the operating system that an administrator can fix while the service runs."""
 LARGEST = {f"{API}/recognize": 64 * 2**20, f"{API}/edits": 4 * 2**20}
-"""Bytes of a request, by path, where more than a few are of use: images and vectors, and the numbers of many items."""
+"""Maximal bytes of a request body where the default is too small: images and vectors, and the ids of many items."""
 
 
 def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
@@ -74,16 +74,16 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         await run_in_threadpool(state.runner.stop)
 
     health = Health()
-    draughtsman = Draughtsman(workspace, health.task("map"))
+    map_renderer = MapRenderer(workspace, health.task("map"))
     recognition = Recognition(workspace, health.task("recognition"))
     state = State(
         workspace=workspace,
-        doorkeeper=authentication.Doorkeeper(workspace),
+        authenticator=authentication.Authenticator(workspace),
         runner=Runner(workspace, recognition, health.task("jobs")),
-        events=Events(workspace, draughtsman, health.task("events")),
+        events=Events(workspace, map_renderer, health.task("events")),
         recognition=recognition,
         metrics=Metrics(),
-        draughtsman=draughtsman,
+        map_renderer=map_renderer,
         health=health,
     )
     state.metrics.registry.register(WorkspaceCollector(state))
@@ -96,7 +96,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         lifespan=running,
     )
     app.state.service = state
-    app.add_middleware(Shield, hosts=tuple(hosts), note=state.metrics.note, largest=LARGEST)
+    app.add_middleware(RequestLimits, hosts=tuple(hosts), note=state.metrics.note, largest=LARGEST)
     app.include_router(telemetry.reading)
     for module in (
         recognition_routes,
@@ -116,13 +116,13 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
 
     @app.get("/healthz", tags=["health"], responses={400: {"model": Problem}, 503: {"model": Problem}})
     def healthz() -> dict[str, str]:
-        """Return that the service and its database answer, and that nothing that works in the background is down."""
+        """Return whether the service, its database and its background tasks work."""
         down = sorted(health.down)
         try:
             workspace.review.last_edit()
         except UnavailableError:
             down = ["database", *down]
-        if down:  # why is not for everybody who can reach the server
+        if down:  # the reason is in the log, since anybody may call this
             raise UnavailableError(f"Down: {', '.join(down)}. The log of the server says why.")
         return {"status": "ok"}
 
@@ -135,7 +135,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
 
 
 def _explain_errors(app: FastAPI) -> None:
-    """Say in one line what is wrong."""
+    """Register handlers that turn errors into JSON with one line of explanation."""
 
     @app.exception_handler(WorkspaceError)
     def refused(_: Request, error: WorkspaceError) -> Response:
@@ -170,7 +170,7 @@ def _explain_errors(app: FastAPI) -> None:
 
     @app.exception_handler(405)
     def other_method(request: Request, error: HTTPException) -> Response:
-        """Name all methods of the address: each of its routes knows its own alone."""
+        """Name all methods of the path: the error itself knows those of one route only."""
         documented = app.openapi()["paths"].items()
         here = [names for path, names in documented if compile_path(path)[0].match(request.url.path)]
         methods = sorted({name.upper() for names in here for name in names}) or ["GET"]
@@ -178,7 +178,7 @@ def _explain_errors(app: FastAPI) -> None:
 
 
 def _complete_document(app: FastAPI, recognition: Recognition) -> None:
-    """Let the document say what events hold; and how long a vector is, and how many may come, once that is known."""
+    """Add the contents of events to the OpenAPI document, and the length and maximal number of vectors once known."""
     make = app.openapi
 
     def openapi() -> dict[str, Any]:

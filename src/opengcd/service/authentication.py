@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from fastapi.security import APIKeyCookie, HTTPBearer
 
 from opengcd.service import wire as api
-from opengcd.service.bodies import CarefulRequest
+from opengcd.service.bodies import BoundedRequest
 from opengcd.service.state import Service
 from opengcd.workspace import Grant, Workspace
 
@@ -34,7 +34,7 @@ _cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="The session o
 Cookie = Annotated[str | None, Depends(_cookie)]
 
 
-class Doorkeeper:
+class Authenticator:
     """Knows who comes in; remembers for a moment whom it knows, so that most requests need no database."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -92,7 +92,7 @@ def shown(request: Request) -> tuple[str, str] | None:
 async def admit(request: Request, scope: str) -> Grant:
     """Return what a request may do, if it comes from someone with a scope."""
     secret = shown(request)
-    grant = secret and await request.app.state.service.doorkeeper.grant(*secret)
+    grant = secret and await request.app.state.service.authenticator.grant(*secret)
     if secret is None or grant is None:
         raise HTTPException(
             401,
@@ -121,7 +121,7 @@ class _Route(APIRoute):
         async def admitted(request: Request) -> Response:
             if self.needed is not None:
                 request.state.grant = await admit(request, self.needed)
-            return await handle(CarefulRequest(request.scope, request.receive))
+            return await handle(BoundedRequest(request.scope, request.receive))
 
         return admitted
 
@@ -156,12 +156,12 @@ reading = guarded("read", "access")
 def log_in(request: Request, response: Response, service: Service, told: api.LogIn) -> api.Session:
     """Begin a session by a token; the answer sets a cookie. A right token always logs in."""
     address = request.client.host if request.client else ""
-    doorkeeper = service.doorkeeper
-    found = doorkeeper.access.log_in(told.token, told.who)
+    authenticator = service.authenticator
+    found = authenticator.access.log_in(told.token, told.who)
     if found is None:
-        if not doorkeeper.may_try(address):
+        if not authenticator.may_try(address):
             raise HTTPException(429, "Too many log-ins have failed; wait a minute.", {"Retry-After": "60"})
-        doorkeeper.note_failure(address)
+        authenticator.note_failure(address)
         raise HTTPException(401, "This token is not valid; `opengcd token DIR` makes one.")
     secret, grant = found
     response.set_cookie(
@@ -181,6 +181,6 @@ def session(request: Request, cookie: Cookie) -> api.Session:
 def log_out(response: Response, service: Service, cookie: Cookie) -> None:
     """End the session."""
     if cookie is not None:
-        service.doorkeeper.access.log_out(cookie)
-        service.doorkeeper.forget()
+        service.authenticator.access.log_out(cookie)
+        service.authenticator.forget()
     response.delete_cookie(COOKIE)

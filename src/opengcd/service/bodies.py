@@ -1,7 +1,7 @@
-"""Bodies of JSON: what is costly to build is refused before it is built.
+"""Refuse JSON bodies that would be expensive to parse.
 
-To parse holds up everybody else, in a thread too, so what a body may hold is bounded by counting bytes, which takes a
-hundredth of the time.
+Parsing holds Python's global lock and so delays all other requests, even from a thread. Counting brackets and commas
+bounds the number of values, and takes a hundredth of the time of parsing.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def check_cost(body: bytes, values: int, lists: int = FEW) -> None:
         raise HTTPException(422, "The body has too many values or is nested too deeply; send less at a time.")
 
 
-class CarefulRequest(Request):
-    """A request whose JSON is refused if it would take long to build."""
+class BoundedRequest(Request):
+    """A request whose JSON is refused if it would be expensive to parse."""
 
     async def json(self) -> Any:
         """Return the body, if it is JSON in UTF-8."""

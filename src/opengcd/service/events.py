@@ -1,4 +1,4 @@
-"""What happens, as it happens: server-sent events, also of what other processes do."""
+"""Server-sent events about edits, jobs and maps, including those of other processes."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from fastapi.responses import StreamingResponse
 from opengcd.service import authentication, wire
 from opengcd.service.authentication import guarded
 from opengcd.service.job_runner import as_job
-from opengcd.service.map_routes import Draughtsman
+from opengcd.service.map_routes import MapRenderer
 from opengcd.service.state import Service
 from opengcd.service.supervision import Task
 from opengcd.workspace import Job, Workspace, WorkspaceError
 
 LOOK = 0.25
-"""Seconds between looks at the database, while someone listens."""
+"""Seconds between two polls of the database while there are listeners."""
 PING = 15.0
-"""Seconds of silence after which a sign of life is sent."""
+"""Seconds without an event after which a ping is sent."""
 BACKLOG = 1000
-"""Events that wait for one listener; one that is slower is sent away, and comes again."""
+"""Events queued for one listener; a slower one is disconnected, and connects again by itself."""
 
 
 class Events:
-    """Looks at the database while someone listens, and tells everybody who does."""
+    """Poll the database while there are listeners, and send each of them what has changed."""
 
-    def __init__(self, workspace: Workspace, draughtsman: Draughtsman, task: Task) -> None:
+    def __init__(self, workspace: Workspace, map_renderer: MapRenderer, task: Task) -> None:
         self.workspace = workspace
         self._task = task
-        self.draughtsman = draughtsman
+        self.map_renderer = map_renderer
         self._listeners: set[asyncio.Queue[tuple[str, Any] | None]] = set()
         self._watching: asyncio.Task[None] | None = None
         self._beginning = asyncio.Lock()
         self._edit = self._job = self._maps = 0
-        """The last edit, job and map that were told of."""
+        """The last edit, job and map that were reported."""
         self._unfinished: dict[int, Job] = {}
 
     async def listen(self, allowed: Callable[[], Awaitable[bool]]) -> AsyncIterator[tuple[str, Any]]:
-        """Yield events from now on, as long as that is allowed: the name and the content; first a ping."""
+        """Yield names and contents of events from now on, for as long as ``allowed`` says so; the first is a ping."""
         queue: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue(BACKLOG)
         async with self._beginning:
             if not self._listeners:
@@ -69,12 +69,12 @@ class Events:
             self._listeners.discard(queue)
             if not self._listeners and self._watching is not None:
                 self._watching.cancel()
-                self._task.succeeded()  # nobody misses it
+                self._task.succeeded()  # without listeners nothing is down
 
     def stop(self) -> None:
-        """Send all listeners away."""
+        """Disconnect all listeners."""
         for queue in self._listeners:
-            _send_away(queue)
+            _disconnect(queue)
 
     async def _watch(self) -> None:
         pause = LOOK
@@ -90,17 +90,17 @@ class Events:
             for event in happened:
                 for queue in self._listeners:
                     if queue.full():
-                        _send_away(queue)
+                        _disconnect(queue)
                     queue.put_nowait(event)
 
     def _begin(self) -> None:
-        """Tell of nothing that was before, but for jobs that are not finished."""
-        self._edit, self._maps = self.workspace.review.last_edit(), self.draughtsman.drawn
+        """Start from the present state: of the past only unfinished jobs are reported."""
+        self._edit, self._maps = self.workspace.review.last_edit(), self.map_renderer.drawn
         self._job = max((job.id for job in self.workspace.jobs.latest(1)), default=0)
         self._unfinished = {job.id: job for job in self.workspace.jobs.latest(unfinished=True)}
 
     def _look(self) -> list[tuple[str, Any]]:
-        """What has happened since the last look; nothing counts as told before all is read."""
+        """Return what has happened since the last poll; state is updated only after everything was read."""
         found: list[tuple[str, Any]] = []
         edits = self.workspace.review.edits_since(self._edit, BACKLOG)
         jobs = self.workspace.jobs.news(self._job, self._unfinished)
@@ -114,13 +114,13 @@ class Events:
             self._unfinished[job.id] = job
             self._job = max(self._job, job.id)
         self._unfinished = {id: job for id, job in self._unfinished.items() if not job.finished}
-        if self.draughtsman.drawn != self._maps:
-            self._maps = self.draughtsman.drawn
+        if self.map_renderer.drawn != self._maps:
+            self._maps = self.map_renderer.drawn
             found.append(("map", {}))
         return found
 
 
-def _send_away(queue: asyncio.Queue[Any]) -> None:
+def _disconnect(queue: asyncio.Queue[Any]) -> None:
     while not queue.empty():
         queue.get_nowait()
     queue.put_nowait(None)
@@ -133,14 +133,14 @@ reading = guarded("read", "events")
 async def events(request: Request, service: Service) -> StreamingResponse:
     """Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `ping`.
 
-    The first is a `ping`, and all that happens after it is told: what was read before may be out of date.
+    The first is a `ping`. Everything that happens after it is reported; what was read before it may be out of date.
     """
 
     async def allowed() -> bool:
         secret = authentication.shown(request)
         try:
-            return secret is not None and await service.doorkeeper.grant(*secret) is not None
-        except WorkspaceError:  # who listens comes again, and is looked up then
+            return secret is not None and await service.authenticator.grant(*secret) is not None
+        except WorkspaceError:  # the listener connects again, and is checked then
             return False
 
     async def lines() -> AsyncIterator[str]:

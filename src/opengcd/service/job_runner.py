@@ -1,4 +1,4 @@
-"""Long work in the background: one job at a time, in the one process that holds the lock of jobs."""
+"""Jobs: long work in a background thread, one at a time, in the one process that holds the lock file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from opengcd._internal.progress import Progress
 from opengcd.service import wire as api
 from opengcd.service.authentication import Responses, guarded
 from opengcd.service.recognition_routes import Recognition
-from opengcd.service.state import Person, Service
+from opengcd.service.state import Service, UserWorkspace
 from opengcd.service.supervision import Task
 from opengcd.workspace import CancelledError, Job, UnavailableError, Version, Workspace
 
 LOOK = 0.5
-"""Seconds between looks for work that another process was given."""
+"""Seconds between two polls for jobs that other processes have added."""
 REPORT = 0.2
 """Seconds between reports of progress."""
 STOPPED = "The server was stopped while this ran; nothing was changed. Start it again."
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class Runner:
-    """A thread that does the jobs of a workspace, if no other process does."""
+    """Run the jobs of a workspace in a thread, if no other process does."""
 
     def __init__(self, workspace: Workspace, recognition: Recognition, task: Task) -> None:
         self.workspace = workspace
@@ -41,13 +41,13 @@ class Runner:
         self._stop = threading.Event()
         self._lock = FileLock(workspace.path / ".jobs.lock", thread_local=False)
         self._settled = False
-        """Whether no job is said to run that does not; it is not known after an error."""
+        """Whether only jobs that do run are marked as running; after an error that is not known."""
         self._ended: tuple[int, str, str | None] | None = None
-        """A job that is over, where that could not be written yet."""
+        """A finished job whose state could not be written yet: its number, state and error."""
         self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
 
     def start(self) -> None:
-        """Begin to look for work; for a workspace that cannot be changed there is none."""
+        """Start the thread; a read-only workspace has no jobs."""
         if not self.workspace.read_only:
             self._thread.start()
 
@@ -56,7 +56,7 @@ class Runner:
         self._wake.set()
 
     def stop(self) -> None:
-        """End; a job that runs ends at its next step."""
+        """Stop the thread; a running job ends at its next step."""
         self._stop.set()
         self._wake.set()
         if self._thread.is_alive():
@@ -80,7 +80,7 @@ class Runner:
             self._lock.release()
 
     def _look(self) -> None:
-        """Do all jobs that wait, if no other process does."""
+        """Run all waiting jobs, unless another process holds the lock."""
         if not self._lock.is_locked:
             try:
                 self._lock.acquire(timeout=0)
@@ -93,7 +93,7 @@ class Runner:
             self._settle()
 
     def _settle(self) -> None:
-        """Write down how every job ended that is said to run: nobody else runs jobs, and none is under way here."""
+        """Write the final state of every job that is marked as running: none is, as this process holds the lock."""
         jobs = self.workspace.jobs
         if jobs.half_done():
             self._catch_up()
@@ -104,20 +104,20 @@ class Runner:
         self._settled = True
 
     def _catch_up(self) -> None:
-        """Complete what comes after the change of a job; it is done also if this fails."""
+        """Complete the work that follows the change of a job; the job counts as done even if this fails."""
         try:
             self.workspace.recognition.catch_up(progress=self._go_on)
         except UnavailableError:
             raise
         except (ValueError, OSError):
-            log.exception("Not all images could be recognised anew.")
+            log.exception("Not all images could be recognised again.")
 
     def _go_on(self, stage: str, done: int, total: int, /) -> None:
         if self._stop.is_set():
             raise CancelledError
 
     def _run(self, job: Job) -> tuple[str, str | None]:
-        """Do a job; return how it ended, if it has changed nothing, and why."""
+        """Run a job; return its state and error, which are written if the job itself has not recorded a result."""
         jobs = self.workspace.jobs
         last, before = 0.0, ""
 
@@ -129,12 +129,12 @@ class Runner:
             last, before = time.monotonic(), stage
             try:
                 jobs.report(job.id, stage, done, total)
-            except UnavailableError as error:  # what counts is whether the result can be stored
+            except UnavailableError as error:  # a lost report does no harm; the result is what must be stored
                 log.warning("%s", error)
 
         def record(connection: Connection, result: dict[str, Any]) -> None:
             jobs.record(connection, job.id, result)
-            self.recognition.outdated = True  # from the commit on nobody is answered by the version before
+            self.recognition.outdated = True  # from the commit on no request may be answered by the old version
 
         try:
             VERBS[job.verb](self.workspace.by(job.who), progress, record, **job.arguments)
@@ -174,28 +174,28 @@ writing = guarded("write", "jobs")
 
 
 @writing.post("/jobs", status_code=202)
-def start(workspace: Person, service: Service, request: api.JobRequest) -> api.Job:
-    """Ask for long work; it is done in the order in which it was asked for."""
+def start(workspace: UserWorkspace, service: Service, request: api.JobRequest) -> api.Job:
+    """Add a job; jobs run one after another in the order in which they were added."""
     job = workspace.jobs.add(request.verb, request.model_dump(exclude={"verb"}, exclude_none=True), workspace.who)
     service.runner.wake()
     return as_job(job)
 
 
 @reading.get("/jobs")
-def jobs(workspace: Person) -> list[api.Job]:
+def jobs(workspace: UserWorkspace) -> list[api.Job]:
     """Return the last hundred jobs, the latest first."""
     return [as_job(job) for job in workspace.jobs.latest()]
 
 
 @reading.get("/jobs/{id}", responses=MISSING)
-def job(workspace: Person, id: int = Path(ge=1, le=2**31 - 1)) -> api.Job:
+def job(workspace: UserWorkspace, id: int = Path(ge=1, le=2**31 - 1)) -> api.Job:
     """Return a job."""
     return as_job(workspace.jobs.get(id))
 
 
 @writing.post("/jobs/{id}/cancel", responses=MISSING)
-def cancel(workspace: Person, id: int = Path(ge=1, le=2**31 - 1)) -> api.Job:
-    """Cancel a job: one that runs ends at its next step, and changes nothing; one that has made its change is done."""
+def cancel(workspace: UserWorkspace, id: int = Path(ge=1, le=2**31 - 1)) -> api.Job:
+    """Cancel a job: a running one stops at its next step without a change; one that has made its change stays done."""
     return as_job(workspace.jobs.cancel(id))
 
 

@@ -1,4 +1,4 @@
-"""The map of what is under review: at once a plain one; a better one is drawn in the background."""
+"""Routes for the map of the images under review: a rough one at once, a better one computed in the background."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import time
 
 from opengcd.service import wire as api
 from opengcd.service.authentication import guarded
-from opengcd.service.state import Person, Service
+from opengcd.service.state import Service, UserWorkspace
 from opengcd.service.supervision import Task
 from opengcd.workspace import Workspace
 
 reading = guarded("read", "review")
 
 
-class Draughtsman:
-    """Draws one map at a time, in a thread of its own."""
+class MapRenderer:
+    """Compute the better map in a background thread, one at a time."""
 
     def __init__(self, workspace: Workspace, task: Task) -> None:
         self.workspace = workspace
         self.drawn = 0
-        """Maps so far."""
+        """How many maps have been computed."""
         self._task = task
         self._not_before = 0.0
         """When to try again after a failure, by the monotonic clock."""
         self._busy = threading.Lock()
 
     def start(self) -> None:
-        """Draw the map, unless one is being drawn, or could not be a moment ago."""
+        """Start to compute the map, unless that is under way or has just failed."""
         if time.monotonic() < self._not_before or not self._busy.acquire(blocking=False):
             return
         try:
@@ -51,13 +51,13 @@ class Draughtsman:
 
 
 @reading.get("/map")
-def map(workspace: Person, service: Service) -> api.Map:
+def map(workspace: UserWorkspace, service: Service) -> api.Map:
     """Return all images under review on a plane: what looks alike lies close together.
 
     The first answer may be a rough one, `drawn` false; the event `map` tells when a better one is ready.
     """
     found = workspace.similarity.map()
     if not found.drawn:
-        service.draughtsman.start()
+        service.map_renderer.start()
     x, y = found.places.T.round(4).tolist()
     return api.Map(items=found.items, x=x, y=y, group=found.groups, drawn=found.drawn)

@@ -1,4 +1,4 @@
-"""Recognition: of vectors without a look at the database, many requests in one pass; of images, kept if wanted."""
+"""Routes for recognition: vectors are batched across requests and need no database; images can be kept."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from starlette.datastructures import UploadFile
 
 from opengcd.service import wire as api
 from opengcd.service.authentication import Responses, guarded
+from opengcd.service.concurrency import ConcurrencyLimit
 from opengcd.service.state import Service
 from opengcd.service.supervision import Task
-from opengcd.service.turns import Turns
 from opengcd.service.vectors import NPY, from_json, from_npy
 from opengcd.workspace import Workspace
 
@@ -50,10 +50,10 @@ _Asked = tuple[np.ndarray, int, asyncio.Future[list[dict[str, Any]]]]
 
 
 class Recognition:
-    """Answers for the version in use, all that has come meanwhile in one pass.
+    """Recognise vectors with the version in use, batching requests that arrive at the same time.
 
-    A pass over a few rows takes hardly longer than over one, so under load a request waits for the pass before it, and
-    shares one with those that came at the same time.
+    A pass over a few rows takes hardly longer than over one. So a request that arrives during a pass waits for it to
+    end, and shares the next pass with all that have arrived by then.
     """
 
     def __init__(self, workspace: Workspace, task: Task) -> None:
@@ -65,8 +65,8 @@ class Recognition:
         self._thread = ThreadPoolExecutor(1, "recognition", initializer=_on_one_core)
         self._waiting: deque[_Asked] = deque()
         self._passes: asyncio.Task[None] | None = None
-        self.turns = Turns(AT_ONCE, MOST_WAITING)
-        """For requests with images."""
+        self.image_requests = ConcurrencyLimit(AT_ONCE, MOST_WAITING)
+        """Limits requests with images."""
         self.rows = 0
         """Vectors recognised so far."""
 
@@ -76,7 +76,7 @@ class Recognition:
         return None if self._recognizer is None else self._recognizer.n_features_in_
 
     async def watch(self) -> None:
-        """Load the recogniser, then follow which version other processes put to use, and the stream."""
+        """Load the recogniser, then reload it when another process changes the version in use or adds to the stream."""
         # At first where the libraries are told to use one core, which is to hold for all requests.
         where: ThreadPoolExecutor | None = self._thread
         while True:
@@ -96,11 +96,11 @@ class Recognition:
                 gc.freeze()
 
     def refresh(self) -> None:
-        """Use the version that is in use now."""
+        """Load the version that is in use now."""
         _, self._recognizer = self.workspace.recognizers.follow()
 
     def renew(self) -> None:
-        """Use the version that is in use now, for who may have changed it; if that fails, who asks next is told."""
+        """Load the version in use after it may have changed; if that fails, the next request reports the error."""
         self.outdated = True
         try:
             self.refresh()
@@ -109,11 +109,11 @@ class Recognition:
             log.warning("The version in use cannot be loaded: %s", error)
 
     async def ask(self, X: np.ndarray, top: int) -> list[dict[str, Any]]:
-        """Return what is said of each row."""
+        """Return the answer for each row."""
         return [said async for part in self.ask_in_parts(X, top) for said in part]
 
     async def ask_in_parts(self, X: np.ndarray, top: int) -> AsyncIterator[list[dict[str, Any]]]:
-        """Yield what is said of each row, of so many at a time as one pass takes: others come in between."""
+        """Yield the answers in parts of one pass each, so that other requests get their turn in between."""
         if self._recognizer is None or self.outdated:
             await run_in_threadpool(self.refresh)
         assert self._recognizer is not None
@@ -167,9 +167,9 @@ class Recognition:
 
 
 def _on_one_core() -> None:
-    """Leave the other cores to those who ask and to jobs: passes are too small to gain from more.
+    """Limit the passes to one core: they are too small to gain from more, and requests and jobs need the others.
 
-    The libraries under numpy know one number of threads for all of the process; what takes long runs in torch.
+    The BLAS libraries have one number of threads for the whole process; long work runs in torch.
     """
     import torch
     from threadpoolctl import threadpool_limits
@@ -269,7 +269,7 @@ async def _recognize_images(request: Request, service: Service, keep: bool, top:
         if len(files) != len(form.multi_items()) or not files:
             raise HTTPException(422, "Send images in fields named files, each with a file name.")
         names = [os.path.basename(file.filename or "") for file in files]
-        async with service.recognition.turns.turn():
+        async with service.recognition.image_requests.slot():
             contents = [await file.read() for file in files]
             if keep:
                 said = await run_in_threadpool(_kept, workspace, contents, top)
@@ -279,7 +279,7 @@ async def _recognize_images(request: Request, service: Service, keep: bool, top:
 
 
 def _kept(workspace: Workspace, contents: Sequence[bytes], top: int) -> list[dict[str, Any]]:
-    """Take images into the stream, and return what was stored of them."""
+    """Add images to the stream, and return the stored answers."""
     results = workspace.recognition.keep(contents)
     items = [result.item for result in results if result.item is not None]
     near = dict(zip(items, workspace.exemplars.nearest_to_items(items), strict=True)) if items else {}
@@ -292,7 +292,7 @@ def _kept(workspace: Workspace, contents: Sequence[bytes], top: int) -> list[dic
 async def _looked_at(
     service: Service, workspace: Workspace, contents: Sequence[bytes], top: int
 ) -> list[dict[str, Any]]:
-    """Return what is said of images, of which no trace is left."""
+    """Return the answers for images without storing anything."""
     X, reasons = await run_in_threadpool(workspace.recognition.embed, contents)
     said = iter(await service.recognition.ask(X, top) if len(X) else [])
     near = iter(await run_in_threadpool(workspace.exemplars.nearest, X) if len(X) else [])

@@ -1,4 +1,4 @@
-"""Where things stand, and what was done."""
+"""Routes for the status, versions, history and exports of a workspace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opengcd.service import wire as api
 from opengcd.service.authentication import guarded
 from opengcd.service.job_runner import as_job
 from opengcd.service.review_routes import MISSING
-from opengcd.service.state import Person, Service
+from opengcd.service.state import Service, UserWorkspace
 from opengcd.workspace import Entry, readable
 
 KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "coco": "application/json"}
@@ -21,9 +21,9 @@ writing = guarded("write", "records")
 
 
 @reading.get("/status")
-def status(workspace: Person) -> api.Status:
-    """Return where the workspace stands."""
-    edit, undo, redo = workspace.review.undo_state()  # first: what else is shown may be newer, but not older
+def status(workspace: UserWorkspace) -> api.Status:
+    """Return the status of the workspace."""
+    edit, undo, redo = workspace.review.undo_state()  # read first: the rest may be newer, but not older
     found = workspace.status()
     learnable = workspace.views.learnable()
     return api.Status(
@@ -46,14 +46,14 @@ def status(workspace: Person) -> api.Status:
 
 
 @reading.get("/versions")
-def versions(workspace: Person) -> list[api.Version]:
+def versions(workspace: UserWorkspace) -> list[api.Version]:
     """Return all versions of the recogniser, the oldest first."""
     return [api.Version.model_validate(version) for version in workspace.models.versions()]
 
 
 @reading.get("/phases")
-def phases(workspace: Person) -> list[api.Phase]:
-    """Return all versions with what they have seen and how right they are, the oldest first."""
+def phases(workspace: UserWorkspace) -> list[api.Phase]:
+    """Return the statistics and accuracy of all versions, the oldest first."""
     found = []
     for version, learnt, asked, rejected in workspace.views.phases():
         right = (version.report or {}).get("after")
@@ -68,15 +68,15 @@ def phases(workspace: Person) -> list[api.Phase]:
                 asked=asked,
                 rejected=rejected,
                 unknown_rate=rejected / asked if asked else None,
-                accuracy=right and api.Rightness(**right),
+                accuracy=right and api.Accuracy(**right),
             )
         )
     return found
 
 
 @reading.get("/classes")
-def classes(workspace: Person) -> list[api.Class]:
-    """Return the known classes with the items in the memory that stand for them."""
+def classes(workspace: UserWorkspace) -> list[api.Class]:
+    """Return the known classes with their exemplars."""
     learnt = workspace.views.learnt()
     return [
         api.Class(label=label, learnt=learnt[label], exemplars=items)
@@ -85,16 +85,16 @@ def classes(workspace: Person) -> list[api.Class]:
 
 
 @writing.post("/rollback", responses=MISSING)
-def rollback(workspace: Person, service: Service, wanted: api.Rollback) -> api.EditMade:
-    """Put a version of the recogniser to use; what it has not learnt is under review again."""
+def rollback(workspace: UserWorkspace, service: Service, wanted: api.Rollback) -> api.EditMade:
+    """Switch to a version of the recogniser; items that it has not learnt are under review again."""
     done = workspace.rollback(wanted.version, on=wanted.on)
     service.recognition.renew()
     return api.EditMade(edit=done.id)
 
 
 @reading.get("/rejection")
-def rejection(workspace: Person) -> api.Rejection:
-    """Return how images are rejected, and what other limits would do with the stream so far."""
+def rejection(workspace: UserWorkspace) -> api.Rejection:
+    """Return the limit on rejection, and how many images of the stream other limits would have rejected."""
     found = workspace.models.rejection()
     choices = [
         api.RejectionChoice(**one._asdict(), share=one.rejected_stream / found.seen if found.seen else None)
@@ -104,7 +104,7 @@ def rejection(workspace: Person) -> api.Rejection:
 
 
 @writing.put("/rejection")
-def limit_rejection(workspace: Person, service: Service, wanted: api.RejectionLimit) -> api.EditMade:
+def limit_rejection(workspace: UserWorkspace, service: Service, wanted: api.RejectionLimit) -> api.EditMade:
     """Reject at most this share of known images from now on; null lets the threshold follow the stream."""
     done = workspace.models.limit_rejection(wanted.max_known_rejected, on=wanted.on)
     service.recognition.renew()
@@ -113,7 +113,7 @@ def limit_rejection(workspace: Person, service: Service, wanted: api.RejectionLi
 
 @reading.get("/history")
 def history(
-    workspace: Person,
+    workspace: UserWorkspace,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> list[api.Entry]:
@@ -122,7 +122,7 @@ def history(
 
 
 @reading.get("/k", responses=MISSING)
-def class_number(workspace: Person) -> api.ClassNumber:
+def class_number(workspace: UserWorkspace) -> api.ClassNumber:
     """Return how many classes the last discovery found."""
     status = workspace.status()
     found = status.discovered
@@ -140,7 +140,7 @@ def class_number(workspace: Person) -> api.ClassNumber:
 
 
 @reading.get("/learnable")
-def learnable(workspace: Person) -> api.Learnable:
+def learnable(workspace: UserWorkspace) -> api.Learnable:
     """Return what the job learn would take."""
     version = workspace.status().version
     known = set(version.classes if version else ())
@@ -153,15 +153,15 @@ def learnable(workspace: Person) -> api.Learnable:
 
 
 @reading.get("/export", response_class=Response, responses={200: {"content": {kind: {} for kind in KINDS.values()}}})
-def export(workspace: Person, format: Literal["csv", "json", "coco"] = "csv") -> Response:
-    """Return the label of every image, and who says so."""
+def export(workspace: UserWorkspace, format: Literal["csv", "json", "coco"] = "csv") -> Response:
+    """Return the label of every image and where it comes from."""
     suffix = "csv" if format == "csv" else "json"
     headers = {"Content-Disposition": f'attachment; filename="labels.{suffix}"'}
     return Response(workspace.formats.export_bytes(format), media_type=KINDS[format], headers=headers)
 
 
 @reading.get("/failures")
-def failures(workspace: Person) -> list[api.Failure]:
+def failures(workspace: UserWorkspace) -> list[api.Failure]:
     """Return the files that could not be used."""
     return [
         api.Failure(name=readable(os.path.basename(path)), reason=reason) for path, reason in workspace.views.failures()

@@ -38,7 +38,7 @@ HEADERS = {
 _RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-class Shield:
+class RequestLimits:
     """Refuse requests by other names than our own, so that no other site's name can be made to point here.
 
     An address needs no check: a site has a name.

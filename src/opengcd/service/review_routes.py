@@ -1,4 +1,4 @@
-"""Groups, images and edits."""
+"""Routes for groups, images and edits."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fastapi import Path, Query, Request, Response
 from opengcd.service import wire as api
 from opengcd.service.authentication import Responses, guarded
 from opengcd.service.edit_requests import EditRequest
-from opengcd.service.state import Person, Service
+from opengcd.service.state import Service, UserWorkspace
 from opengcd.workspace import Entry, Workspace, readable
 
 FOR_EVER = "private, max-age=31536000, immutable"
-"""An item is its content, so a picture of it never changes."""
+"""Items are identified by their content, so their pictures never change."""
 MISSING: Responses = {404: {"model": api.Problem}}
 PICTURE: Responses = MISSING | {200: {"content": {"image/jpeg": {}, "image/png": {}}}, 304: {"description": "As known"}}
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -25,7 +25,7 @@ writing = guarded("write", "review")
 
 
 @reading.get("/groups")
-def groups(workspace: Person) -> api.Groups:
+def groups(workspace: UserWorkspace) -> api.Groups:
     """Return all groups, in the order of the review."""
     edit, cards = workspace.views.overview()
     found = [api.Group(**group._asdict(), typical=typical, suggestion=hint) for group, typical, hint in cards]
@@ -34,7 +34,7 @@ def groups(workspace: Person) -> api.Groups:
 
 @reading.get("/groups/{id}/items", responses=MISSING)
 def members(
-    workspace: Person,
+    workspace: UserWorkspace,
     id: Number,
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=5000)] = 500,
@@ -57,8 +57,8 @@ def members(
 
 
 @reading.get("/items/{id}", responses=MISSING)
-def item(workspace: Person, id: Number) -> api.ItemDetails:
-    """Return all that is known of an image."""
+def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
+    """Return the details of an image."""
     one, group = workspace.views.item(id)
     names = [readable(os.path.basename(path)) for path in one.paths]
     return api.ItemDetails(
@@ -77,7 +77,7 @@ def item(workspace: Person, id: Number) -> api.ItemDetails:
 
 
 @reading.get("/items/{id}/thumbnail", response_class=Response, responses=PICTURE)
-def thumbnail(request: Request, workspace: Person, id: Number) -> Response:
+def thumbnail(request: Request, workspace: UserWorkspace, id: Number) -> Response:
     """Return a small picture."""
     if known := _known(request, workspace, id):
         return known
@@ -85,7 +85,7 @@ def thumbnail(request: Request, workspace: Person, id: Number) -> Response:
 
 
 @reading.get("/items/{id}/image", response_class=Response, responses=PICTURE)
-def image(request: Request, workspace: Person, id: Number) -> Response:
+def image(request: Request, workspace: UserWorkspace, id: Number) -> Response:
     """Return the image itself, as it is or as a JPEG if browsers do not know its format."""
     if known := _known(request, workspace, id):
         return known
@@ -94,20 +94,22 @@ def image(request: Request, workspace: Person, id: Number) -> Response:
 
 
 @reading.get("/items/{id}/neighbours", responses=MISSING)
-def neighbours(workspace: Person, id: Number, limit: Annotated[int, Query(ge=1, le=500)] = 24) -> list[api.Neighbour]:
+def neighbours(
+    workspace: UserWorkspace, id: Number, limit: Annotated[int, Query(ge=1, le=500)] = 24
+) -> list[api.Neighbour]:
     """Return the images under review, and learnt ones, that look most like one."""
     return [api.Neighbour.model_validate(one) for one in workspace.similarity.neighbours(id, limit)]
 
 
 @writing.post("/edits", responses=MISSING)
-def edit(workspace: Person, request: EditRequest) -> api.Edited:
-    """Change groups; refused if someone has changed the same since the edit that the client saw."""
+def edit(workspace: UserWorkspace, request: EditRequest) -> api.Edited:
+    """Change groups; refused if someone else has changed the same ones since the edit that the client saw."""
     done = workspace.apply(request.verb())
     return api.Edited(edit=done.id, groups=done.groups, made=done.group)
 
 
 @writing.post("/undo", responses=MISSING)
-def undo(workspace: Person, service: Service, seen: api.On) -> api.Undone:
+def undo(workspace: UserWorkspace, service: Service, seen: api.On) -> api.Undone:
     """Undo the last edit, if it is the one that the client saw."""
     done = workspace.undo(on=seen.on)
     service.recognition.renew()
@@ -115,8 +117,8 @@ def undo(workspace: Person, service: Service, seen: api.On) -> api.Undone:
 
 
 @writing.post("/redo", responses=MISSING)
-def redo(workspace: Person, service: Service, seen: api.On) -> api.Redone:
-    """Redo what was undone last, if the last edit is the one that the client saw."""
+def redo(workspace: UserWorkspace, service: Service, seen: api.On) -> api.Redone:
+    """Redo the edit that was undone last, if the last edit is the one that the client saw."""
     done = workspace.redo(on=seen.on)
     service.recognition.renew()
     return api.Redone(edit=done.id, groups=done.groups, redone=_entry(done.entry))
@@ -132,7 +134,7 @@ def _headers(workspace: Workspace, id: int) -> dict[str, str]:
 
 
 def _known(request: Request, workspace: Workspace, id: int) -> Response | None:
-    """The answer to a browser that has the picture."""
+    """Return status 304 if the browser already has the picture."""
     headers = _headers(workspace, id)
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=headers)

@@ -1,4 +1,4 @@
-"""The server itself, as `opengcd serve` starts it."""
+"""The server that `opengcd serve` starts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from opengcd.workspace import Workspace
 
 LINK_LASTS = timedelta(minutes=10)
 SWITCH = 0.001
-"""Seconds after which a thread that computes, as a job does, lets a request go on; every query waits for that once."""
+"""Seconds after which a busy thread, such as a job, yields to others; every database query waits once for that."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def run(
 
 
 class _SafeFormatter(logging.Formatter):
-    """Writes lines in which no name steers a terminal or passes for another line."""
+    """Escapes control characters and line breaks, so that names cannot control a terminal or forge lines."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         return printable(super().formatMessage(record))
@@ -97,7 +97,7 @@ def _log_to_stderr() -> None:
 
 
 class _Server(BoundedServer):
-    """Tells when it listens, and where; and when it is about to end."""
+    """Calls ``started_at`` with the port once it listens, and ``ending`` before it shuts down."""
 
     started_at: Callable[[int], None]
     ending: Callable[[], None]
@@ -108,7 +108,7 @@ class _Server(BoundedServer):
             self.started_at(self.servers[0].sockets[0].getsockname()[1])
 
     async def shutdown(self, *args: object, **more: object) -> None:
-        self.ending()  # else it would wait for pages that listen for events, for ever
+        self.ending()  # or it would wait for ever for pages that listen for events
         await super().shutdown(*args, **more)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""What all requests share: the workspace, and what watches and works for it."""
+"""State that all requests share: the workspace and the background tasks."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from fastapi import Depends, Request
 from opengcd.workspace import Grant, Workspace
 
 if TYPE_CHECKING:
-    from opengcd.service.authentication import Doorkeeper
+    from opengcd.service.authentication import Authenticator
     from opengcd.service.events import Events
     from opengcd.service.job_runner import Runner
-    from opengcd.service.map_routes import Draughtsman
+    from opengcd.service.map_routes import MapRenderer
     from opengcd.service.recognition_routes import Recognition
     from opengcd.service.supervision import Health
     from opengcd.service.telemetry import Metrics
@@ -24,25 +24,25 @@ class State:
     """The parts of a running service."""
 
     workspace: Workspace
-    doorkeeper: Doorkeeper
+    authenticator: Authenticator
     runner: Runner
     events: Events
     recognition: Recognition
     metrics: Metrics
-    draughtsman: Draughtsman
+    map_renderer: MapRenderer
     health: Health
 
 
-# Asynchronous, so that they are called where they are and not in a thread of their own.
+# Asynchronous, so that FastAPI calls them directly and not in a thread.
 async def _state(request: Request) -> State:
     return request.app.state.service
 
 
-async def _person(request: Request) -> Workspace:
-    """The workspace, for the person who asks: the history has their name."""
+async def _user_workspace(request: Request) -> Workspace:
+    """Return the workspace under the name of the authenticated user, which the history shows."""
     grant: Grant = request.state.grant
     return request.app.state.service.workspace.by(grant.who)
 
 
 Service = Annotated[State, Depends(_state)]
-Person = Annotated[Workspace, Depends(_person)]
+UserWorkspace = Annotated[Workspace, Depends(_user_workspace)]

@@ -1,4 +1,4 @@
-"""Background tasks that never end for good: after an error they try again, and the service says that they are down."""
+"""Health of background tasks: after an error they retry with growing pauses, and ``/healthz`` reports them as down."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Health:
         self.down: dict[str, str] = {}
 
     def task(self, name: str) -> Task:
-        """Return a task that reports here."""
+        """Return a handle with which a task reports its state."""
         return Task(name, self)
 
 
 class Task:
-    """How a background task fares."""
+    """Reports successes and failures of one background task."""
 
     def __init__(self, name: str, health: Health) -> None:
         self.name = name
@@ -41,7 +41,7 @@ class Task:
         """Note that the task failed; return the seconds to wait before it tries again."""
         told = f"{type(error).__name__}: {error}"
         if self._health.down.get(self.name) != told:
-            trace = None if isinstance(error, UnavailableError) else error  # an outage is no mistake in the program
+            trace = None if isinstance(error, UnavailableError) else error  # an outage is no bug, so no traceback
             log.error("%s: failed, and will try again. %s", self.name, told, exc_info=trace)
         self._health.down[self.name] = told
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)

@@ -1,4 +1,4 @@
-"""Feature vectors as they come: in JSON, or in numpy's format."""
+"""Read feature vectors from JSON or from numpy's format."""
 
 from __future__ import annotations
 

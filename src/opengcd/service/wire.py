@@ -1,4 +1,4 @@
-"""What goes in and out of the API; the OpenAPI document is made from these."""
+"""Records of the API. The OpenAPI document is made from these, and the types of the page from the document."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ class Model(BaseModel):
 
 
 class Problem(BaseModel):
-    """Why a request was not done, in words for a person."""
+    """Why a request failed, for people to read."""
 
     detail: str
 
 
 class ConflictingEdit(Model):
-    """Who has changed meanwhile what an edit is about."""
+    """The edit of somebody else that is in conflict with a request."""
 
     edit: int
     who: str
@@ -100,7 +100,7 @@ class ConflictingEdit(Model):
 
 
 class Conflict(Problem):
-    """Why something cannot be done as things stand; ``conflict`` says who was faster, if that is the reason."""
+    """Why a request is not possible in the present state; ``conflict`` is the edit of somebody else, if that is why."""
 
     conflict: ConflictingEdit | None = None
 
@@ -163,7 +163,7 @@ class Job(Model):
 
 
 class Status(Model):
-    """Where the workspace stands."""
+    """The status of the workspace."""
 
     name: str
     embedder: str
@@ -225,7 +225,7 @@ class ItemPage(Model):
 
 
 class ItemDetails(Item):
-    """An image, and all that is known of it."""
+    """An image with its details."""
 
     group: int | None
     paths: list[str]
@@ -298,7 +298,7 @@ class Undone(Model):
 
 
 class Redone(Model):
-    """What was done again."""
+    """What was redone."""
 
     edit: int
     groups: list[int]
@@ -306,14 +306,14 @@ class Redone(Model):
 
 
 class Discover(Model):
-    """Group what is new, with k classes if given."""
+    """Discover new classes; ``k`` fixes the total number of classes."""
 
     verb: Literal["discover"]
     k: Annotated[int, Field(ge=1, le=100_000)] | None = None
 
 
 class Learn(Model):
-    """Enter the next phase."""
+    """Learn the confirmed groups: the next phase."""
 
     verb: Literal["learn"]
 
@@ -322,7 +322,7 @@ JobRequest = Annotated[Discover | Learn, Field(discriminator="verb")]
 
 
 class ClassNumber(Model):
-    """The number of classes that the last discovery found, and how it came to that."""
+    """The number of classes that the last discovery estimated, and the scores behind it."""
 
     k: int
     interval: Annotated[tuple[int, int], _pair("integer", "integer")] | None
@@ -343,7 +343,7 @@ class Count(Model):
 
 
 class Learnable(Model):
-    """What learn would take."""
+    """What the job ``learn`` would learn."""
 
     new: list[Count]
     known: list[Count]
@@ -351,7 +351,7 @@ class Learnable(Model):
 
 
 class Rollback(_On):
-    """Put a version of the recogniser to use."""
+    """Switch to a version of the recogniser."""
 
     version: Id
 
@@ -380,7 +380,7 @@ class Vectors(Model):
 
 
 class Recognized(Model):
-    """What is said of a vector or an image."""
+    """The answer for a vector or an image."""
 
     label: str = Field(description='A known class, or "unknown"; empty if there is a reason.')
     unknown: float
@@ -392,7 +392,7 @@ class Recognized(Model):
 
 
 class RejectionChoice(Model):
-    """A limit on rejection, and what it would do."""
+    """A limit on rejection, and how much it would reject."""
 
     max_known_rejected: float | None
     rejected_known: float
@@ -401,7 +401,7 @@ class RejectionChoice(Model):
 
 
 class Rejection(Model):
-    """How images are rejected, and how they could be."""
+    """The limit on rejection, and other choices."""
 
     max_known_rejected: float | None
     threshold: dict[str, Any] | None
@@ -415,15 +415,15 @@ class RejectionLimit(_On):
     max_known_rejected: Annotated[float, Field(ge=0, le=1)] | None
 
 
-class Rightness(Model):
-    """Shares of exemplars, and of images that were just learnt, that are recognised as what they are."""
+class Accuracy(Model):
+    """Accuracy on the exemplars (``memory``) and on the images that were just learnt (``confirmed``)."""
 
     memory: float | None = None
     confirmed: float | None = None
 
 
 class Phase(Model):
-    """A version of the recogniser, and how it fared."""
+    """A version of the recogniser with its statistics."""
 
     version: int
     phase: int
@@ -434,11 +434,11 @@ class Phase(Model):
     asked: int
     rejected: int
     unknown_rate: float | None
-    accuracy: Rightness | None
+    accuracy: Accuracy | None
 
 
 class Class(Model):
-    """A known class, with the items that stand for it."""
+    """A known class with its exemplars."""
 
     label: str
     learnt: int

@@ -11,7 +11,7 @@ import { count, title } from "./words.js";
 /** @typedef {import("./types.d.ts").Operations["POST /edits"]["body"]} Edit */
 /** @typedef {Edit extends infer One ? One extends Edit ? Omit<One, "on"> : never : never} Act an edit, but for its basis */
 /** @typedef {{text: string, counts: Record<string, number>}} Done what an act did, in words and in the reviewer's count */
-/** @typedef {number|null|undefined} Next the group to go to; null if none waits, undefined if this one is still in work */
+/** @typedef {number|null|undefined} Next the group to go to; null if none is left, undefined if this one is still in work */
 
 /** Undoing one of these changes more than a few groups, so it is asked for twice. @type {Record<string, string>} */
 const LARGE = { discover: "the grouping", learn: "what was learnt last", rollback: "the change of version" };
@@ -61,9 +61,12 @@ function perform(send, done) {
         return null;
       }
       const { who, verb } = error.conflict;
-      toast(`${who} was faster (${verb}). ${error.message} Nothing was overwritten; you see how it stands now.`, {
-        kind: "conflict",
-      });
+      toast(
+        `${who} changed this first (${verb}). ${error.message} Nothing was overwritten; the page shows the present state.`,
+        {
+          kind: "conflict",
+        },
+      );
       await refresh().catch(complain);
       return null;
     }
@@ -170,7 +173,7 @@ export async function giveName(group, label, confirm, shown = state.edit) {
 }
 
 /**
- * Confirm a group, or take that back; one without a name is named first. As {@link nameGroup}.
+ * Confirm a group, or reopen it; one without a name is named first. As {@link nameGroup}.
  * @param {Group} group
  * @returns {Promise<Next>}
  */
@@ -203,7 +206,7 @@ export async function mergeGroup(group) {
   return answer ? nextToReview(group.id, order) : undefined;
 }
 
-/** Cluster a group anew, in a number of parts. @param {Group} group */
+/** Split a group into a number of clusters. @param {Group} group */
 export async function splitGroup(group) {
   const shown = state.edit;
   const n = await pickNumber({
@@ -267,7 +270,7 @@ export function separateItems(items, shown) {
   }));
 }
 
-/** Leave images out for good. @param {number[]} items @param {number} shown */
+/** Remove images from the review. @param {number[]} items @param {number} shown */
 export function removeItems(items, shown) {
   return edit({ act: "remove", items }, shown, () => ({
     text: `${count(items.length, "image")} put into the bin.`,
@@ -297,7 +300,7 @@ async function step(direction, which, send, past) {
   }
   return perform(
     () => send(shown),
-    () => ({ text: `${past === "Undo" ? "Took back" : "Did again"}: ${last.verb}.`, counts: { [direction]: 1 } }),
+    () => ({ text: `${past === "Undo" ? "Undone" : "Redone"}: ${last.verb}.`, counts: { [direction]: 1 } }),
   );
 }
 
@@ -308,9 +311,9 @@ export const redo = () => step("redo", "can_redo", api.redo, "Redo");
 export async function rollback(version) {
   const shown = state.edit;
   const sure = await choose({
-    title: `Go to version ${version}?`,
-    text: "What it has not learnt comes back for review. This can be undone.",
-    submit: "Go to it",
+    title: `Switch to version ${version}?`,
+    text: "Images that it has not learnt return to the review. You can undo this.",
+    submit: "Switch version",
   });
   if (!sure) return null;
   return perform(
@@ -326,7 +329,7 @@ export async function rollback(version) {
 export function limitRejection(share, shown) {
   return perform(
     () => api.setRejection(share, basis(shown)),
-    () => ({ text: "The limit is set. What was said before stays said.", counts: {} }),
+    () => ({ text: "The limit is set. Earlier answers are unchanged.", counts: {} }),
   );
 }
 

@@ -1,19 +1,25 @@
 // Made by `make types` from the OpenAPI document of the service: change src/opengcd/service/wire.py instead.
 
+/** Accuracy on the exemplars (``memory``) and on the images that were just learnt (``confirmed``). */
+export interface Accuracy {
+  memory?: number | null;
+  confirmed?: number | null;
+}
+
 /** An edit, by its number and verb. */
 export interface Act {
   id: number;
   verb: string;
 }
 
-/** A known class, with the items that stand for it. */
+/** A known class with its exemplars. */
 export interface Class {
   label: string;
   learnt: number;
   exemplars: number[];
 }
 
-/** The number of classes that the last discovery found, and how it came to that. */
+/** The number of classes that the last discovery estimated, and the scores behind it. */
 export interface ClassNumber {
   k: number;
   interval: [number, number] | null;
@@ -33,13 +39,13 @@ export interface Confirm {
   group: number;
 }
 
-/** Why something cannot be done as things stand; ``conflict`` says who was faster, if that is the reason. */
+/** Why a request is not possible in the present state; ``conflict`` is the edit of somebody else, if that is why. */
 export interface Conflict {
   detail: string;
   conflict?: ConflictingEdit | null;
 }
 
-/** Who has changed meanwhile what an edit is about. */
+/** The edit of somebody else that is in conflict with a request. */
 export interface ConflictingEdit {
   edit: number;
   who: string;
@@ -52,7 +58,7 @@ export interface Count {
   count: number;
 }
 
-/** Group what is new, with k classes if given. */
+/** Discover new classes; ``k`` fixes the total number of classes. */
 export interface Discover {
   verb: "discover";
   k?: number | null;
@@ -125,7 +131,7 @@ export interface Item {
   top: [string, number][];
 }
 
-/** An image, and all that is known of it. */
+/** An image with its details. */
 export interface ItemDetails {
   id: number;
   name: string;
@@ -161,12 +167,12 @@ export interface Job {
   who: string;
 }
 
-/** Enter the next phase. */
+/** Learn the confirmed groups: the next phase. */
 export interface Learn {
   verb: "learn";
 }
 
-/** What learn would take. */
+/** What the job ``learn`` would learn. */
 export interface Learnable {
   new: Count[];
   known: Count[];
@@ -239,7 +245,7 @@ export interface On {
   on: number;
 }
 
-/** A version of the recogniser, and how it fared. */
+/** A version of the recogniser with its statistics. */
 export interface Phase {
   version: number;
   phase: number;
@@ -250,15 +256,15 @@ export interface Phase {
   asked: number;
   rejected: number;
   unknown_rate: number | null;
-  accuracy: Rightness | null;
+  accuracy: Accuracy | null;
 }
 
-/** Why a request was not done, in words for a person. */
+/** Why a request failed, for people to read. */
 export interface Problem {
   detail: string;
 }
 
-/** What is said of a vector or an image. */
+/** The answer for a vector or an image. */
 export interface Recognized {
   /** A known class, or "unknown"; empty if there is a reason. */
   label: string;
@@ -273,14 +279,14 @@ export interface Recognized {
   reason: string | null;
 }
 
-/** What was done again. */
+/** What was redone. */
 export interface Redone {
   edit: number;
   groups: number[];
   redone: Entry;
 }
 
-/** How images are rejected, and how they could be. */
+/** The limit on rejection, and other choices. */
 export interface Rejection {
   max_known_rejected: number | null;
   threshold: Record<string, any> | null;
@@ -288,7 +294,7 @@ export interface Rejection {
   choices: RejectionChoice[];
 }
 
-/** A limit on rejection, and what it would do. */
+/** A limit on rejection, and how much it would reject. */
 export interface RejectionChoice {
   max_known_rejected: number | null;
   rejected_known: number;
@@ -311,13 +317,7 @@ export interface Remove {
   items: number[];
 }
 
-/** Shares of exemplars, and of images that were just learnt, that are recognised as what they are. */
-export interface Rightness {
-  memory?: number | null;
-  confirmed?: number | null;
-}
-
-/** Put a version of the recogniser to use. */
+/** Switch to a version of the recogniser. */
 export interface Rollback {
   /** The last edit that the client has seen. */
   on: number;
@@ -349,7 +349,7 @@ export interface Split {
   n: number;
 }
 
-/** Where the workspace stands. */
+/** The status of the workspace. */
 export interface Status {
   name: string;
   embedder: string;
@@ -403,7 +403,7 @@ export interface Operations {
     body: { vectors: number[][]; } | FormData;
     answer: Recognized[];
   };
-  /** Return where the workspace stands. */
+  /** Return the status of the workspace. */
   "GET /status": {
     answer: Status;
   };
@@ -411,15 +411,15 @@ export interface Operations {
   "GET /versions": {
     answer: Version[];
   };
-  /** Return all versions with what they have seen and how right they are, the oldest first. */
+  /** Return the statistics and accuracy of all versions, the oldest first. */
   "GET /phases": {
     answer: Phase[];
   };
-  /** Return the known classes with the items in the memory that stand for them. */
+  /** Return the known classes with their exemplars. */
   "GET /classes": {
     answer: Class[];
   };
-  /** Return how images are rejected, and what other limits would do with the stream so far. */
+  /** Return the limit on rejection, and how many images of the stream other limits would have rejected. */
   "GET /rejection": {
     answer: Rejection;
   };
@@ -441,7 +441,7 @@ export interface Operations {
   "GET /learnable": {
     answer: Learnable;
   };
-  /** Return the label of every image, and who says so. */
+  /** Return the label of every image and where it comes from. */
   "GET /export": {
     query?: { format?: "csv" | "json" | "coco" };
     answer: any;
@@ -450,7 +450,7 @@ export interface Operations {
   "GET /failures": {
     answer: Failure[];
   };
-  /** Put a version of the recogniser to use; what it has not learnt is under review again. */
+  /** Switch to a version of the recogniser; items that it has not learnt are under review again. */
   "POST /rollback": {
     body: Rollback;
     answer: EditMade;
@@ -465,7 +465,7 @@ export interface Operations {
     query?: { offset?: number; limit?: number; order?: "typical" | "odd" };
     answer: ItemPage;
   };
-  /** Return all that is known of an image. */
+  /** Return the details of an image. */
   "GET /items/{id}": {
     path: { id: number };
     answer: ItemDetails;
@@ -486,7 +486,7 @@ export interface Operations {
     query?: { limit?: number };
     answer: Neighbour[];
   };
-  /** Change groups; refused if someone has changed the same since the edit that the client saw. */
+  /** Change groups; refused if someone else has changed the same ones since the edit that the client saw. */
   "POST /edits": {
     body: Name | Confirm | Unconfirm | Move | Separate | Remove | Merge | Split;
     answer: Edited;
@@ -496,7 +496,7 @@ export interface Operations {
     body: On;
     answer: Undone;
   };
-  /** Redo what was undone last, if the last edit is the one that the client saw. */
+  /** Redo the edit that was undone last, if the last edit is the one that the client saw. */
   "POST /redo": {
     body: On;
     answer: Redone;
@@ -509,7 +509,7 @@ export interface Operations {
   "GET /jobs": {
     answer: Job[];
   };
-  /** Ask for long work; it is done in the order in which it was asked for. */
+  /** Add a job; jobs run one after another in the order in which they were added. */
   "POST /jobs": {
     body: Discover | Learn;
     answer: Job;
@@ -519,7 +519,7 @@ export interface Operations {
     path: { id: number };
     answer: Job;
   };
-  /** Cancel a job: one that runs ends at its next step, and changes nothing; one that has made its change is done. */
+  /** Cancel a job: a running one stops at its next step without a change; one that has made its change stays done. */
   "POST /jobs/{id}/cancel": {
     path: { id: number };
     answer: Job;

@@ -60,12 +60,12 @@ export function story(verb, d = {}) {
 }
 
 /** What a discovery says of images that a person changed while it ran. @param {number|undefined} n */
-export const leftAlone = (n) => (n ? `, and left ${count(n, "image")} alone that someone changed meanwhile` : "");
+export const leftAlone = (n) => (n ? `, and left ${count(n, "image")} unchanged that someone edited meanwhile` : "");
 
 /** @type {Record<string, (details: Record<string, any>) => string|undefined>} */
 const STORIES = {
   init: (d) => `learnt ${count(d.classes, "class", "classes")} from ${count(d.images, "image")}`,
-  recognize: (d) => `showed ${count(d.images, "image")}, ${number(d.rejected)} of them unknown`,
+  recognize: (d) => `added ${count(d.images, "image")}, ${number(d.rejected)} of them unknown`,
   discover: (d) =>
     `found ${count(d.groups, "group")} in ${count(d.images, "image")} (k = ${d.k})${leftAlone(d["left alone"])}`,
   learn: (d) =>
@@ -75,16 +75,16 @@ const STORIES = {
   separate: (d) => `made a group of ${count(d.images, "image")}`,
   remove: (d) => `put ${count(d.images, "image")} into the bin`,
   split: (d) => d.parts && `split a group in ${d.parts.length}`,
-  undo: (d) => `took back “${d.verb}”`,
-  redo: (d) => `did “${d.verb}” again`,
-  rollback: (d) => `went to version ${d.version}`,
+  undo: (d) => `undid “${d.verb}”`,
+  redo: (d) => `redid “${d.verb}”`,
+  rollback: (d) => `switched to version ${d.version}`,
 };
 
 /** @type {Record<string, string>} */
 const PLAIN = {
   name: "named a group",
   confirm: "confirmed a group",
-  unconfirm: "opened a group again",
+  unconfirm: "reopened a group",
   move: "moved images",
   separate: "made a group",
   remove: "put images into the bin",
@@ -92,7 +92,7 @@ const PLAIN = {
   split: "split a group",
   review: "imported a review",
   rejection: "changed the limit of rejection",
-  undo: "took something back",
-  redo: "did something again",
-  rollback: "went to another version",
+  undo: "undid a change",
+  redo: "redid a change",
+  rollback: "switched to another version",
 };

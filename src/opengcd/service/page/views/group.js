@@ -19,7 +19,7 @@ import { inspector } from "./inspector.js";
 import { rail } from "./rail.js";
 
 /** @type {Record<string, number>} the side of an image in pixels */
-const SIZES = { small: 84, middle: 124, large: 184 };
+const SIZES = { small: 84, medium: 124, large: 184 };
 const SIZE = "opengcd.size";
 
 /** @type {import("../router.js").View} */
@@ -40,7 +40,7 @@ export function group(root, which, item) {
     list,
     selection,
     label: "Images of the group",
-    side: SIZES[localStorage.getItem(SIZE) ?? ""] ?? SIZES.middle,
+    side: SIZES[localStorage.getItem(SIZE) ?? ""] ?? SIZES.medium,
     look: (found) => image.look(found),
     moved: () => image.follow(grid.current()),
   });

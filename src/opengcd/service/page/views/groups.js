@@ -42,7 +42,7 @@ export function groupActs(current, after) {
   const run = (act) => async () => {
     const group = current();
     if (!group) return toast("Choose a group first.");
-    if (group.kind === "removed") return toast("The bin has no name; open it to take images out.");
+    if (group.kind === "removed") return toast("The bin cannot be named; open it to restore images.");
     return after(await act(group));
   };
   return {
@@ -122,16 +122,16 @@ const SECTIONS = [
   ["novel", "Groups", null],
   [
     "known",
-    "Put back into known classes",
-    "Discovery takes these for classes that it knows. They are learnt only if you put images there yourself, or confirm.",
+    "Returned to known classes",
+    "Discovery assigned these images to known classes. They are learnt only if you confirm them or move images there yourself.",
   ],
-  ["removed", "Bin", "Left out for good; open it to take images back."],
+  ["removed", "Bin", "Removed from the review; open it to restore images."],
 ];
 
 /** @type {import("../router.js").View} */
 export function groups(root) {
   const line = h("p", { class: "lead" });
-  const sitting = h("p", { class: "soft sitting" });
+  const session = h("p", { class: "soft session" });
   const empty = h("div", { class: "empty card" });
   const parts = SECTIONS.map(([kind, heading, note]) => {
     const grid = h("div", { class: "cards", role: "grid", "aria-label": heading });
@@ -145,7 +145,7 @@ export function groups(root) {
     return { kind, grid, section };
   });
   root.append(
-    h("header", { class: "title" }, h("div", {}, h("h1", {}, "Groups"), line), sitting),
+    h("header", { class: "title" }, h("div", {}, h("h1", {}, "Groups"), line), session),
     empty,
     ...parts.map((part) => part.section),
   );
@@ -175,12 +175,12 @@ export function groups(root) {
     const novel = state.groups.filter((group) => group.kind === "novel");
     line.textContent = novel.length
       ? waiting.length
-        ? `${count(waiting.length, "group waits", "groups wait")} for review, ${count(ready, "is", "are")} confirmed. Doubtful ones come last.`
+        ? `${count(waiting.length, "group", "groups")} to review, ${count(ready, "is", "are")} confirmed. Doubtful ones come last.`
         : "All groups are confirmed."
       : "";
     const done = total();
-    sitting.textContent = done ? `This sitting: ${count(done, "action")}` : "";
-    sitting.title = Object.entries(tally())
+    session.textContent = done ? `This session: ${count(done, "action")}` : "";
+    session.title = Object.entries(tally())
       .map(([kind, n]) => `${kind} ${n}`)
       .join(", ");
     for (const { kind, grid, section } of parts) {

@@ -32,11 +32,11 @@ export function history(root) {
       ),
     ),
   );
-  const sitting = h("p", { class: "soft" });
+  const session = h("p", { class: "soft" });
   root.append(
-    heading("History", "Every act, the latest first. Undo takes back the last one, again and again.", files),
+    heading("History", "All changes, the latest first. Undo reverts them one by one.", files),
     acts,
-    sitting,
+    session,
     days,
     foot,
   );
@@ -57,8 +57,8 @@ export function history(root) {
         disabled: !can_redo,
       }),
     );
-    sitting.textContent = total()
-      ? `This sitting took ${count(total(), "action")}: ${Object.entries(tally())
+    session.textContent = total()
+      ? `This session took ${count(total(), "action")}: ${Object.entries(tally())
           .map(([kind, n]) => `${kind} ${n}`)
           .join(", ")}.`
       : "";
@@ -78,7 +78,7 @@ export function history(root) {
                 { class: entry.undone ? "undone" : null },
                 h("time", { datetime: entry.at, title: ago(entry.at) }, clock(entry.at)),
                 h("span", {}, h("strong", {}, entry.who), " ", story(entry.verb, entry.details)),
-                entry.undone && h("span", { class: "badge" }, "taken back"),
+                entry.undone && h("span", { class: "badge" }, "undone"),
               ),
             ),
           ),

@@ -59,7 +59,7 @@ export function inspector(id, selection) {
     ];
     if (group === null || !groupById(group)) return h("li", { title: `${label}, learnt` }, picture);
     const act = here
-      ? { title: "Select it, or not", on: { click: () => selection.toggle(other) } }
+      ? { title: "Select or deselect it", on: { click: () => selection.toggle(other) } }
       : { title: `Go to it, in ${label}`, on: { click: () => go("groups", group, other) } };
     const name = here ? "neighbour in this group" : `neighbour in ${label}`;
     return h(

@@ -11,7 +11,7 @@ import { DOING, number } from "../words.js";
 export function jobCard(job) {
   if (!job) return [];
   const share = job.total ? job.done / job.total : null;
-  const stage = job.state === "waiting" ? "waits for its turn" : job.stage;
+  const stage = job.state === "waiting" ? "waiting for other jobs" : job.stage;
   return [
     h(
       "section",

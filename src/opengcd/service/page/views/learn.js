@@ -146,7 +146,11 @@ function versionList(versions) {
 export function learn(root) {
   const running = h("div", {});
   const body = h("div", { class: "stack" });
-  root.append(heading("Learn", "The recogniser takes in what you confirmed, and keeps what it knew."), running, body);
+  root.append(
+    heading("Learn", "The recogniser learns the groups that you confirmed, and keeps what it knows."),
+    running,
+    body,
+  );
   let total = 0;
   const start = () => total > 0 && !currentJob() && startJob({ verb: "learn" });
   const read = async () => {

@@ -65,7 +65,7 @@ export function numberOfClasses(root) {
         { class: "card number" },
         h("div", { class: "estimate" }, h("strong", {}, String(found.k)), h("span", {}, `estimated; ${told}`)),
         !found.trusted &&
-          h("p", { class: "warning" }, `Do not take it at its word${found.reason ? `: ${found.reason}` : ""}.`),
+          h("p", { class: "warning" }, `Treat this estimate with caution${found.reason ? `: ${found.reason}` : ""}.`),
         found.curve.length > 0
           ? chart
           : h("p", { class: "empty" }, "This grouping was made with a given number: there is no curve."),
@@ -76,7 +76,7 @@ export function numberOfClasses(root) {
           "div",
           { class: "row" },
           go,
-          button("Estimate anew", () => startJob({ verb: "discover" })),
+          button("Re-estimate", () => startJob({ verb: "discover" })),
           h(
             "span",
             { class: "soft" },

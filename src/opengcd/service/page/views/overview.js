@@ -39,7 +39,7 @@ function nextStep() {
   if (waiting.length) {
     const images = waiting.reduce((sum, group) => sum + group.size, 0);
     return [
-      `${count(waiting.length, "group waits", "groups wait")} for you`,
+      `${count(waiting.length, "group", "groups")} to review`,
       h("p", {}, `${count(images, "image")} to look at. Name what you recognise; Enter confirms.`),
       button("Review", () => go("groups", waiting[0].id), { primary: true, icon: "next" }),
     ];
@@ -59,13 +59,13 @@ function nextStep() {
     ];
   }
   return [
-    "Nothing waits",
+    "Nothing to review",
     h(
       "p",
       {},
-      "Show it more images: ",
+      "Add more images: ",
       h("code", {}, `opengcd recognize ${status.name} FOLDER`),
-      ", or one on the spot.",
+      ", or try a single image.",
     ),
     button("Try it", () => go("try"), { icon: "drop" }),
   ];
@@ -83,7 +83,7 @@ function tiles() {
     { class: "tiles" },
     tile(number(status.version?.classes.length ?? 0), "known classes", `phase ${status.version?.phase ?? 0}`),
     tile(number(seen), "images seen", status.failures ? `${count(status.failures, "file")} unusable` : null),
-    tile(number(status.to_review), "wait for review", count(status.groups, "group")),
+    tile(number(status.to_review), "to review", count(status.groups, "group")),
     tile(number(status.to_learn), "ready to learn", null),
     memory &&
       tile(

@@ -18,7 +18,7 @@ const value = (share) => (share === null ? "auto" : String(share));
 export function rejection(root) {
   const body = h("div", {});
   root.append(
-    heading("Rejection", "How much may come to you for review? A stricter limit finds less that is new."),
+    heading("Rejection", "How many images may be sent to review? A stricter limit finds fewer new classes."),
     body,
   );
   let apply = () => {};
@@ -60,7 +60,7 @@ export function rejection(root) {
             "strong",
             {},
             share === null
-              ? "Let it find the limit itself"
+              ? "Choose the limit automatically"
               : `Send at most ${percent(share)} of known images to review`,
           ),
           h(

@@ -70,7 +70,7 @@ export function tryIt(root) {
         {},
         h("p", { class: "soft" }, one.name ?? file.name),
         h("h2", {}, unknown ? "Unknown" : one.label),
-        unknown && h("p", { class: "soft" }, "It is like nothing that the recogniser knows."),
+        unknown && h("p", { class: "soft" }, "It does not look like any known class."),
         bars([
           { label: "unknown", value: one.unknown, kind: "unknown" },
           ...one.top.map(([label, value]) => ({ label, value })),
@@ -97,7 +97,7 @@ export function tryIt(root) {
   input.addEventListener("change", () => show(input.files ?? []));
   for (const type of DRAGS) root.addEventListener(type, over);
   document.addEventListener("paste", paste);
-  root.append(heading("Try it", "See what the recogniser makes of an image."), zone, results);
+  root.append(heading("Try it", "Recognise single images."), zone, results);
   const end = useKeys("work", { go: () => input.click() });
   return () => {
     end();

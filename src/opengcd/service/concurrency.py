@@ -1,4 +1,4 @@
-"""Work that takes much memory is done for few requests at a time."""
+"""Limit how many requests do memory-hungry work at the same time."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from contextlib import asynccontextmanager
 from fastapi import HTTPException
 
 
-class Turns:
-    """Lets some requests work at a time; some more wait for their turn, and the others are told to come back."""
+class ConcurrencyLimit:
+    """Let ``at_once`` requests work at a time and ``waiting`` more queue; refuse the others with status 503."""
 
     def __init__(self, at_once: int, waiting: int) -> None:
         self._free = asyncio.Semaphore(at_once)
         self._most = at_once + waiting
-        self._here = 0
+        self._present = 0
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Wait for one's turn, and have it."""
-        if self._here >= self._most:
+    async def slot(self) -> AsyncIterator[None]:
+        """Wait until the request may work, and hold its place while it does."""
+        if self._present >= self._most:
             raise HTTPException(503, "Too many requests at once; send it again later.", {"Retry-After": "5"})
-        self._here += 1
+        self._present += 1
         try:
             async with self._free:
                 yield
         finally:
-            self._here -= 1
+            self._present -= 1
