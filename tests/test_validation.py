@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -41,6 +42,14 @@ def test_feature_types(given_as, becomes):
     assert X.tolist() == [[0, 1], [1, 0]]
 
 
+def test_objects_that_are_numbers_become_float64():
+    X = check_features(np.array([[1, 2.5], [np.float32(3), True]], dtype=object))
+    assert X.dtype == np.float64
+    assert X.tolist() == [[1, 2.5], [3, 1]]
+    with pytest.raises(TypeError, match=r"X must hold real numbers.*dict"):
+        check_features(np.array([[1, {}]], dtype=object))
+
+
 def test_long_doubles_become_float64():
     assert check_features(np.array([[0.5, 1.0]], dtype=np.longdouble)).dtype == np.float64
 
@@ -74,6 +83,9 @@ def test_a_single_vector_is_one_row_only_where_allowed():
         ([["a", "b"]], "real numbers"),
         ([[1j]], "real numbers.*complex"),
         ([[1.0, None]], "real numbers"),
+        (np.array([[1.0, "a"]], dtype=object), "real numbers.*'a'"),
+        (np.array([[1.0, 10**400]], dtype=object), "real numbers"),
+        (scipy.sparse.csr_array(np.eye(2)), r"sparse.*not supported.*X\.toarray\(\)"),
         ([[1.0], [1.0, 2.0]], "array of numbers"),
         (np.array([["2020-01-01"]], dtype="datetime64[D]"), "array of numbers"),
         (None, "real numbers"),
@@ -99,6 +111,8 @@ def test_width():
     assert check_features(np.zeros((2, 3)), width=3).shape == (2, 3)
     with pytest.raises(ValueError, match="3 features, but 4 are expected; use features from the same backbone"):
         check_features(np.zeros((2, 3)), width=4)
+    with pytest.raises(ValueError, match="3 features, but Model is expecting 4 features as input; use features from"):
+        check_features(np.zeros((2, 3)), width=4, owner="Model")
 
 
 def test_rows():

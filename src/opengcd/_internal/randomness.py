@@ -8,17 +8,33 @@ from typing import Any
 
 import numpy as np
 
-Seed = int | np.random.SeedSequence | np.random.Generator | None
+Seed = int | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
 
 
 def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
-    """Return a seed sequence; a Generator gives its next number, None fresh entropy."""
+    """Return a seed sequence.
+
+    Parameters
+    ----------
+    random_state : int, SeedSequence, Generator, RandomState or None
+        An integer from 0 or a sequence stands for itself; a Generator or a RandomState gives its next number, so that
+        the same state gives the same sequence; None gives fresh entropy.
+
+    Returns
+    -------
+    numpy.random.SeedSequence
+
+    """
     if isinstance(random_state, np.random.SeedSequence):
         return random_state
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence(int(random_state.integers(2**63)))
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(int(random_state.randint(np.iinfo(np.int64).max, dtype=np.int64)))
     if random_state is not None and (not isinstance(random_state, numbers.Integral) or random_state < 0):
-        raise ValueError(f"random_state must be None, an integer from 0 or a numpy Generator, not {random_state!r}.")
+        raise ValueError(
+            f"random_state must be None, an integer from 0, or numpy's Generator or RandomState, not {random_state!r}."
+        )
     return np.random.SeedSequence(None if random_state is None else int(random_state))
 
 
@@ -61,5 +77,5 @@ def seed_from_json(stored: dict[str, Any]) -> np.random.SeedSequence:
 
 
 def integer_seed(random_state: Any) -> int | None:
-    """Return ``random_state`` if it is an integer, else None: a generator has been used up and is not saved."""
+    """Return ``random_state`` if it is an integer, else None: generators change with use and are not saved."""
     return int(random_state) if isinstance(random_state, numbers.Integral) else None

@@ -14,21 +14,39 @@ UNKNOWN_STR = "unknown"
 
 
 def check_features(
-    X: Any, *, name: str = "X", width: int | None = None, min_rows: int = 1, single: bool = False
+    X: Any,
+    *,
+    name: str = "X",
+    width: int | None = None,
+    owner: str | None = None,
+    min_rows: int = 1,
+    single: bool = False,
 ) -> np.ndarray:
     """Return ``X`` as a finite, contiguous, two-dimensional float32 or float64 array.
 
-    float64 stays float64; narrower types become float32. With ``single``, a vector of the right
-    width counts as one row.
+    float64 stays float64, objects that are numbers become float64, and narrower types become float32.
+
+    Parameters
+    ----------
+    X : array-like
+        One row per item.
+    name : str
+        What messages call ``X``.
+    width : int or None
+        The number of features that a fitted model needs.
+    owner : str or None
+        The class of that model, for the message.
+    min_rows : int
+        The least number of rows.
+    single : bool
+        Whether a vector counts as one row.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+
     """
-    try:
-        X = np.asarray(X)
-        wide = np.result_type(X.dtype, np.float32)
-        X = np.ascontiguousarray(X, dtype=np.float64 if wide.kind == "f" and wide.itemsize > 8 else wide)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers, one row per item ({error}).") from None
-    if X.dtype.kind != "f":
-        raise ValueError(f"{name} must hold real numbers, but has dtype {X.dtype}.")
+    X = _as_real_array(X, name)
     if single and X.ndim == 1:
         X = X.reshape(1, -1)
     if X.ndim != 2:
@@ -37,10 +55,13 @@ def check_features(
             "reshape one vector x with x.reshape(1, -1)."
         )
     if X.shape[1] == 0:
-        raise ValueError(f"{name} has no feature columns.")
-    if width is not None and X.shape[1] != width:
         raise ValueError(
-            f"{name} has {X.shape[1]} features, but {width} are expected; "
+            f"{name} has no feature columns: 0 feature(s) (shape={X.shape}) while a minimum of 1 is required."
+        )
+    if width is not None and X.shape[1] != width:
+        expected = f"{width} are expected" if owner is None else f"{owner} is expecting {width} features as input"
+        raise ValueError(
+            f"{name} has {X.shape[1]} features, but {expected}; "
             "use features from the same backbone as those the model was fitted on."
         )
     if len(X) < min_rows:
@@ -55,6 +76,37 @@ def check_features(
     if X.size and np.abs(X).max() > np.sqrt(np.finfo(X.dtype).max / X.shape[1]) / 4:
         raise ValueError(f"{name} holds numbers too large for {X.dtype}: their squares overflow; rescale the features.")
     return X
+
+
+def _as_real_array(X: Any, name: str) -> np.ndarray:
+    """Return ``X`` as a contiguous array of float32 or float64."""
+    if hasattr(X, "toarray"):
+        raise ValueError(f"{name} is sparse, but sparse data is not supported; pass a dense array, {name}.toarray().")
+    try:
+        X = np.asarray(X)
+        wide = np.result_type(X.dtype, np.float32)
+        X = np.ascontiguousarray(X, dtype=np.float64 if wide.kind == "f" and wide.itemsize > 8 else wide)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers, one row per item ({error}).") from None
+    if X.dtype == object:
+        X = _as_numbers(X, name)
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers, but has dtype {X.dtype}.")
+    if X.dtype.kind != "f":
+        raise ValueError(f"{name} must hold real numbers, but has dtype {X.dtype}.")
+    return X
+
+
+def _as_numbers(X: np.ndarray, name: str) -> np.ndarray:
+    """Return an array of objects, such as a data frame with columns of several types, as float64."""
+    if any(value is None for value in X.flat):
+        raise ValueError(f"{name} must hold real numbers, but holds None.")
+    try:
+        return X.astype(np.float64)
+    except TypeError as error:
+        raise TypeError(f"{name} must hold real numbers ({error}).") from None
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must hold real numbers ({error}).") from None
 
 
 def check_labels(y: Any, rows: int, *, name: str = "y", like: np.ndarray | None = None) -> np.ndarray:
@@ -86,7 +138,9 @@ def _as_label_array(y: Any, rows: int, name: str) -> np.ndarray:
             return np.array(y.tolist(), dtype=str)
         kinds = sorted({type(v).__name__ for v in y})
         raise ValueError(f"{name} mixes or holds unsupported label types ({', '.join(kinds)}); use all int or all str.")
-    raise ValueError(f"{name} has dtype {y.dtype}; labels must be integers or strings.")
+    raise ValueError(
+        f"Unknown label type: {name} has dtype {y.dtype}; labels must be integers or strings, one per class."
+    )
 
 
 def _refuse_long_integers(y: np.ndarray, name: str) -> None:
@@ -164,12 +218,14 @@ def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
 def check_first_classes(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return labelled rows to start from, their labels, and the classes: two at least."""
     X = check_features(X)
+    if y is None:
+        raise ValueError("A recogniser requires y to be passed, but the target y is None; pass one label per row.")
     y = check_labels(y, len(X))
     refuse_unknown_label(y)
     classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(
-            f"A recogniser needs at least two known classes, but y holds only {classes[0]!r}; "
+            f"A recogniser needs at least two known classes, but y holds only one class, {classes[0]!r}; "
             "add rows of another class (a catch-all class will do)."
         )
     return X, y, classes
