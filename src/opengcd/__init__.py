@@ -2,7 +2,8 @@
 
 >>> from opengcd import OpenWorldRecognizer
 
-Heavy libraries are imported when a name that needs them is first used.
+Submodules and heavy libraries are imported when a name that needs them is first used, so that ``import opengcd`` and
+``opengcd --help`` are fast.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The paper's metrics and their parts, on labels of any type.
 
-A true label outside ``known`` counts as unknown. Where an average runs over nothing (no known or
-no unknown item in ``y_true``) the result is NaN, because no number would be honest.
+A true label outside ``known`` counts as unknown. The mean over no items (no known or no unknown ones) is NaN.
 """
 
 from __future__ import annotations
@@ -46,6 +45,18 @@ def accuracy(y_true: Any, y_pred: Any) -> float:
     r"""Share of items whose label is right (Eq. 6).
 
     .. math:: \mathrm{Acc} = \frac1M \sum_{i=1}^M 1\{y_i = \hat y_i\}
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels, integers or strings.
+    y_pred : array-like of shape (n,)
+        Predicted labels.
+
+    Returns
+    -------
+    float
+
     """
     y_true, y_pred = _pair(y_true, y_pred)
     return _mean(y_true == y_pred)
@@ -57,6 +68,18 @@ def clustering_accuracy(y_true: Any, clusters: Any) -> float:
     .. math:: \mathrm{ACC} = \max_g \frac1L \sum_{i=1}^L 1\{y_i = g(\hat y_i)\}
 
     The Hungarian algorithm finds :math:`g`; items of clusters left without a class are errors.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels, integers or strings.
+    clusters : array-like of shape (n,)
+        The cluster of each item.
+
+    Returns
+    -------
+    float
+
     """
     y_true, clusters = _pair(y_true, clusters)
     return _matched(y_true, clusters) / len(y_true) if len(y_true) else float("nan")
@@ -67,6 +90,22 @@ def parts(y_true: Any, y_pred: Any, known: Iterable[Any], unknown: Any = -1) -> 
 
     For ANS every predicted label outside ``known`` (``unknown`` too) names a novel group; groups are
     matched to novel classes, and novel items taken for known ones are errors.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels, integers or strings.
+    y_pred : array-like of shape (n,)
+        Predicted labels.
+    known : iterable
+        The known classes; a true label outside them counts as unknown.
+    unknown : int or str
+        The label of rejected items; beside strings the default stands for ``"unknown"``.
+
+    Returns
+    -------
+    Parts
+
     """
     y_true, y_pred = _pair(y_true, y_pred)
     known = list(known)
@@ -84,6 +123,22 @@ def hna(y_true: Any, y_pred: Any, known: Iterable[Any], unknown: Any = -1) -> fl
     r"""Harmonic normalised accuracy of open-set recognition (Eq. 7).
 
     .. math:: \mathrm{HNA} = \frac{2}{1/\mathrm{AKS} + 1/\mathrm{AUS}}, \quad 0 \text{ if a part is } 0
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels, integers or strings.
+    y_pred : array-like of shape (n,)
+        Predicted labels.
+    known : iterable
+        The known classes; a true label outside them counts as unknown.
+    unknown : int or str
+        The label of rejected items; beside strings the default stands for ``"unknown"``.
+
+    Returns
+    -------
+    float
+
     """
     p = parts(y_true, y_pred, known, unknown)
     return harmonic_mean(p.aks, p.aus)
@@ -95,6 +150,20 @@ def hca(y_true: Any, y_pred: Any, known: Iterable[Any]) -> float:
     .. math:: \mathrm{HCA} = \frac{2}{1/\mathrm{AKS} + 1/\mathrm{ANS}}, \quad 0 \text{ if a part is } 0
 
     Unlike :func:`clustering_accuracy` it never lets a known class be matched to a group (Appendix B).
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels, integers or strings.
+    y_pred : array-like of shape (n,)
+        Labels after discovery: known classes, and any other value for the novel groups.
+    known : iterable
+        The known classes; a true label outside them counts as unknown.
+
+    Returns
+    -------
+    float
+
     """
     p = parts(y_true, y_pred, known)
     return harmonic_mean(p.aks, p.ans)
@@ -106,6 +175,22 @@ def hna_precision(y_true: Any, y_pred: Any, known: Iterable[Any], unknown: Any =
     Their call swaps truth and prediction, so the subsets are formed from the predictions: the right share
     of accepted items, and the truly unknown share of rejected ones (each 0 where there is no such item).
     Only for comparison with the paper's tables.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels, integers or strings.
+    y_pred : array-like of shape (n,)
+        Predicted labels.
+    known : iterable
+        The known classes; a true label outside them counts as unknown.
+    unknown : int or str
+        The label of rejected items; beside strings the default stands for ``"unknown"``.
+
+    Returns
+    -------
+    float
+
     """
     y_true, y_pred = _pair(y_true, y_pred)
     is_known = _is_known(y_true, known)
@@ -116,7 +201,22 @@ def hna_precision(y_true: Any, y_pred: Any, known: Iterable[Any], unknown: Any =
 
 
 def auroc(y_true: Any, unknown_score: Any, known: Iterable[Any]) -> float:
-    """Chance that an unknown item has a higher unknown score than a known one (ties count half)."""
+    """Chance that an unknown item has a higher unknown score than a known one (ties count half).
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels, integers or strings.
+    unknown_score : array-like of shape (n,)
+        The larger, the more likely an item is of no known class.
+    known : iterable
+        The known classes; a true label outside them counts as unknown.
+
+    Returns
+    -------
+    float
+
+    """
     from sklearn.metrics import roc_auc_score
 
     y_true, score = _pair(y_true, unknown_score)
@@ -131,8 +231,17 @@ def forgetting(history: Sequence[Sequence[float]]) -> float:
 
     .. math:: F_T = \frac1{T-1} \sum_{i<T} \Big( \max_{i \le t<T} a_{t,i} - a_{T,i} \Big)
 
-    ``history[t][i]`` is the accuracy on test set ``i`` after phase ``t``; row ``t`` has ``t + 1`` entries.
     It is 0 after a single phase.
+
+    Parameters
+    ----------
+    history : sequence of sequences of float
+        ``history[t][i]`` is the accuracy on test set ``i`` after phase ``t``; row ``t`` has ``t + 1`` entries.
+
+    Returns
+    -------
+    float
+
     """
     rows = _history(history)
     last = len(rows) - 1
@@ -141,7 +250,18 @@ def forgetting(history: Sequence[Sequence[float]]) -> float:
 
 
 def final_average_accuracy(history: Sequence[Sequence[float]]) -> float:
-    r"""Mean accuracy over all test sets after the last phase: :math:`\frac1T \sum_i a_{T,i}`."""
+    r"""Mean accuracy over all test sets after the last phase: :math:`\frac1T \sum_i a_{T,i}`.
+
+    Parameters
+    ----------
+    history : sequence of sequences of float
+        As for :func:`forgetting`; only the last row counts.
+
+    Returns
+    -------
+    float
+
+    """
     return float(np.mean(_history(history)[-1]))
 
 
@@ -152,6 +272,20 @@ def silhouette(X: Any, labels: Any, *, device: str = "auto") -> float:
 
     with :math:`a_i` the mean distance to the rest of the own cluster and :math:`b_i` the smallest mean distance to
     another cluster. Exact; distances are formed in blocks, so memory stays bounded whatever the number of rows.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows.
+    labels : array-like of shape (n,)
+        The cluster of each row; between 2 and n - 1 clusters.
+    device : str
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+
+    Returns
+    -------
+    float
+
     """
     from opengcd._internal import kernels
 
@@ -166,20 +300,20 @@ def silhouette(X: Any, labels: Any, *, device: str = "auto") -> float:
 
 
 def harmonic_mean(a: float, b: float) -> float:
-    """2ab / (a + b); NaN if a part is NaN, else 0 if a part is 0."""
+    """Return 2ab / (a + b); NaN if a or b is NaN, else 0 if a or b is 0."""
     total = a + b
     return 0.0 if total == 0 else 2 * a * b / total
 
 
 def harmonic_means(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """:func:`harmonic_mean` of each pair of shares."""
+    """Return :func:`harmonic_mean` of each pair of shares; both arrays hold numbers from 0 to 1."""
     total = a + b
     means: np.ndarray = np.where(total > 0, 2 * a * b / np.where(total > 0, total, 1), 0)
     return means
 
 
 def contingency(y_true: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-    """Count items by (cluster, class)."""
+    """Return the number of items of each cluster (row) and class (column), both in sorted order."""
     classes, rows = np.unique(y_true, return_inverse=True)
     groups, columns = np.unique(clusters, return_inverse=True)
     counts = np.zeros((len(groups), len(classes)), dtype=np.int64)

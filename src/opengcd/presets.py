@@ -22,7 +22,7 @@ class Preset:
     Parameters
     ----------
     name : str
-        For messages.
+        What messages call it.
     classifier : str or estimator
         See :class:`~opengcd.OpenWorldRecognizer`.
     selector : str or callable
@@ -62,14 +62,46 @@ class Preset:
             raise ValueError(f"Preset {self.name!r}: {error}") from None
 
     def rejection_for(self, alpha: float | str, max_known_rejected: float | None) -> Rejection:
-        """Return the rejection to fit, set up by the recogniser's arguments of these names; raise if it has no such."""
+        """Return the rejection to fit, with the recogniser's settings.
+
+        Parameters
+        ----------
+        alpha : float or "search"
+            Weight of uncertainty in the paper's open-set rule; ``"search"`` leaves the rejection as it is.
+        max_known_rejected : float or None
+            Largest share of known rows that may be rejected; None leaves the rejection as it is.
+
+        Returns
+        -------
+        Rejection
+
+        Raises
+        ------
+        ValueError
+            If the rejection does not have such a setting, or the value is not valid.
+
+        """
         rejection = self.rejection if alpha == "search" else self.rejection.with_alpha(alpha)
         if max_known_rejected is None:
             return rejection
         return rejection.limit(check_share(max_known_rejected, "max_known_rejected"))
 
     def classifier_for(self, given: Any, device: str) -> Any:
-        """Return the classifier to fit: the one ``given``, or this preset's, with the settings of this preset."""
+        """Return the classifier to fit.
+
+        Parameters
+        ----------
+        given : str, estimator or None
+            The recogniser's argument ``classifier``; None takes this preset's. A name gets its entry of
+            ``classifier_settings``.
+        device : str
+            ``"auto"``, ``"cpu"`` or ``"cuda"``.
+
+        Returns
+        -------
+        str or estimator
+
+        """
         chosen = self.classifier if given is None else given
         settings = self.classifier_settings.get(chosen) if isinstance(chosen, str) else None
         return CLASSIFIERS[chosen](**settings, device=device) if settings else chosen
@@ -103,7 +135,18 @@ PRESETS: dict[str, Preset] = {
 
 
 def resolve_preset(preset: str | Preset) -> Preset:
-    """Return the preset of that name, or the one given."""
+    """Return a preset by its name.
+
+    Parameters
+    ----------
+    preset : str or Preset
+        A name in :data:`PRESETS`, or a preset, which is returned as it is.
+
+    Returns
+    -------
+    Preset
+
+    """
     if isinstance(preset, Preset):
         return preset
     if not isinstance(preset, str) or preset not in PRESETS:
@@ -112,9 +155,19 @@ def resolve_preset(preset: str | Preset) -> Preset:
 
 
 def describe_preset(preset: str | Preset) -> Any:
-    """Return what is saved of a recogniser's argument ``preset``: its name, or the names and settings of its parts.
+    """Return what is saved of a recogniser's argument ``preset``.
 
-    Of a preset with a part of the user's own, only the types of these parts are saved.
+    Parameters
+    ----------
+    preset : str or Preset
+        The argument.
+
+    Returns
+    -------
+    str or dict
+        A name as it is; for a :class:`Preset` the names and settings of its parts or, if some are the user's own, only
+        the types of those.
+
     """
     if isinstance(preset, str):
         return preset
@@ -135,7 +188,20 @@ def describe_preset(preset: str | Preset) -> Any:
 
 
 def restore_preset(stored: Any, given: str | Preset | None) -> str | Preset:
-    """Return the preset that is given again, or the one that :func:`describe_preset` described."""
+    """Return the preset of a saved recogniser.
+
+    Parameters
+    ----------
+    stored : str or dict
+        What :func:`describe_preset` returned.
+    given : str, Preset or None
+        A preset that is taken instead; needed if the stored one has parts of the user's own.
+
+    Returns
+    -------
+    str or Preset
+
+    """
     if given is not None:
         return given
     if not isinstance(stored, dict):
