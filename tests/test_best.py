@@ -180,7 +180,7 @@ def test_settings_that_do_not_go_together():
 
 def test_probabilities_agree_with_labels(loop):
     recognizer, stream, _, labels, _ = loop
-    p = recognizer.predict_proba(stream)
+    p = recognizer.recognize(stream).probabilities
     np.testing.assert_allclose(p.sum(1), 1)
     rejected = labels == recognizer.unknown_label_
     assert np.array_equal(rejected, p[:, 0] > 0.5)
@@ -356,7 +356,7 @@ def test_saved_and_loaded_it_says_the_same(loop, tmp_path):
     assert again.threshold_ == recognizer.threshold_
     assert again.get_params() == recognizer.get_params()
     assert again.memory_.seen == recognizer.memory_.seen
-    assert np.array_equal(again.predict_proba(stream), recognizer.predict_proba(stream))
+    assert np.array_equal(again.recognize(stream).probabilities, recognizer.recognize(stream).probabilities)
     same = again.discover(stream, rejected=labels == -1)
     assert np.array_equal(same.labels, found.labels)
     again.observe(stream)

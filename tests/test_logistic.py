@@ -121,4 +121,4 @@ def test_a_saved_model_predicts_the_same_to_the_last_digit(tmp_path):
     recognizer.save(tmp_path)
     loaded = OpenWorldRecognizer.load(tmp_path, device="cpu")
     assert loaded._model.weight_.dtype == np.float64
-    np.testing.assert_array_equal(loaded.predict_proba(X), recognizer.predict_proba(X))
+    np.testing.assert_array_equal(loaded.recognize(X).probabilities, recognizer.recognize(X).probabilities)

@@ -24,7 +24,7 @@ from opengcd.discover import KMeansDiscovery
 from opengcd.osr import UncertaintyRejection, UncertaintyRule, uncertainty_rejection
 from opengcd.presets import Preset
 
-METHODS = ["predict", "predict_proba", "predict_closed", "unknown_score", "discover"]
+METHODS = ["recognize", "predict", "predict_proba", "predict_closed", "unknown_score", "discover"]
 
 
 # So few classes and rows often leave no alpha that tells known from unknown.
@@ -142,7 +142,7 @@ def test_the_same_seed_gives_the_same_results(classifier):
     for _ in range(2):
         assert a.alpha_ == b.alpha_
         assert np.array_equal(a.memory_.X, b.memory_.X)
-        assert np.array_equal(a.predict_proba(X), b.predict_proba(X))
+        assert np.array_equal(a.recognize(X).probabilities, b.recognize(X).probabilities)
         assert same_discovery(a.discover(X[~KNOWN]), b.discover(X[~KNOWN]))
         a.learn(X[Y == 4], Y[Y == 4])
         b.learn(X[Y == 4], Y[Y == 4])
@@ -151,7 +151,7 @@ def test_the_same_seed_gives_the_same_results(classifier):
 def test_another_seed_gives_other_results():
     a, b = (fitted(memory_size=60, selector="random", random_state=seed) for seed in (0, 1))
     assert not np.array_equal(a.memory_.X, b.memory_.X)
-    assert not np.array_equal(a.predict_proba(X), b.predict_proba(X))
+    assert not np.array_equal(a.recognize(X).probabilities, b.recognize(X).probabilities)
 
 
 def test_discovering_does_not_change_what_follows():
@@ -160,11 +160,13 @@ def test_discovering_does_not_change_what_follows():
     assert same_discovery(a.discover(X[~KNOWN]), first)
     a.learn(X[Y == 4], Y[Y == 4])
     b.learn(X[Y == 4], Y[Y == 4])
-    assert np.array_equal(a.predict_proba(X), b.predict_proba(X))
+    assert np.array_equal(a.recognize(X).probabilities, b.recognize(X).probabilities)
 
 
 @pytest.mark.parametrize(
-    "random_state", [None, np.random.default_rng(0), np.int64(3)], ids=["none", "generator", "numpy integer"]
+    "random_state",
+    [None, np.random.default_rng(0), np.random.RandomState(0), np.random.SeedSequence(0), np.int64(3)],
+    ids=["none", "generator", "random state", "sequence", "numpy integer"],
 )
 def test_other_kinds_of_seed(random_state):
     recognizer = fitted(random_state=random_state)
@@ -218,7 +220,7 @@ def test_the_names_of_classes_do_not_matter():
     numbers = fitted()
     words = recogniser(random_state=0, max_classes=12, device="cpu")
     words.fit(X[KNOWN], np.array(["a", "b", "c", "d"])[Y[KNOWN]])
-    assert np.array_equal(words.predict_proba(X), numbers.predict_proba(X))
+    assert np.array_equal(words.recognize(X).probabilities, numbers.recognize(X).probabilities)
     assert np.array_equal(words.discover(X[~KNOWN]).novel, numbers.discover(X[~KNOWN]).novel)
 
 
@@ -234,7 +236,7 @@ def test_learnt_classes_follow_in_order_and_columns_keep_their_place():
     assert recognizer.classes_.tolist() == [50, 90, 20, 70, 10]
     for c in range(5):
         assert (recognizer.predict_closed(X[c == Y]) == names[c]).mean() > 0.95
-        columns = recognizer.predict_proba(X[c == Y])[:, 1:].argmax(1)
+        columns = recognizer.recognize(X[c == Y]).probabilities[:, 1:].argmax(1)
         assert (columns == c).mean() > 0.95
 
 
@@ -245,11 +247,11 @@ def test_longer_names_learnt_later_are_not_cut():
     assert recognizer.predict_closed(X[Y == 2])[0] == "a name of some length"
 
 
-# ---------------------------------------------------------------- predict and predict_proba
+# ---------------------------------------------------------------- labels and probabilities
 
 
 def test_probabilities_are_those_of_the_rule(model):
-    p = model.predict_proba(X)
+    p = model.recognize(X).probabilities
     assert p.shape == (len(X), 5)
     np.testing.assert_allclose(p.sum(1), 1, atol=1e-12)
     closed = module.infer(model._model, X).probabilities
@@ -272,10 +274,10 @@ def test_an_item_that_is_certain_has_unknown_score_0():
 
 
 @pytest.mark.parametrize("classifier", ["svm", LogisticRegression()], ids=["svm", "logistic"])
-def test_predict_agrees_with_predict_proba(classifier):
+def test_predict_agrees_with_the_open_probabilities(classifier):
     recognizer = fitted(classifier, alpha=2.0)
     mixed = X + np.random.default_rng(0).normal(0, 4, X.shape)
-    p, labels = recognizer.predict_proba(mixed), recognizer.predict(mixed)
+    p, labels = recognizer.recognize(mixed).probabilities, recognizer.predict(mixed)
     rejected = labels == -1
     assert 0.05 < rejected.mean() < 0.95
     assert np.array_equal(rejected, p[:, 0] > p[:, 1:].max(1))
@@ -294,12 +296,18 @@ def test_one_at_a_time_equals_a_batch(model, method):
         assert np.array_equal(alone, batch)
 
 
+def test_open_probabilities_one_at_a_time_equal_those_of_a_batch(model):
+    alone = np.concatenate([model.recognize(x).probabilities for x in X])
+    np.testing.assert_allclose(alone, model.recognize(X).probabilities, rtol=0, atol=1e-9)
+
+
 def test_no_rows(model):
     none = np.empty((0, 8))
     assert model.predict(none).tolist() == []
     assert model.predict(none).dtype == model.classes_.dtype
     assert model.predict_closed(none).tolist() == []
-    assert model.predict_proba(none).shape == (0, 5)
+    assert model.predict_proba(none).shape == (0, 4)
+    assert model.recognize(none).probabilities.shape == (0, 5)
     assert model.unknown_score(none).shape == (0,)
     for found in (model.discover(none), model.discover(none, k=4)):
         assert (found.labels.tolist(), found.novel.tolist(), found.groups, found.k) == ([], [], [], 4)
@@ -326,9 +334,9 @@ def test_float32_and_read_only_input():
 def test_the_memory_does_not_share_the_users_array():
     rows, y = X[KNOWN].copy(), Y[KNOWN].copy()
     recognizer = recogniser(random_state=0, device="cpu").fit(rows, y)
-    before = recognizer.predict_proba(X), recognizer.discover(X, k=6)
+    before = recognizer.recognize(X).probabilities, recognizer.discover(X, k=6)
     rows[:], y[:] = 0, 0
-    assert np.array_equal(recognizer.predict_proba(X), before[0])
+    assert np.array_equal(recognizer.recognize(X).probabilities, before[0])
     assert same_discovery(recognizer.discover(X, k=6), before[1])
 
 
@@ -429,7 +437,7 @@ def test_learning_one_row_of_a_new_class():
     recognizer = fitted().learn(X[Y == 5][:1], [5])
     assert recognizer.classes_.tolist() == [0, 1, 2, 3, 5]
     assert (recognizer.memory_.y == 5).sum() == 1
-    assert recognizer.predict_proba(X).shape == (180, 6)
+    assert recognizer.recognize(X).probabilities.shape == (180, 6)
 
 
 def test_fitting_again_forgets():
@@ -438,7 +446,7 @@ def test_fitting_again_forgets():
     assert again is recognizer
     assert recognizer.phase_ == 1
     assert recognizer.classes_.tolist() == [0, 1, 2, 3]
-    assert np.array_equal(recognizer.predict_proba(X), fitted().predict_proba(X))
+    assert np.array_equal(recognizer.recognize(X).probabilities, fitted().recognize(X).probabilities)
 
 
 def fail(*args, **kwargs):
@@ -456,7 +464,7 @@ def fail_in(stage):
 @pytest.mark.parametrize(("home", "step"), [(module, "fit_classifier"), (uncertainty_rejection, "search_alpha")])
 def test_a_failure_while_learning_leaves_the_recogniser_as_it_was(home, step, monkeypatch):
     recognizer, twin = (fitted(memory_size=60, selector="greedy") for _ in range(2))
-    before = recognizer.predict_proba(X), recognizer.memory_, recognizer.memory_.X.copy()
+    before = recognizer.recognize(X).probabilities, recognizer.memory_, recognizer.memory_.X.copy()
     with monkeypatch.context() as patch:
         patch.setattr(home, step, fail)
         with pytest.raises(RuntimeError, match="out of memory"):
@@ -466,32 +474,32 @@ def test_a_failure_while_learning_leaves_the_recogniser_as_it_was(home, step, mo
     assert recognizer.memory_ is before[1]
     assert np.array_equal(recognizer.memory_.X, before[2])
     assert recognizer.memory_.updates == 1
-    assert np.array_equal(recognizer.predict_proba(X), before[0])
+    assert np.array_equal(recognizer.recognize(X).probabilities, before[0])
     # ... and learning afterwards gives what it would have given.
     for r in (recognizer, twin):
         r.learn(X[Y == 4], Y[Y == 4])
-    assert np.array_equal(recognizer.predict_proba(X), twin.predict_proba(X))
+    assert np.array_equal(recognizer.recognize(X).probabilities, twin.recognize(X).probabilities)
 
 
 @pytest.mark.parametrize("stage", ["selecting exemplars", "fitting the classifier", "searching alpha"])
 def test_an_interruption_while_learning_leaves_the_recogniser_as_it_was(stage):
     recognizer = fitted()
-    before = recognizer.predict_proba(X)
+    before = recognizer.recognize(X).probabilities
     with pytest.raises(KeyboardInterrupt):
         recognizer.learn(X[Y == 4], Y[Y == 4], progress=fail_in(stage))
     assert recognizer.phase_ == 1
     assert recognizer.classes_.tolist() == [0, 1, 2, 3]
     assert len(recognizer.memory_) == 120
-    assert np.array_equal(recognizer.predict_proba(X), before)
+    assert np.array_equal(recognizer.recognize(X).probabilities, before)
 
 
 def test_a_failure_while_fitting_again_leaves_the_recogniser_as_it_was(monkeypatch):
     recognizer = fitted()
-    before = recognizer.predict_proba(X)
+    before = recognizer.recognize(X).probabilities
     monkeypatch.setattr(module, "fit_classifier", fail)
     with pytest.raises(RuntimeError, match="out of memory"):
         recognizer.fit(X[Y < 2], Y[Y < 2])
-    assert np.array_equal(recognizer.predict_proba(X), before)
+    assert np.array_equal(recognizer.recognize(X).probabilities, before)
 
 
 def test_a_failed_first_fit_leaves_it_unfitted():
@@ -641,7 +649,7 @@ def test_a_clone_is_unfitted_and_fits_to_the_same(model):
     twin = clone(model)
     with pytest.raises(NotFittedError):
         twin.predict(X)
-    assert np.array_equal(twin.fit(X[KNOWN], Y[KNOWN]).predict_proba(X), model.predict_proba(X))
+    assert np.array_equal(twin.fit(X[KNOWN], Y[KNOWN]).recognize(X).probabilities, model.recognize(X).probabilities)
 
 
 def test_parameters_reach_a_foreign_classifier():
@@ -719,8 +727,14 @@ def test_a_preset_of_the_users_own():
 BROKEN = {
     "nan": (np.where(np.arange(8) == 2, np.nan, X[:2]), "NaN or infinite"),
     "inf": (np.where(np.arange(8) == 2, np.inf, X[:2]), "NaN or infinite"),
-    "narrow": (X[:2, :7], "7 features, but 8 are expected"),
-    "wide": (np.ones((2, 9)), "9 features, but 8 are expected"),
+    "narrow": (
+        X[:2, :7],
+        "7 features, but .* is expecting 8 features as input; use features from the same",
+    ),
+    "wide": (
+        np.ones((2, 9)),
+        "9 features, but .* is expecting 8 features as input; use features from the same",
+    ),
     "3-D": (X[None, :2], "two dimensions"),
     "words": ([["a"] * 8] * 2, "real numbers"),
     "no columns": (np.empty((2, 0)), "no feature columns"),
@@ -884,7 +898,9 @@ def test_the_unit_of_the_features_does_not_matter(scale):
     recognizer.fit(X[KNOWN] * scale, Y[KNOWN])
     reference = fitted(memory_size=60)
     assert np.array_equal(recognizer.memory_.X, reference.memory_.X * scale)
-    np.testing.assert_allclose(recognizer.predict_proba(X * scale), reference.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(
+        recognizer.recognize(X * scale).probabilities, reference.recognize(X).probabilities, atol=1e-9
+    )
     assert np.array_equal(recognizer.discover(X * scale, k=6).labels, reference.discover(X, k=6).labels)
 
 
@@ -897,7 +913,7 @@ def test_rows_that_are_all_the_same_cannot_be_told_apart(classifier):
     y = np.repeat([0, 1], [30, 10])
     recognizer = recogniser(classifier, memory_size=20, random_state=0, device="cpu")
     recognizer.fit(np.ones((40, 3)), y)
-    p = recognizer.predict_proba(np.ones((3, 3)))
+    p = recognizer.recognize(np.ones((3, 3))).probabilities
     assert np.isfinite(p).all()
     assert (p == p[0]).all()
 

@@ -83,7 +83,7 @@ def assert_same(a, b):
         assert np.array_equal(a.alpha_search_.scores, b.alpha_search_.scores)
         assert np.array_equal(a.alpha_search_.grid, b.alpha_search_.grid)
         assert a.alpha_search_.criterion == b.alpha_search_.criterion
-    assert np.array_equal(a.predict_proba(X), b.predict_proba(X))
+    assert np.array_equal(a.recognize(X).probabilities, b.recognize(X).probabilities)
     assert np.array_equal(a.predict(X), b.predict(X))
     assert np.array_equal(a.predict_closed(X), b.predict_closed(X))
 
@@ -231,7 +231,7 @@ def test_names_that_are_no_valid_unicode(tmp_path):
 def test_settings_changed_for_the_next_phase_do_not_hinder_saving(changes, tmp_path):
     original = fitted().set_params(**changes)
     original.save(tmp_path)
-    assert np.array_equal(load(tmp_path).predict_proba(X), original.predict_proba(X))
+    assert np.array_equal(load(tmp_path).recognize(X).probabilities, original.recognize(X).probabilities)
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,8 @@ def test_parts_of_ones_own_go_with_ours(rejection, discovery, tmp_path):
     assert recognizer.discover(X[~KNOWN], k=6).k == 6
     recognizer.save(tmp_path)
     np.testing.assert_array_equal(
-        OpenWorldRecognizer.load(tmp_path, preset=preset, device="cpu").predict_proba(X), recognizer.predict_proba(X)
+        OpenWorldRecognizer.load(tmp_path, preset=preset, device="cpu").recognize(X).probabilities,
+        recognizer.recognize(X).probabilities,
     )
 
 
@@ -157,11 +158,11 @@ def test_saved_by_what_it_says_itself_and_given_again(tmp_path):
         OpenWorldRecognizer.load(tmp_path)
     loaded = OpenWorldRecognizer.load(tmp_path, preset=OWN, device="cpu")
     assert loaded._rejection.radius_ == recognizer._rejection.radius_
-    np.testing.assert_array_equal(loaded.predict_proba(X), recognizer.predict_proba(X))
+    np.testing.assert_array_equal(loaded.recognize(X).probabilities, recognizer.recognize(X).probabilities)
     np.testing.assert_array_equal(loaded.discover(X[~KNOWN]).labels, recognizer.discover(X[~KNOWN]).labels)
     for each in (recognizer, loaded):
         each.learn(X[Y == 4], Y[Y == 4])
-    np.testing.assert_array_equal(loaded.predict_proba(X), recognizer.predict_proba(X))
+    np.testing.assert_array_equal(loaded.recognize(X).probabilities, recognizer.recognize(X).probabilities)
     header = json.loads(next((tmp_path).glob("header-*")).read_bytes())
     assert header["far_radius"] == pytest.approx(fitted()._rejection.radius_)
 

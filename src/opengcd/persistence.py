@@ -1,4 +1,8 @@
-"""The layout of a recogniser in a model folder: what its parts say of themselves, side by side."""
+"""How a recogniser is laid out in a model folder.
+
+Each part (memory, classifier, rejection) describes its own state as header entries and arrays; this module puts them
+together in one header and one set of arrays, and hands them back to the parts when the model is loaded.
+"""
 
 from __future__ import annotations
 
@@ -20,24 +24,41 @@ from opengcd.presets import Preset, describe_preset, resolve_preset, restore_pre
 
 Built = TypeVar("Built")
 KIND = "OpenWorldRecognizer"
+"""What the header calls a model of this kind; baselines have names of their own."""
 PARAMETERS = ("memory_size", "selector", "alpha", "preset", "max_known_rejected", "max_classes", "random_state")
+"""The constructor's arguments that are stored as such; the classifier has an entry of its own, the device has none."""
 
 
 class Phase(NamedTuple):
     """All that a recogniser has learnt up to a phase."""
 
     number: int
+    """1 after ``fit``; one more after each ``learn``."""
     seed: np.random.SeedSequence
+    """The seed of all phases."""
     classes: np.ndarray
+    """The known classes in the order of the columns of probabilities."""
     memory: ExemplarMemory
+    """The exemplars."""
     model: Any
     """The fitted classifier; None until one of the user's own is fitted again."""
     rejection: Rejection
+    """The fitted rejection."""
+    feature_names: np.ndarray | None = None
+    """The columns of the data frame that was fitted on; None if it was an array."""
 
     def labelled(self, *, chosen_by_mean: bool = False) -> Labelled:
         """Return the exemplars with their classifier.
 
-        ``chosen_by_mean`` says that they were chosen to keep the means of all rows (:func:`keeps_mean`).
+        Parameters
+        ----------
+        chosen_by_mean : bool
+            Whether they were chosen to keep the means of all rows (:func:`opengcd.memory.keeps_mean`).
+
+        Returns
+        -------
+        Labelled
+
         """
         memory, classes = self.memory, self.classes
         seen = np.array([memory.seen[c] for c in classes.tolist()])
@@ -46,7 +67,18 @@ class Phase(NamedTuple):
 
 
 def save(path: str | os.PathLike[str], phase: Phase, parameters: dict[str, Any]) -> None:
-    """Write a recogniser to a folder, given what it has learnt and the arguments of its constructor."""
+    """Write a recogniser to a folder.
+
+    Parameters
+    ----------
+    path : path
+        The folder; it is made if it does not exist, and a model in it is replaced.
+    phase : Phase
+        What the recogniser has learnt.
+    parameters : dict
+        The arguments of its constructor.
+
+    """
     memory = phase.memory.state(phase.classes)
     classifier = describe_classifier(phase.model, parameters["classifier"])
     rejection = phase.rejection.state()
@@ -71,6 +103,8 @@ def save(path: str | os.PathLike[str], phase: Phase, parameters: dict[str, Any])
             "random_state": integer_seed(parameters["random_state"]),
         },
     }
+    if phase.feature_names is not None:
+        rest["feature_names"] = phase.feature_names.tolist()
     arrays = memory.arrays | classifier.arrays
     taken = [*(rejection.header.keys() & (own | rest).keys()), *(rejection.arrays.keys() & arrays.keys())]
     if taken:
@@ -84,13 +118,37 @@ class Given(NamedTuple):
     """What :meth:`OpenWorldRecognizer.load` is given: parts that are not stored, if any, and the device."""
 
     classifier: Any
+    """An unfitted classifier, or None to take the stored one."""
     selector: Selector | None
+    """A rule for exemplars, or None to take the stored one."""
     preset: str | Preset | None
+    """A preset, or None to take the stored one."""
     device: str
+    """Where to compute; it is not stored."""
 
 
 def load(path: str | os.PathLike[str], given: Given, build: Callable[[dict[str, Any], Phase], Built]) -> Built:
-    """Read a recogniser; ``build`` makes it from the arguments of its constructor and what it has learnt."""
+    """Read a recogniser that :func:`save` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+    given : Given
+        Parts that are not stored, and the device.
+    build : callable
+        Makes the recogniser from the arguments of its constructor and what it has learnt.
+
+    Returns
+    -------
+    What ``build`` returns
+
+    Raises
+    ------
+    ModelFileError
+        If the folder holds no model, is damaged, or needs a part that is not given.
+
+    """
     header, arrays, blobs = read_model(path, KIND)
     with reporting_damage(path):
         parameters = _restore_parameters(header["parameters"], given)
@@ -105,8 +163,18 @@ def load(path: str | os.PathLike[str], given: Given, build: Callable[[dict[str, 
             parameters["classifier"], model = restore_classifier(stored, blobs, memory.X[:1], len(classes), device)
         rejection = preset.rejection_for(parameters["alpha"], parameters["max_known_rejected"])
         number, seed = check_integer(header["phase"], "phase"), seed_from_json(header["seed"])
-        phase = Phase(number, seed, classes, memory, model, rejection)
+        names = _restore_feature_names(header.get("feature_names"), memory.X.shape[1])
+        phase = Phase(number, seed, classes, memory, model, rejection, names)
         return build(parameters, phase._replace(rejection=rejection.restore(state, phase.labelled(), device)))
+
+
+def _restore_feature_names(stored: Any, n_features: int) -> np.ndarray | None:
+    """Return the names of columns; older versions, and models that were fitted on arrays, stored none."""
+    if stored is None:
+        return None
+    if not isinstance(stored, list) or len(stored) != n_features or not all(isinstance(name, str) for name in stored):
+        raise ModelFileError(f"The model is damaged: it does not name its {n_features} features.")
+    return np.array(stored, dtype=object)
 
 
 def _restore_parameters(stored: dict[str, Any], given: Given) -> dict[str, Any]:

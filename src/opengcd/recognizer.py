@@ -1,4 +1,4 @@
-"""The open-world loop on feature vectors: recognise, discover, learn, from one phase to the next."""
+"""The open-world loop on feature vectors: recognise, discover and learn, from one phase to the next."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from opengcd import persistence
 from opengcd._internal.kernels import resolve_device
@@ -46,8 +46,10 @@ class Recognition(NamedTuple):
     """(n, C + 1) Column 0 is "unknown", then ``classes_``."""
 
 
-class OpenWorldRecognizer(BaseEstimator):
-    """Name what is known, reject what is not, group what was rejected, and learn the new classes.
+class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
+    r"""Name what is known, reject what is not, group what was rejected, and learn the new classes.
+
+    A scikit-learn classifier that can also answer "unknown". See Notes for what that means for scikit-learn's tools.
 
     Parameters
     ----------
@@ -66,30 +68,51 @@ class OpenWorldRecognizer(BaseEstimator):
         get stuck; ``"authors"``, with the search, effort and training lengths of the paper's code; or a
         :class:`~opengcd.presets.Preset` with parts of your own.
     max_known_rejected : float or None
-        Reject at most this share of known items, as measured on held-out labelled ones (preset ``best``); None lets
-        the threshold be found, from labelled data at first and from the stream once :meth:`observe` was shown some.
+        Reject at most this share of known items, as measured on held-out labelled ones (preset ``best``); None
+        estimates the threshold, from labelled data at first and from the stream after :meth:`observe`.
     max_classes : int
         Largest number of classes, known and novel, that ``discover`` tries.
     device : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
-    random_state : int, Generator or None
-        The same integer gives the same results.
+    random_state : int, Generator, RandomState, SeedSequence or None
+        The same integer, the same sequence, or the same state of a numpy generator gives the same results. ``fit``
+        draws one number from a generator, so that a second ``fit`` gives other results.
 
     Attributes
     ----------
-    classes_ : array
+    classes_ : ndarray of shape (C,)
         Known classes: sorted after ``fit``; those learnt later follow, so that columns keep their place.
     unknown_label_ : int or str
         ``-1`` beside integer labels, ``"unknown"`` beside strings.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; only if ``fit`` was given a data frame whose column names are all strings.
     memory_ : ExemplarMemory
+        The exemplars.
     alpha_ : float or None
         Of the paper's open-set rule; None where rows are rejected otherwise.
     alpha_search_ : AlphaSearch or None
         The scores of all alphas tried, if any were.
     threshold_ : Threshold or None
-        Of the unknown score, what it was found from, and what is to be expected of it (preset ``best``).
+        Threshold of the unknown score, what it was estimated from, and the accuracy expected of it (preset ``best``).
     phase_ : int
         1 after ``fit``; one more after each ``learn``.
+
+    Notes
+    -----
+    ``predict`` returns ``unknown_label_`` for rejected rows, which is not among ``classes_``. Hence:
+
+    - ``score`` and every scorer that calls ``predict`` count a rejected row as an error, unless its true label in ``y``
+      is ``unknown_label_``.
+    - ``predict_proba`` has one column per class of ``classes_`` and rejects nothing. Tools that use it
+      (``CalibratedClassifierCV``, ``BaggingClassifier``, soft voting, ``roc_auc_score``) therefore work with the closed
+      set, and what they predict is always a known class. The open probabilities, with "unknown", are those of
+      :meth:`recognize`.
+    - Tools that count votes of ``predict`` as class numbers (hard voting) cannot be used: "unknown" is none.
+    - Labels are integers or strings. ``unknown_label_`` cannot be a class, and ``fit`` needs two classes at least.
+    - Scikit-learn's tools fit clones, whose ``classes_`` are sorted. Only ``learn``, which they never call, appends
+      classes in another order.
 
     Examples
     --------
@@ -131,23 +154,79 @@ class OpenWorldRecognizer(BaseEstimator):
         self.device = device
         self.random_state = random_state
 
+    def check_parameters(self, n_classes: int) -> Self:
+        """Raise if a parameter has an unusable value; ``fit`` and ``learn`` do so themselves.
+
+        Call it where much work comes before ``fit``, such as embedding images.
+
+        Parameters
+        ----------
+        n_classes : int
+            The number of known classes, which ``max_classes`` must not be below.
+
+        Returns
+        -------
+        OpenWorldRecognizer
+            The recogniser itself, unchanged.
+
+        """
+        resolve_device(self.device)
+        check_selector(self._selector())
+        check_classifier(self._preset().classifier if self.classifier is None else self.classifier)
+        self._unfitted_rejection()
+        if self.memory_size is not None:
+            check_integer(self.memory_size, "memory_size")
+        if check_integer(self.max_classes, "max_classes") < n_classes:
+            raise ValueError(f"max_classes={self.max_classes} is less than the {n_classes} known classes; raise it.")
+        return self
+
     def fit(self, X: Any, y: Any, *, progress: Progress = silent) -> Self:
-        """Start at phase 1 from labelled rows: fill the memory, fit the classifier on it, learn to reject."""
+        """Start at phase 1 from labelled rows: fill the memory, fit the classifier on it, learn to reject.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, one row per item: dense, finite real numbers.
+        y : array-like of shape (n,)
+            Labels, all integers or all strings, of two classes at least; ``-1`` and ``"unknown"`` are reserved.
+        progress : callable
+            Called with the name of a step, the work done and the work in total.
+
+        Returns
+        -------
+        OpenWorldRecognizer
+            The recogniser itself. If fitting fails, it stays as it was.
+
+        """
+        names = _feature_names(X)
         X, y, classes = check_first_classes(X, y)
         seed = seed_sequence(self.random_state)
         rank_once = self._preset().rank_once
         memory = ExemplarMemory(self.memory_size, self._selector(), derive(seed, MEMORY), self.device, rank_once)
-        self._enter(Phase(1, seed, classes, memory, None, self._preset().rejection), X, y, progress)
+        self._enter(Phase(1, seed, classes, memory, None, self._preset().rejection, names), X, y, progress)
         return self
 
     def learn(self, X: Any, y: Any, *, progress: Progress = silent) -> Self:
         """Enter the next phase with newly labelled rows, of new classes or more of old ones (Sec. 3.6).
 
-        The exemplars and ``X`` are merged, the memory is balanced again, and everything is fitted from scratch. If
-        anything fails on the way, the recogniser stays as it was.
+        The exemplars and ``X`` are merged, the memory is balanced again, and everything is fitted from scratch.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, one row per item.
+        y : array-like of shape (n,)
+            Labels of the type of ``classes_``.
+        progress : callable
+            Called with the name of a step, the work done and the work in total.
+
+        Returns
+        -------
+        OpenWorldRecognizer
+            The recogniser itself. If learning fails, it stays as it was.
+
         """
-        check_is_fitted(self)
-        X = check_features(X, width=self.n_features_in_)
+        X = self._check_rows(X, min_rows=1)
         y = check_labels(y, len(X), like=self.classes_)
         refuse_unknown_label(y)
         memory = copy.copy(self.memory_)
@@ -160,10 +239,21 @@ class OpenWorldRecognizer(BaseEstimator):
         return self
 
     def recognize(self, X: Any) -> Recognition:
-        """Return all that can be said of each row, from one pass of the classifier (Sec. 3.4).
+        """Return labels, unknown scores and open probabilities from one pass of the classifier (Sec. 3.4).
 
         A row is rejected by its probabilities. An accepted row gets the classifier's own label, which for the SVM is
         the winner of the votes and, where classes are close, not always the class with the largest probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, one row per item; a vector is one row.
+
+        Returns
+        -------
+        Recognition
+            Its ``probabilities`` have "unknown" in column 0, then ``classes_``.
+
         """
         X, (codes, p) = self._infer(X)
         judged = self._rejection.judge(X, p)
@@ -176,7 +266,18 @@ class OpenWorldRecognizer(BaseEstimator):
         """Adapt the threshold for "unknown" to rows of the stream.
 
         Only their scores are kept, until the next ``learn``. Nothing happens with the paper's rule, which has no
-        threshold, and with a limit on the share of known items that are rejected. ``threshold_`` tells the result.
+        threshold, and with a limit on the share of known items that are rejected.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, one row per item; a vector is one row.
+
+        Returns
+        -------
+        OpenWorldRecognizer
+            The recogniser itself, with a new ``threshold_``.
+
         """
         X, inference = self._infer(X)
         self._rejection.observe(X, inference.probabilities)
@@ -186,6 +287,17 @@ class OpenWorldRecognizer(BaseEstimator):
         """Adapt the threshold to all unknown scores of the stream so far, as :meth:`recognize` returned them.
 
         With stored scores, the rows need not be passed to :meth:`observe` again after the recogniser was loaded.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Unknown scores, oldest first.
+
+        Returns
+        -------
+        OpenWorldRecognizer
+            The recogniser itself, with a new ``threshold_``.
+
         """
         check_is_fitted(self)
         self._rejection.recall(np.asarray(scores, dtype=np.float64))
@@ -194,7 +306,18 @@ class OpenWorldRecognizer(BaseEstimator):
     def limit_rejection(self, max_known_rejected: float | None) -> Self:
         """Set ``max_known_rejected`` after ``fit``; the threshold changes at once.
 
-        While there is a limit, the stream is not remembered: call :meth:`recall` when the limit is lifted.
+        While there is a limit, scores of the stream are not kept: call :meth:`recall` when the limit is lifted.
+
+        Parameters
+        ----------
+        max_known_rejected : float or None
+            Largest share of known items that may be rejected, from 0 to 1; None lifts the limit.
+
+        Returns
+        -------
+        OpenWorldRecognizer
+            The recogniser itself.
+
         """
         check_is_fitted(self)
         self._rejection = self._rejection.limit(max_known_rejected)
@@ -202,28 +325,97 @@ class OpenWorldRecognizer(BaseEstimator):
         return self
 
     def threshold_for(self, max_known_rejected: float | None, scores: Any = ()) -> Threshold:
-        """Return what ``threshold_`` would be after :meth:`limit_rejection` and :meth:`recall` of these scores."""
+        """Return what ``threshold_`` would be after :meth:`limit_rejection` and :meth:`recall`; change nothing.
+
+        Parameters
+        ----------
+        max_known_rejected : float or None
+            As for :meth:`limit_rejection`.
+        scores : array-like of shape (n,)
+            As for :meth:`recall`.
+
+        Returns
+        -------
+        Threshold
+
+        """
         check_is_fitted(self)
         threshold = self._rejection.limit(max_known_rejected, np.asarray(scores, dtype=np.float64)).threshold
         assert threshold is not None  # a rejection without one refuses limits
         return threshold
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the label of each row: a known class, or ``unknown_label_``."""
+        """Return the label of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, one row per item; a vector is one row.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            A known class, or ``unknown_label_`` where the row is rejected.
+
+        """
         return self.recognize(X).labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return probabilities: column 0 is "unknown", then ``classes_`` (Eq. 3 in the paper's presets)."""
-        return self.recognize(X).probabilities
+        r"""Return the probability of each known class, given that the row belongs to one of them.
+
+        These are the classifier's closed-set probabilities :math:`p_{ij}`, from which Eqs. 1 to 3 start, scaled to
+        rows that sum to 1. They are defined for every row, also where "unknown" is certain. With preset ``best`` they
+        equal the open probabilities conditioned on "known", :math:`(1 - p_0) p_c / (1 - p_0) = p_c`. With the paper's
+        rule that condition would give :math:`e^{p_{ij}} / \sum_{l \ge 1} e^{p_{il}}`, the same order of classes, but
+        never above :math:`e / (e + C - 1)` even for a certain row; hence the :math:`p_{ij}` themselves.
+
+        The largest probability is that of :meth:`predict_closed`, except that the SVM names the winner of its votes.
+        :meth:`recognize` returns the probabilities with "unknown" (Eq. 3).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, one row per item; a vector is one row.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            One column per class, in the order of ``classes_``; rows sum to 1.
+
+        """
+        X, (_, p) = self._infer(X)
+        total = p.sum(axis=1, keepdims=True)
+        return np.divide(p, total, out=np.full_like(p, 1 / p.shape[1]), where=total > 0)
 
     def unknown_score(self, X: Any) -> np.ndarray:
-        """Return the unknown score of each row, u of Eq. 1 in the paper's presets; the largest scores are rejected."""
+        """Return the unknown score of each row, u of Eq. 1 in the paper's presets; the largest scores are rejected.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, one row per item; a vector is one row.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+
+        """
         return self.recognize(X).unknown_score
 
     def predict_closed(self, X: Any) -> np.ndarray:
-        """Return the known class of each row, rejecting nothing."""
-        check_is_fitted(self)
-        X = check_features(X, width=self.n_features_in_, min_rows=0, single=True)
+        """Return the known class of each row, rejecting nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, one row per item; a vector is one row.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+
+        """
+        X = self._check_rows(X, single=True)
         return self.classes_[name_rows(self._model, X) if len(X) else np.empty(0, dtype=np.int64)]
 
     def discover(
@@ -239,19 +431,25 @@ class OpenWorldRecognizer(BaseEstimator):
 
         Parameters
         ----------
-        X : array
+        X : array-like of shape (n, d)
             The rejected rows, or, better with preset ``best``, all rows of the stream.
         k : int or None
-            The number of classes, known ones included; without it, it is estimated.
-        rejected : array of bool or None
+            The number of classes, known ones included; None estimates it.
+        rejected : array of bool of shape (n,) or None
             Which rows of ``X`` were rejected; None means all.
-        confirmed : array of labels or None
+        confirmed : array-like of shape (n,) or None
             For a second round: labels that a person gave to rows of ``X``, of known or of new classes, and
             ``unknown_label_`` for the other rows. They count as labelled rows and are kept.
+        progress : callable
+            Called with the name of a step, the work done and the work in total.
+
+        Returns
+        -------
+        Discovery
+            The groups, the number of classes, and a label for each row.
 
         """
-        check_is_fitted(self)
-        X = check_features(X, width=self.n_features_in_, min_rows=0)
+        X = self._check_rows(X)
         rejected = check_mask(rejected, len(X), "rejected")
         if k is not None:
             k = check_integer(k, "k", least=None)
@@ -268,9 +466,19 @@ class OpenWorldRecognizer(BaseEstimator):
         return strategy.discover_again(labelled, stream, self._rejection, given, count, run)
 
     def in_metric(self, X: Any) -> np.ndarray:
-        """Return rows in the metric in which groups have their centres: whitened if the rejection whitens."""
-        check_is_fitted(self)
-        return self._rejection.transform(check_features(X, width=self.n_features_in_))
+        """Return rows in the metric in which groups have their centres: whitened if the rejection whitens.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, one row per item.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+
+        """
+        return self._rejection.transform(self._check_rows(X, min_rows=1))
 
     @property
     def alpha_(self) -> float | None:
@@ -306,6 +514,12 @@ class OpenWorldRecognizer(BaseEstimator):
 
         A classifier, a selector or a part of a preset that is not ours is not stored; :meth:`load` must be given it
         again. A rejection of your own is saved by its method ``state``.
+
+        Parameters
+        ----------
+        path : path
+            The folder; it is made if it does not exist, and a model in it is replaced.
+
         """
         check_is_fitted(self)
         persistence.save(path, self._phase(), self.get_params(deep=False))
@@ -326,11 +540,20 @@ class OpenWorldRecognizer(BaseEstimator):
         ----------
         path : path
             The folder.
-        classifier, selector, preset
+        classifier, selector, preset : optional
             Needed only if the saved recogniser had one of the user's own. The classifier is then fitted again on the
             stored exemplars, as in every phase; the rejection of the preset is restored from what it saved.
         device : str
             ``"auto"``, ``"cpu"`` or ``"cuda"``.
+
+        Returns
+        -------
+        OpenWorldRecognizer
+
+        Raises
+        ------
+        ModelFileError
+            If the folder holds no model, is damaged, or needs a part that is not given.
 
         """
         resolve_device(device)
@@ -346,13 +569,13 @@ class OpenWorldRecognizer(BaseEstimator):
     @classmethod
     def _restored(cls, parameters: dict[str, Any], phase: Phase) -> Self:
         recognizer = cls(**parameters)
-        recognizer._check_settings(len(phase.classes))
+        recognizer.check_parameters(len(phase.classes))
         recognizer._become(phase)
         return recognizer
 
     def _enter(self, phase: Phase, X: np.ndarray, y: np.ndarray, progress: Progress) -> None:
         """Do all that can fail first, then change the recogniser; ``phase`` knows the classes of ``y`` already."""
-        self._check_settings(len(phase.classes))
+        self.check_parameters(len(phase.classes))
         progress("selecting exemplars", 0, 1)
         phase.memory.update(X, y)
         progress("selecting exemplars", 1, 1)
@@ -370,23 +593,17 @@ class OpenWorldRecognizer(BaseEstimator):
     def _fit_classifier(self, labelled: Labelled, run: Run) -> Any:
         return fit_classifier(self._classifier(), labelled.X, labelled.codes, run.at(CLASSIFIER).seed, self.device)
 
-    def _check_settings(self, classes: int) -> None:
-        resolve_device(self.device)
-        check_selector(self._selector())
-        check_classifier(self._preset().classifier if self.classifier is None else self.classifier)
-        self._unfitted_rejection()
-        if self.memory_size is not None:
-            check_integer(self.memory_size, "memory_size")
-        if check_integer(self.max_classes, "max_classes") < classes:
-            raise ValueError(f"max_classes={self.max_classes} is less than the {classes} known classes; raise it.")
-
     def _become(self, phase: Phase) -> None:
-        self.phase_, self._seed, self.classes_, self.memory_, self._model, self._rejection = phase
+        self.phase_, self._seed, self.classes_, self.memory_, self._model, self._rejection, names = phase
         self.unknown_label_ = unknown_label(phase.classes)
         self.n_features_in_ = phase.memory.X.shape[1]
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
 
     def _phase(self) -> Phase:
-        return Phase(self.phase_, self._seed, self.classes_, self.memory_, self._model, self._rejection)
+        names = getattr(self, "feature_names_in_", None)
+        return Phase(self.phase_, self._seed, self.classes_, self.memory_, self._model, self._rejection, names)
 
     def _labelled(self) -> Labelled:
         return self._phase().labelled(chosen_by_mean=keeps_mean(self._selector()))
@@ -406,12 +623,25 @@ class OpenWorldRecognizer(BaseEstimator):
     def _selector(self) -> Selector:
         return self._preset().selector if self.selector is None else self.selector
 
-    def _infer(self, X: Any) -> tuple[np.ndarray, Inference]:
+    def _check_rows(self, X: Any, *, min_rows: int = 0, single: bool = False) -> np.ndarray:
+        """Return ``X`` as an array if it has the columns that were fitted on."""
         check_is_fitted(self)
-        X = check_features(X, width=self.n_features_in_, min_rows=0, single=True)
+        validate_data(self, X, reset=False, skip_check_array=True, ensure_2d=False)  # the names of columns alone
+        owner = type(self).__name__
+        return check_features(X, width=self.n_features_in_, owner=owner, min_rows=min_rows, single=single)
+
+    def _infer(self, X: Any) -> tuple[np.ndarray, Inference]:
+        X = self._check_rows(X, single=True)
         if not len(X):
             return X, Inference(np.empty(0, dtype=np.int64), np.empty((0, len(self.classes_))))
         return X, infer(self._model, X)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "phase_")
+
+
+def _feature_names(X: Any) -> np.ndarray | None:
+    """Return the names of a data frame's columns as scikit-learn reads them; None for an array."""
+    reader = BaseEstimator()  # the recogniser itself must not change before everything has succeeded
+    validate_data(reader, X, skip_check_array=True, ensure_2d=False)
+    return getattr(reader, "feature_names_in_", None)

@@ -54,7 +54,7 @@ class Learning:
             from opengcd.recognizer import OpenWorldRecognizer
 
             recognizer = OpenWorldRecognizer(device=self._store.device, **self._store.settings.recognizer)
-            recognizer._check_settings(len(classes))
+            recognizer.check_parameters(len(classes))
             labels, unusable = self._take_classes(classes, progress)
             bad += unusable
             if not labels:
