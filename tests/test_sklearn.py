@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
+from pandas import DataFrame
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_blobs
@@ -296,47 +297,27 @@ def test_an_integer_is_its_own_seed():
 # ---------------------------------------------------------------- names of features
 
 
-class Frame:
-    """As much of a data frame as scikit-learn, through narwhals, reads names from; pandas itself is not needed."""
-
-    def __init__(self, rows, columns):
-        self.rows, self.columns, self.shape = rows, columns, rows.shape
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.rows, dtype=dtype)
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __narwhals_dataframe__(self):
-        return self
-
-    def _with_version(self, version):
-        self._version = version
-        return self
-
-
 COLUMNS = [f"feature {i}" for i in range(8)]
 
 
 def test_names_of_features():
-    fitted = closed().fit(Frame(X, COLUMNS), Y)
+    fitted = closed().fit(DataFrame(X, columns=COLUMNS), Y)
     assert fitted.n_features_in_ == 8
     assert fitted.feature_names_in_.tolist() == COLUMNS
-    assert np.array_equal(fitted.predict(Frame(X, COLUMNS)), closed().fit(X, Y).predict(X))
+    assert np.array_equal(fitted.predict(DataFrame(X, columns=COLUMNS)), closed().fit(X, Y).predict(X))
     for method in ("predict", "predict_proba", "recognize", "discover", "observe", "in_metric"):
         with pytest.raises(ValueError, match="feature names should match"):
-            getattr(fitted, method)(Frame(X, COLUMNS[::-1]))
+            getattr(fitted, method)(DataFrame(X, columns=COLUMNS[::-1]))
     with pytest.raises(ValueError, match="feature names should match"):
-        fitted.learn(Frame(X, COLUMNS[::-1]), Y)
+        fitted.learn(DataFrame(X, columns=COLUMNS[::-1]), Y)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         fitted.predict(X)
-    assert fitted.learn(Frame(X, COLUMNS), Y).feature_names_in_.tolist() == COLUMNS
+    assert fitted.learn(DataFrame(X, columns=COLUMNS), Y).feature_names_in_.tolist() == COLUMNS
     assert not hasattr(fitted.fit(X, Y), "feature_names_in_")
 
 
 def test_a_failed_fit_keeps_the_names_of_features():
-    fitted = closed().fit(Frame(X, COLUMNS), Y)
+    fitted = closed().fit(DataFrame(X, columns=COLUMNS), Y)
     with pytest.raises(ValueError, match="two known classes"):
         fitted.fit(X[:, :5], np.zeros(len(X), dtype=int))
     assert fitted.feature_names_in_.tolist() == COLUMNS
@@ -344,7 +325,7 @@ def test_a_failed_fit_keeps_the_names_of_features():
 
 
 def test_names_of_features_are_saved(tmp_path):
-    closed().fit(Frame(X, COLUMNS), Y).save(tmp_path / "named")
+    closed().fit(DataFrame(X, columns=COLUMNS), Y).save(tmp_path / "named")
     assert OpenWorldRecognizer.load(tmp_path / "named", device="cpu").feature_names_in_.tolist() == COLUMNS
     closed().fit(X, Y).save(tmp_path / "nameless")
     assert not hasattr(OpenWorldRecognizer.load(tmp_path / "nameless", device="cpu"), "feature_names_in_")
@@ -354,7 +335,7 @@ def test_names_of_features_are_saved(tmp_path):
     "names", [COLUMNS[:7], [*COLUMNS[:7], 3], "features", {}], ids=["few", "no text", "text", "no list"]
 )
 def test_damaged_names_of_features(tmp_path, names):
-    closed().fit(Frame(X, COLUMNS), Y).save(tmp_path)
+    closed().fit(DataFrame(X, columns=COLUMNS), Y).save(tmp_path)
     header, arrays, _ = read_model(tmp_path, "OpenWorldRecognizer")
     write_model(tmp_path, json.loads(json.dumps(header)) | {"feature_names": names}, arrays)
     with pytest.raises(ModelFileError, match="does not name its 8 features"):
