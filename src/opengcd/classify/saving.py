@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import State
 from opengcd._internal.randomness import integer_seed
-from opengcd._internal.storage import ModelFileError
 from opengcd.classify.inference import infer
 from opengcd.classify.registry import CLASSIFIERS
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from opengcd._internal import kernels
 from opengcd._internal.child_process import start_child
+from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.randomness import Seed, as_int
-from opengcd._internal.storage import ModelFileError
 from opengcd.classify.classifier import ArrayClassifier, Inference
 from opengcd.classify.trees import Trees, check_trees, document_of, trees_of
 

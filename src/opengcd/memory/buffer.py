@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import State
 from opengcd._internal.randomness import Seed, derive, seed_from_json, seed_sequence, seed_to_json
-from opengcd._internal.storage import ModelFileError
 from opengcd._internal.validation import check_features, check_integer, check_labels, encode
 from opengcd.memory.selectors import Selector, is_nested, select_each
 

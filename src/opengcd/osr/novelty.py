@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.randomness import Seed, derive, generator, seed_sequence
 from opengcd._internal.splits import deal_folds, hide_classes
-from opengcd._internal.storage import ModelFileError
 from opengcd._internal.whitening import WithinClassWhitening
 from opengcd.classify import fit_classifier, infer
 from opengcd.metrics import harmonic_means

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
+from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import State
 from opengcd._internal.run import NOVELTY, Run
-from opengcd._internal.storage import ModelFileError
 from opengcd._internal.validation import check_share
 from opengcd.classify import Labelled
 from opengcd.osr.novelty import NoveltyScore

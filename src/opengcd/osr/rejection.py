@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import Part, State
 from opengcd._internal.run import Run
-from opengcd._internal.storage import ModelFileError
 from opengcd.classify import Labelled
 from opengcd.osr.alpha_search import AlphaSearch
 from opengcd.osr.rule import check_alpha
