@@ -1,4 +1,4 @@
-"""Files and folders that a crash or a power failure leaves whole: either as they were, or as they were written."""
+"""Write files and folders such that a crash or a power failure leaves either the old or the new state."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 def replace_file(file: Path, raw: bytes, *, mode: int = 0o666) -> None:
-    """Write a file so that a reader sees the old one or the new one, whole, and a power failure does not lose it.
+    """Replace a file atomically and durably: readers see the old or the new content, also after a power failure.
 
-    ``mode`` is what a new file is made with, less the bits of the umask.
+    ``mode`` holds the permissions of a new file, before the umask is applied.
     """
     temporary = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
@@ -27,7 +27,7 @@ def replace_file(file: Path, raw: bytes, *, mode: int = 0o666) -> None:
 
 
 def store_file(file: Path, raw: bytes) -> None:
-    """Make sure that a file whose name says its content is on disk; a damaged one is replaced."""
+    """Ensure that a content-addressed file is on disk; a damaged one is replaced."""
     try:
         there = file.stat().st_size == len(raw) and file.read_bytes() == raw
     except FileNotFoundError:
@@ -35,25 +35,25 @@ def store_file(file: Path, raw: bytes) -> None:
     if not there:
         replace_file(file, raw)
         return
-    # Whoever wrote it may have been killed before it was safe.
+    # Its writer may have been killed before it was synced.
     with open(file, "rb+") as stream:
         os.fsync(stream.fileno())
     sync_folder(file.parent)
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Make a folder and those above it, such that a power failure does not lose them."""
+    """Create a folder and its parents durably."""
     if not folder.parent.exists():
         make_folder(folder.parent, mode)
     folder.mkdir(mode, exist_ok=True)
-    # Also if they exist: whoever made them may have been killed before they were safe.
+    # Also if they exist: their creator may have been killed before they were synced.
     sync_folder(folder.parent)
-    with suppress(PermissionError):  # a folder that we may not read is not one that we made
+    with suppress(PermissionError):  # a folder without read permission was not created here
         sync_folder(folder.parent.parent)
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on disk; on POSIX systems they are stored apart from the files."""
+    """Sync the entries of a folder to disk; on POSIX systems they are stored separately from the files."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:

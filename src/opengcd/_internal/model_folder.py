@@ -29,7 +29,7 @@ FORMAT = "opengcd"
 FORMAT_VERSION = 2
 INDEX = "model.json"
 LARGEST_INDEX = 64 * 2**20
-"""Bytes; in the first format the index held the header, with a few numbers for each class."""
+"""Bytes; in format version 1 the index contains the header, with a few numbers per class."""
 PART = re.compile(r"[a-z]+-[0-9a-f]{16}\.(json|safetensors|ubj)")
 TEMPORARY = re.compile(r"\..+\.[0-9]+(-[0-9]+)?\.tmp")
 
@@ -65,7 +65,7 @@ def write_model(path: str | os.PathLike[str], header: Mapping[str, Any], arrays:
 def read_model(
     path: str | os.PathLike[str], kind: str
 ) -> tuple[dict[str, Any], dict[str, np.ndarray], dict[str, bytes]]:
-    """Read a model folder of that kind; return its header, its arrays, and other parts that older versions wrote."""
+    """Return header, arrays, and other files that older versions wrote, of a model folder of the given kind."""
     folder = Path(path)
     header, contents = verify_model(folder)
     if header.get("kind") != kind:
@@ -79,7 +79,7 @@ def read_model(
 
 @contextmanager
 def reporting_damage(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn errors that contents of a wrong kind cause while they are restored into a :class:`ModelFileError`."""
+    """Turn errors that invalid contents cause during restoring into a :class:`ModelFileError`."""
     from torch import OutOfMemoryError
 
     try:
@@ -91,16 +91,16 @@ def reporting_damage(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def restore_classes(stored: Any) -> np.ndarray:
-    """Return the known classes as they were saved."""
+    """Return the saved known classes."""
     if not isinstance(stored, list):
-        raise ModelFileError("The model is damaged: classes is no list.")
+        raise ModelFileError("The model is damaged: classes is not a list.")
     classes = check_labels(stored, len(stored), name="classes")
     refuse_unknown_label(classes, name="classes")
     return classes
 
 
 def verify_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return the header of a model folder and the content of its other parts, all checksums compared."""
+    """Verify all checksums of a model folder; return its header, and the content of its other parts."""
     index = _read_index(folder)
     parts = index.get("parts")
     if not isinstance(parts, dict) or "arrays" not in parts:
@@ -153,7 +153,7 @@ def _parse(raw: bytes, file: Path) -> dict[str, Any]:
 
 
 def _ours(folder: Path) -> bool:
-    """Whether a save would overwrite nothing but a model of ours, or what an interrupted first save left."""
+    """Whether a folder holds only a model of OpenGCD, or what an interrupted first save left behind."""
     if (folder / INDEX).exists():
         try:
             document = json.loads(read_index_file(folder))
@@ -164,7 +164,7 @@ def _ours(folder: Path) -> bool:
 
 
 def _read_part(folder: Path, part: Any) -> bytes:
-    # A name from the file is used as a name only if it cannot lead out of the folder.
+    # A name from the index is only used if it cannot lead out of the folder.
     if not isinstance(part, dict) or not PART.fullmatch(str(part.get("file"))):
         raise ModelFileError(f"{folder / INDEX} is damaged: {part!r} is not a part of a model.")
     file = folder / part["file"]
