@@ -83,12 +83,12 @@ def test_mixtures_of_parts_of_the_rows_are_those_of_these_rows_alone(device):
         labelled_classes(L, codes, device),
         *(kernels.to_tensor(array, device) for array in (U, rejected, part)),
     )
-    centers, charges = mixtures(labelled, StreamTensors(rows, rejects, parts), 4, [0, 1, 2], settings)
+    centers, penalties = mixtures(labelled, StreamTensors(rows, rejects, parts), 4, [0, 1, 2], settings)
     for p in range(3):
         here = parts[p]
         alone = mixtures(labelled, StreamTensors(rows[here], rejects[here]), 4, [p], settings)
         torch.testing.assert_close(centers[p], alone[0][0], atol=1e-4, rtol=0)
-        torch.testing.assert_close(charges[p], alone[1][0], atol=1e-3, rtol=0)
+        torch.testing.assert_close(penalties[p], alone[1][0], atol=1e-3, rtol=0)
 
 
 def test_bad_numbers_of_groups():
