@@ -292,7 +292,7 @@ def test_a_network_for_text_is_refused(tmp_path):
 
     text = {key: TINY[key] for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")}
     _, folder = saved(tmp_path, BertModel(BertConfig(**text, vocab_size=20)))
-    with pytest.raises(EmbedderError, match="no vision network: it takes input_ids"):
+    with pytest.raises(EmbedderError, match="not a vision network: it takes input_ids"):
         load_embedder(folder, device="cpu")
 
 

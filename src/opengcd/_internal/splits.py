@@ -120,6 +120,18 @@ def split_open_world(codes: np.ndarray, random_state: Seed = None) -> OpenSplit:
     """Treat a random half of the classes as known and the others as unknown; hold out half of the known rows.
 
     With two classes both stay known: a classifier needs two.
+
+    Parameters
+    ----------
+    codes : array of int
+        Class number of each row, from 0.
+    random_state : int, SeedSequence, Generator or None
+        Seed.
+
+    Returns
+    -------
+    OpenSplit
+
     """
     rng, n = generator(random_state), int(codes.max()) + 1
     known = rng.permutation(n)[: -(-n // 2)] if n > 2 else np.arange(n)

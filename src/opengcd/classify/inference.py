@@ -62,7 +62,20 @@ def fit_classifier(classifier: Any, X: np.ndarray, y: np.ndarray, random_state: 
 
 
 def infer(model: Any, X: np.ndarray) -> Inference:
-    """Return the class number and the class probabilities of each row."""
+    """Return the class number and the class probabilities of each row.
+
+    Parameters
+    ----------
+    model : estimator
+        From :func:`fit_classifier`.
+    X : array of shape (n, d)
+        Feature vectors.
+
+    Returns
+    -------
+    Inference
+
+    """
     if isinstance(model, ArrayClassifier):
         return model.infer(X)
     p = np.asarray(model.predict_proba(X), dtype=np.float64)

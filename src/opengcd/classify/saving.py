@@ -19,9 +19,21 @@ PREFIX = "classifier."
 
 
 def describe_classifier(model: Any, given: Any) -> State:
-    """Return what is saved of a fitted classifier; ``given`` is the recogniser's argument ``classifier``.
+    """Return what is saved of a fitted classifier.
 
     Only built-in classes are saved. A subclass may compute anything, so like a classifier of the user only its name is.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted classifier.
+    given : str, estimator or None
+        The argument ``classifier`` of the recogniser.
+
+    Returns
+    -------
+    State
+
     """
     if type(model) not in CLASSIFIERS.values():
         return State({"name": None, "type": type(model).__qualname__}, {})
@@ -48,8 +60,23 @@ def restore_classifier(
 ) -> tuple[Any, Any]:
     """Return the recogniser's argument ``classifier`` as it was given, and the fitted classifier.
 
-    ``state.header`` is what :func:`describe_classifier` wrote; ``state.arrays`` may also hold arrays of other parts;
-    ``blobs`` are files that older versions wrote. The restored classifier is tested on one ``row`` of features.
+    Parameters
+    ----------
+    state : State
+        What :func:`describe_classifier` returned; ``arrays`` may also hold those of other parts.
+    blobs : mapping
+        Files that older versions wrote.
+    row : array of shape (1, d)
+        Features on which the restored classifier is tested.
+    n_classes : int
+        Number of known classes.
+    device : str
+        Torch device.
+
+    Returns
+    -------
+    given, model : tuple
+
     """
     stored = state.header
     name, settings, seed = stored["name"], stored["settings"], stored["random_state"]

@@ -12,7 +12,7 @@ from opengcd.classify import Labelled, Stream
 from opengcd.discover.class_number import ClassNumberEstimate
 from opengcd.discover.discovery import Discovery, arrange
 from opengcd.discover.kmeans import Clustering
-from opengcd.discover.mixture import CONCENTRATION, Mixture, joint_mixture
+from opengcd.discover.mixture import CONCENTRATION, Mixture, MixtureSettings, joint_mixture
 from opengcd.discover.refinement import TEMPERATURE, refine
 from opengcd.discover.rehearsal import RehearsedNumber, RowsInMetric, Scoring, estimate_by_rehearsal
 from opengcd.discover.strategy import ClassCount, DiscoveryStrategy
@@ -103,7 +103,7 @@ class JointDiscovery(DiscoveryStrategy):
             U,
             rejected,
             estimate.k,
-            label_weight=_label_weight(rows, known, novel),
+            settings=MixtureSettings(label_weight=_label_weight(rows, known, novel)),
             random_state=run.at(1).seed,
             device=run.device,
         )

@@ -34,14 +34,23 @@ class Mixture(NamedTuple):
 
 
 class MixtureSettings(NamedTuple):
-    """Settings of the mixture, see :func:`joint_mixture`."""
+    r"""Settings of :func:`joint_mixture`."""
 
     label_weight: float = 1.0
+    r""":math:`\omega`, the weight of a labelled row in the size of its class."""
     steps: int = 60
+    """EM steps."""
     tries: int = 2
+    """Restarts of the k-means that EM starts from."""
     start_steps: int = 30
+    """Steps of that k-means."""
     concentration: float = CONCENTRATION
+    r""":math:`\kappa`."""
     balance: float = 1.0
+    r""":math:`\beta`, the penalty on size."""
+
+
+DEFAULTS = MixtureSettings()
 
 
 class LabelledClasses(NamedTuple):
@@ -71,13 +80,8 @@ def joint_mixture(
     rejected: np.ndarray,
     k: int,
     *,
-    concentration: float = CONCENTRATION,
-    balance: float = 1.0,
-    label_weight: float = 1.0,
-    steps: int = 60,
+    settings: MixtureSettings = DEFAULTS,
     restarts: int = 6,
-    tries: int = 2,
-    start_steps: int = 30,
     random_state: Seed = None,
     device: str = "auto",
 ) -> Mixture:
@@ -105,12 +109,10 @@ def joint_mixture(
         Unit vectors of the stream, and which of them were rejected.
     k : int
         Number of known classes and novel groups together.
-    concentration, balance, label_weight : float
-        :math:`\kappa`, :math:`\beta` and :math:`\omega`.
-    steps, restarts : int
-        EM steps, and restarts of EM.
-    tries, start_steps : int
-        Restarts and steps of the k-means at the start of each.
+    settings : MixtureSettings
+        :math:`\omega`, :math:`\kappa`, :math:`\beta`, and the numbers of steps.
+    restarts : int
+        Restarts of EM.
     random_state, device
         Seed and torch device.
 
@@ -132,9 +134,9 @@ def joint_mixture(
         StreamTensors(rows, kernels.to_tensor(rejected, device)),
         novel,
         [derive(seed, r) for r in range(restarts)],
-        MixtureSettings(label_weight, steps, tries, start_steps, concentration, balance),
+        settings,
     )
-    found = [_assign_rows(rows, *end, concentration) for end in zip(centers, penalties, strict=True)]
+    found = [_assign_rows(rows, *end, settings.concentration) for end in zip(centers, penalties, strict=True)]
     agreement = [[jaccard(one.labels, other.labels, k) for other in found if other is not one] for one in found]
     stability = [np.mean(a, axis=0) if a else np.ones(k) for a in agreement]
     best = int(

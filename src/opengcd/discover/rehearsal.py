@@ -35,8 +35,7 @@ STREAM_ROWS, STREAM_ROWS_OF_FEW = 6000, 3000
 """The agreement of two groupings is measured on at most this many rows of the stream."""
 REHEARSALS, REHEARSALS_OF_FEW, FEW_CLASSES = 4, 8, 10
 REPEATS, REPEATS_OF_FEW = 3, 9
-LABEL_WEIGHT = 0.1
-QUICK = MixtureSettings(label_weight=LABEL_WEIGHT, steps=12, tries=4, start_steps=15)
+QUICK = MixtureSettings(label_weight=0.1, steps=12, tries=4, start_steps=15)
 """Settings of the mixtures whose agreement is measured: there are about a hundred of them."""
 SIZE_DEVIATION = 0.4
 """Standard deviation of the log-ratio of the sizes of new and known classes: a factor of 1.5."""
@@ -268,7 +267,24 @@ def agreement(labelled: LabelledClasses, stream: StreamTensors, novel: int, repe
 
 
 def rehearse(labelled: Labelled, scoring: Scoring, plan: Plan, run: Run) -> Rehearsal:
-    """Hide some known classes, simulate a stream, and run discovery on it with the true number of groups."""
+    """Hide some known classes, simulate a stream, and run discovery on it with the true number of groups.
+
+    Parameters
+    ----------
+    labelled : Labelled
+        Labelled rows with their classifier.
+    scoring : Scoring
+        The novelty score and its threshold.
+    plan : Plan
+        Number and size of the hidden classes, and the share of known rows.
+    run : Run
+        Seed, device, progress callback.
+
+    Returns
+    -------
+    Rehearsal
+
+    """
     X, codes = labelled.X, labelled.codes
     anchors, fitting, stream = simulate_stream(
         codes, plan.hidden, plan.size, plan.known_share, generator(derive(run.seed, 0))
@@ -291,10 +307,8 @@ def rehearse(labelled: Labelled, scoring: Scoring, plan: Plan, run: Run) -> Rehe
         U,
         rejected,
         len(anchors) + plan.hidden,
-        label_weight=LABEL_WEIGHT,
-        steps=12,
+        settings=QUICK._replace(tries=2),
         restarts=3,
-        start_steps=15,
         random_state=derive(run.seed, 2),
         device=run.device,
     )

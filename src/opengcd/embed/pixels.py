@@ -20,7 +20,14 @@ BATCH = 100
 
 @dataclass(frozen=True)
 class Pixels:
-    """Red, green and blue from 0 to 1 of an image resized to ``side`` × ``side``, row by row."""
+    """RGB values from 0 to 1 of an image resized to ``side`` × ``side``, row by row.
+
+    Parameters
+    ----------
+    side : int
+        Width and height after resizing.
+
+    """
 
     side: int = 8
     name: ClassVar[str] = "pixels"

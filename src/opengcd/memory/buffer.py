@@ -138,10 +138,25 @@ class ExemplarMemory:
 def allot(size: int, available: list[int]) -> list[int]:
     """Distribute ``size`` exemplars over classes as evenly as their numbers of available rows allow.
 
+    Parameters
+    ----------
+    size : int
+        Number of exemplars, at least one per class.
+    available : list of int
+        Number of rows of each class.
+
+    Returns
+    -------
+    list of int
+        Number of exemplars of each class.
+
+    Examples
+    --------
     >>> allot(10, [9, 9, 9])
     [4, 3, 3]
     >>> allot(10, [1, 9, 9])
     [1, 5, 4]
+
     """
     if size < len(available):
         raise ValueError(

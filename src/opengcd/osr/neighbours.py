@@ -28,6 +28,11 @@ class NeighbourDistanceRatio:
     are: whitening gives noisy directions the same weight as the others, and the nearest rows are then hardly closer
     than the rest.
 
+    Parameters
+    ----------
+    device : str
+        Torch device.
+
     Examples
     --------
     >>> import numpy as np

@@ -56,7 +56,22 @@ class Threshold(NamedTuple):
 
 
 def bounded_threshold(known_scores: np.ndarray, share: float, source: str = "bound") -> Threshold:
-    """Return the lowest threshold that rejects at most a given share of held-out known rows."""
+    """Return the lowest threshold that rejects at most a given share of held-out known rows.
+
+    Parameters
+    ----------
+    known_scores : array
+        Scores of held-out labelled rows.
+    share : float
+        Largest share of them to reject.
+    source : str
+        Stored in the result.
+
+    Returns
+    -------
+    Threshold
+
+    """
     if not 0 <= share <= 1:
         raise ValueError(f"The share of known rows to reject must lie between 0 and 1, not {share!r}.")
     scores = np.sort(known_scores)
@@ -122,6 +137,18 @@ def known_share(known_scores: np.ndarray, stream_scores: np.ndarray, unknown: Un
 
     and the result is their mean, weighted by inverse variance. The variance is small where few unknown rows are
     accepted, or where all choices of hidden classes agree on their share.
+
+    Parameters
+    ----------
+    known_scores, stream_scores : array
+        Scores of held-out labelled rows, and of the stream.
+    unknown : UnknownProfile
+        Measured on hidden known classes.
+
+    Returns
+    -------
+    Share
+
     """
     candidates = _candidates(known_scores, stream_scores)
     known, stream = (_share_below(s, candidates) for s in (known_scores, stream_scores))

@@ -71,7 +71,20 @@ def open_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_
 
 
 def read_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_PIXELS) -> Image:
-    """Read an image in RGB: the first frame of an animation, rotated as its EXIF data say."""
+    """Read an image in RGB: the first frame of an animation, rotated as its EXIF data say.
+
+    Parameters
+    ----------
+    source : path or binary stream
+        A file in one of :data:`FORMATS`.
+    max_pixels : int
+        Largest image that is read.
+
+    Returns
+    -------
+    PIL.Image.Image
+
+    """
     from PIL import ImageOps
 
     with open_image(source, max_pixels) as image:
