@@ -98,7 +98,7 @@ def search_alpha(
     progress("searching alpha", repeats, repeats)
     mean = scores.mean(0)
     if open_world and mean.max() == 0 and np.bincount(codes).max() > 1:
-        warnings.warn("No alpha of the grid separates known and unknown classes; nothing is rejected.", stacklevel=2)
+        warnings.warn("No alpha of the grid separates known and unknown; nothing will be rejected.", stacklevel=2)
     if open_world:
         return AlphaSearch(float(alphas[mean.argmax()]), alphas, mean, "HNA")
     kept = (mean >= KNOWN_KEPT * unrejected.mean()) & (mean > 0)
