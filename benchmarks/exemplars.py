@@ -14,7 +14,7 @@ import numpy as np
 
 from opengcd._internal.randomness import derive
 from opengcd.bench import class_groups, load_dataset, plan_for
-from opengcd.classify import fit_classifier, name_rows
+from opengcd.classify import fit_classifier, predict_labels
 from opengcd.memory import ExemplarMemory
 
 RULES = {
@@ -42,7 +42,7 @@ def accuracies(
         memory.update(data.X[rows], data.y[rows])
         classes, codes = np.unique(memory.y, return_inverse=True)
         model = fit_classifier(classifier, memory.X, codes, seed)
-        found.append(float((classes[name_rows(model, data.X[test])] == data.y[test]).mean()))
+        found.append(float((classes[predict_labels(model, data.X[test])] == data.y[test]).mean()))
     return found
 
 

@@ -70,7 +70,7 @@ def kmeans_seeding(quick: bool) -> Row:
     uniforms = np.stack([rng.random(k) for rng in spawn(0, 10)])
 
     def ready(device: str) -> _Restarts:
-        return _Restarts(X[:0], np.empty(0, dtype=np.int64), X, k, 0, torch.device(device))
+        return _Restarts(X[:0], np.empty(0, dtype=np.int64), X, k, torch.device(device))
 
     run, rows = ready("cpu"), torch.from_numpy(X)
     (seconds, _), (plain_seconds, plain) = best_of(

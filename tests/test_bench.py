@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import make_blobs
 from typer.testing import CliRunner
 
-from opengcd._internal.storage import replace_file
+from opengcd._internal.durable_files import replace_file
 from opengcd.bench import (
     PLANS,
     Cell,

@@ -15,7 +15,7 @@ from opengcd._internal.whitening import WithinClassWhitening
 from opengcd.discover import JointDiscovery, KMeansDiscovery, joint_discovery, refine
 from opengcd.discover import rehearsal as rehearsal_module
 from opengcd.discover.mixture import StreamTensors, labelled_classes
-from opengcd.discover.refinement import unevenness
+from opengcd.discover.refinement import imbalance
 from opengcd.discover.rehearsal import Evidence, SizePrior, _weigh
 from opengcd.memory import ExemplarMemory
 from opengcd.osr import NoveltyRejection
@@ -443,16 +443,16 @@ def test_hidden_and_new_classes_are_of_one_size():
     assert rehearsal_module._matched_sample(60_000, 6000, 500.0, 80) == (6000, 50)
 
 
-def test_reality_is_learnt_from_rehearsals():
+def test_class_probabilities_are_calibrated_on_rehearsals():
     rehearsals = [
         rehearsal_module.Rehearsal(1.0, 0.5, np.array([0.9, 0.8, 0.95, 0.2]), np.array([True, True, True, False])),
         rehearsal_module.Rehearsal(1.0, 0.5, np.array([0.85, 0.3, 0.1]), np.array([True, False, False])),
     ]
-    low, high = rehearsal_module._reality(rehearsals)(np.array([0.1, 0.95]))
+    low, high = rehearsal_module._calibrate(rehearsals)(np.array([0.1, 0.95]))
     assert low < 0.5 < high
-    assert rehearsal_module._reality([])(np.zeros(2)).tolist() == [0.5, 0.5]
+    assert rehearsal_module._calibrate([])(np.zeros(2)).tolist() == [0.5, 0.5]
     all_real = rehearsal_module.Rehearsal(1.0, 0.5, np.full(8, 0.9), np.ones(8, dtype=bool))
-    assert rehearsal_module._reality([all_real])(np.zeros(1)).tolist() == [0.9]
+    assert rehearsal_module._calibrate([all_real])(np.zeros(1)).tolist() == [0.9]
 
 
 def around_axes(truth, spread, rng):
@@ -480,10 +480,10 @@ def test_the_head_brings_stray_prototypes_to_their_rows():
 def test_unevenness_by_hand():
     target = torch.tensor([0.5, 0.5, 1 / 3, 2 / 3])
     # Known: 0.4 KL((1/4, 3/4) || (1/2, 1/2)) = 0.4 (ln(1/2)/4 + 3 ln(3/2)/4); novel ones are as they should be.
-    uneven = unevenness(torch.tensor([0.1, 0.3, 0.2, 0.4]), target, known=2)
+    uneven = imbalance(torch.tensor([0.1, 0.3, 0.2, 0.4]), target, known=2)
     assert float(uneven) == pytest.approx(0.4 * 0.130812, abs=1e-5)
     # How much of the whole is known does not matter.
-    assert float(unevenness(torch.tensor([0.01, 0.01, 0.98 / 3, 1.96 / 3]), target, known=2)) == pytest.approx(
+    assert float(imbalance(torch.tensor([0.01, 0.01, 0.98 / 3, 1.96 / 3]), target, known=2)) == pytest.approx(
         0, abs=1e-6
     )
 

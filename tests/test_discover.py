@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 from opengcd import metrics
-from opengcd._internal.splits import hide_in_turns
+from opengcd._internal.splits import choose_hidden_classes
 from opengcd.discover import SemiSupervisedKMeans, estimate_class_number, ss_kmeans
 from opengcd.discover.discovery import fresh_labels
 from opengcd.discover.kmeans import _Restarts, kmeans_centers
@@ -193,7 +193,7 @@ def test_a_stuck_search_says_so(world):
     found = estimate_class_number(L, yl, U, search="paper", random_state=0)
     assert found.k > 20
     assert not found.trusted
-    assert "was looked at" in found.reason
+    assert "was evaluated" in found.reason
 
 
 def test_each_k_is_evaluated_once_and_the_best_seen_wins(world):
@@ -235,9 +235,9 @@ def test_estimate_is_never_below_the_known_classes():
 def testhide_in_turns():
     rng = np.random.default_rng(0)
     # The paper's split: anchors to hidden 2:1, and at least one hidden.
-    assert [len(hide_in_turns(known, 1, rng)[0]) for known in (2, 3, 4, 6, 12, 40)] == [1, 1, 1, 2, 4, 13]
+    assert [len(choose_hidden_classes(known, 1, rng)[0]) for known in (2, 3, 4, 6, 12, 40)] == [1, 1, 1, 2, 4, 13]
     for known in range(2, 14):
-        parts = hide_in_turns(known, 3, rng)
+        parts = choose_hidden_classes(known, 3, rng)
         assert sorted(np.concatenate(parts).tolist()) == list(range(known))
         sizes = [len(part) for part in parts]
         assert max(sizes) - min(sizes) <= 1

@@ -187,7 +187,7 @@ def test_only_very_long_images_lose_their_ends():
         ramp = Image.fromarray(np.arange(size[0] * size[1], dtype=np.uint32).reshape(size[::-1]).astype(np.uint8))
         left, top = (size[0] - seen[0]) // 2, (size[1] - seen[1]) // 2
         middle = np.asarray(ramp.convert("RGB"))[top : top + seen[1], left : left + seen[0]]
-        np.testing.assert_array_equal(np.asarray(batches_module.as_seen(ramp)), middle)
+        np.testing.assert_array_equal(np.asarray(batches_module.rgb_center(ramp)), middle)
 
 
 def test_of_images_that_grow_few_are_held_at_a_time(vit, monkeypatch):
@@ -292,7 +292,7 @@ def test_a_network_for_text_is_refused(tmp_path):
 
     text = {key: TINY[key] for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")}
     _, folder = saved(tmp_path, BertModel(BertConfig(**text, vocab_size=20)))
-    with pytest.raises(EmbedderError, match="no vision network: it takes input_ids"):
+    with pytest.raises(EmbedderError, match="not a vision network: it takes input_ids"):
         load_embedder(folder, device="cpu")
 
 
@@ -425,12 +425,12 @@ def test_colours_are_scaled_beside_the_network_where_that_is_the_same(vit):
             return batch
 
     embedder = load_embedder(vit[1], device="cpu")
-    scale, offset = backbone._colours(embedder.processor)
+    scale, offset = backbone._channel_scaling(embedder.processor)
     np.testing.assert_allclose(scale.flatten(), [2 / 255] * 3, rtol=1e-5)
     np.testing.assert_allclose(offset.flatten(), [-1] * 3)
     assert embedder._prepare(noise(2))["pixel_values"].dtype == torch.uint8
-    assert backbone._colours(Gamma(embedder.processor)) is None
-    assert backbone._colours(lambda images, return_tensors: {}) is None
+    assert backbone._channel_scaling(Gamma(embedder.processor)) is None
+    assert backbone._channel_scaling(lambda images, return_tensors: {}) is None
 
 
 def test_a_stream_gives_the_same_rows(vit):

@@ -41,8 +41,8 @@ def test_one_step_by_hand():
     # Two classes on the axes, one novel group that starts at its only rejected row.
     L, codes = np.eye(3, dtype=np.float32)[:2], np.array([0, 1])
     U = np.eye(3, dtype=np.float32)
-    settings = {"concentration": 2.0, "restarts": 1, "steps": 1, "device": "cpu", "random_state": 0}
-    found = joint_mixture(L, codes, U, np.array([False, False, True]), 3, balance=0.0, **settings)
+    settings, rejected = MixtureSettings(concentration=2.0, steps=1, balance=0.0), np.array([False, False, True])
+    found = joint_mixture(L, codes, U, rejected, 3, settings=settings, restarts=1, device="cpu", random_state=0)
     # Responsibilities e² : 1 : 1 around; so c_0 is (1 + a, b, b) with a = e²/(e²+2), b = 1/(e²+2), scaled.
     a, b = np.exp(2) / (np.exp(2) + 2), 1 / (np.exp(2) + 2)
     expected = np.array([[1 + a, b, b], [b, 1 + a, b], [b, b, a]])
@@ -50,12 +50,13 @@ def test_one_step_by_hand():
     assert found.labels.tolist() == [0, 1, 2]
 
 
-def test_a_charge_for_size_keeps_groups_apart():
+def test_a_penalty_on_size_keeps_groups_apart():
     L, codes, U, _ = world(of_known=0, of_novel=50, novel=3, noise=0.35)
     rejected = np.ones(len(U), dtype=bool)
 
     def smallest(balance):
-        return joint_mixture(L, codes, U, rejected, 6, balance=balance, random_state=0, device="cpu").sizes[3:].min()
+        settings = MixtureSettings(balance=balance)
+        return joint_mixture(L, codes, U, rejected, 6, settings=settings, random_state=0, device="cpu").sizes[3:].min()
 
     assert smallest(1.0) >= smallest(-1.0)
     assert smallest(1.0) > 30
@@ -83,12 +84,12 @@ def test_mixtures_of_parts_of_the_rows_are_those_of_these_rows_alone(device):
         labelled_classes(L, codes, device),
         *(kernels.to_tensor(array, device) for array in (U, rejected, part)),
     )
-    centers, charges = mixtures(labelled, StreamTensors(rows, rejects, parts), 4, [0, 1, 2], settings)
+    centers, penalties = mixtures(labelled, StreamTensors(rows, rejects, parts), 4, [0, 1, 2], settings)
     for p in range(3):
         here = parts[p]
         alone = mixtures(labelled, StreamTensors(rows[here], rejects[here]), 4, [p], settings)
         torch.testing.assert_close(centers[p], alone[0][0], atol=1e-4, rtol=0)
-        torch.testing.assert_close(charges[p], alone[1][0], atol=1e-3, rtol=0)
+        torch.testing.assert_close(penalties[p], alone[1][0], atol=1e-3, rtol=0)
 
 
 def test_bad_numbers_of_groups():

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opengcd._internal.splits import (
+    assign_folds,
+    choose_hidden_classes,
     class_groups,
-    deal_folds,
     hide_classes,
-    hide_in_turns,
     hold_out_half,
     hold_out_share,
     renumber,
@@ -28,7 +28,7 @@ def test_renumbering_by_hand():
 def test_folds_by_hand():
     # Class 0 starts at fold 0, class 1 at fold 1; a class of a single row is in no fold.
     codes = np.array([0, 0, 0, 1, 1, 1, 2])
-    fold = deal_folds(codes, lambda n: min(2, n) if n > 1 else 0, np.random.default_rng(0))
+    fold = assign_folds(codes, lambda n: min(2, n) if n > 1 else 0, np.random.default_rng(0))
     assert sorted(fold[:3]) == [0, 0, 1]
     assert sorted(fold[3:6]) == [0, 1, 1]
     assert fold[6] == -1
@@ -56,7 +56,7 @@ def test_an_open_world(codes, seed):
 
 @pytest.mark.parametrize(("classes", "splits", "sizes"), [(9, 1, [3]), (2, 1, [1]), (9, 3, [3, 3, 3]), (2, 3, [1, 1])])
 def test_hidden_in_turns(classes, splits, sizes):
-    hidden = hide_in_turns(classes, splits, np.random.default_rng(0))
+    hidden = choose_hidden_classes(classes, splits, np.random.default_rng(0))
     assert [len(part) for part in hidden] == sizes
     assert len(set(np.concatenate(hidden))) == sum(sizes)
 

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 import opengcd
 from opengcd import ModelFileError, OpenWorldRecognizer
-from opengcd._internal import storage
+from opengcd._internal import durable_files
 from opengcd.classify import MLP, SVM, XGB
 from opengcd.classify import xgb as xgb_module
 from opengcd.classify.trees import Trees, check_trees
@@ -466,8 +466,8 @@ def test_folders_that_somebody_else_did_not_make_safe_are_made_safe(tmp_path, mo
     """As ``models`` by a process that was killed right after it had made it."""
     (tmp_path / "models").mkdir()
     synced = []
-    monkeypatch.setattr(storage, "sync_folder", synced.append)
-    storage.make_folder(tmp_path / "models" / "0001")
+    monkeypatch.setattr(durable_files, "sync_folder", synced.append)
+    durable_files.make_folder(tmp_path / "models" / "0001")
     assert {tmp_path, tmp_path / "models"} <= set(synced)
 
 

@@ -254,7 +254,7 @@ class Models(Kind):
 
     def make_good(self) -> list[Any]:
         from opengcd import ModelFileError, OpenWorldRecognizer
-        from opengcd._internal.storage import read_model
+        from opengcd._internal.model_folder import read_model
         from opengcd.persistence import KIND
 
         self.refusals = (ModelFileError,)
@@ -272,7 +272,7 @@ class Models(Kind):
         return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
 
     def _written(self, header: Any, arrays: dict[str, np.ndarray]) -> dict[str, bytes]:
-        from opengcd._internal.storage import write_model
+        from opengcd._internal.model_folder import write_model
 
         shutil.rmtree(self.folder / "changed", ignore_errors=True)
         write_model(self.folder / "changed", header, arrays)

@@ -17,7 +17,7 @@ UNKNOWN = -1
 """The label of rejected items beside integer labels; beside strings it is ``"unknown"``."""
 
 if TYPE_CHECKING:
-    from opengcd._internal.storage import ModelFileError
+    from opengcd._internal.model_folder import ModelFileError
     from opengcd.recognizer import OpenWorldRecognizer
     from opengcd.service.client import Client
     from opengcd.workspace import Workspace
@@ -37,7 +37,7 @@ __all__ = [
 _HOME = {
     "Client": "opengcd.service.client",
     "OpenWorldRecognizer": "opengcd.recognizer",
-    "ModelFileError": "opengcd._internal.storage",
+    "ModelFileError": "opengcd._internal.model_folder",
     "Workspace": "opengcd.workspace",
 }
 _SUBPACKAGES = (

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from opengcd import __version__
+from opengcd._internal.model_folder import ModelFileError, read_model, reporting_damage, restore_classes, write_model
 from opengcd._internal.part import State
 from opengcd._internal.randomness import integer_seed, seed_from_json, seed_to_json
-from opengcd._internal.storage import ModelFileError, read_model, reporting_damage, restore_classes, write_model
 from opengcd._internal.validation import check_integer, encode
 from opengcd.classify import OWN, Labelled, describe_classifier, needs_classifier, restore_classifier
 from opengcd.memory import ExemplarMemory, Selector

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import Part
-from opengcd._internal.storage import ModelFileError
 from opengcd._internal.validation import check_share
 from opengcd.classify import CLASSIFIERS
 from opengcd.discover import DISCOVERIES, DiscoveryStrategy, JointDiscovery, KMeansDiscovery

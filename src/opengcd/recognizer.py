@@ -25,7 +25,7 @@ from opengcd._internal.validation import (
     refuse_unknown_label,
     unknown_label,
 )
-from opengcd.classify import Inference, Labelled, check_classifier, fit_classifier, infer, name_rows
+from opengcd.classify import Inference, Labelled, check_classifier, fit_classifier, infer, predict_labels
 from opengcd.discover import ClassCount, Confirmed, Discovery
 from opengcd.memory import ExemplarMemory, Selector, check_selector, keeps_mean
 from opengcd.osr import AlphaSearch, Rejection, Threshold
@@ -416,7 +416,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
 
         """
         X = self._check_rows(X, single=True)
-        return self.classes_[name_rows(self._model, X) if len(X) else np.empty(0, dtype=np.int64)]
+        return self.classes_[predict_labels(self._model, X) if len(X) else np.empty(0, dtype=np.int64)]
 
     def discover(
         self,

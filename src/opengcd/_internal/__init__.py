@@ -1,1 +1,1 @@
-"""What all packages of OpenGCD stand on; not part of its public interface."""
+"""Modules that all packages of OpenGCD use; not part of its public interface."""

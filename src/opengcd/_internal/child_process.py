@@ -9,18 +9,18 @@ from contextlib import suppress
 from pathlib import Path
 
 PIPE = 2**20
-"""Bytes that a pipe holds, where that can be chosen: few switches between the processes."""
+"""Size of a pipe in bytes, on systems where it can be set; a large one saves context switches."""
 
 
 def start_child(module: str) -> subprocess.Popen[bytes]:
-    """Run a module of this package in a process of its own, which talks over its standard input and output.
+    """Run a module of this package in a child process, connected by its standard input and output.
 
-    It does not get the terminal's Ctrl-C, which is for the process that it works for, and imports nothing from the
-    current folder, which may be the one that the files came in.
+    It does not receive Ctrl-C from the terminal, which its parent handles, and imports nothing from the current folder,
+    which may be where untrusted files are.
     """
     root = str(Path(__file__).parents[2])
     paths = [root, *(part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part)]
-    return subprocess.Popen(  # noqa: S603 - a module of ours, and no argument of anybody else
+    return subprocess.Popen(  # noqa: S603 - a module of this package, without arguments from outside
         [sys.executable, "-P", "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -31,14 +31,14 @@ def start_child(module: str) -> subprocess.Popen[bytes]:
 
 
 def confine(memory: int) -> None:
-    """Limit the address space of this process, in bytes, and let it leave no core file.
+    """Limit the address space of this process, in bytes, and disable core dumps.
 
-    Windows has no such limits, and macOS does not keep to the first.
+    Windows has no such limits, and macOS does not enforce the first.
     """
     try:
         import resource
     except ImportError:
         return
     for limit, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_AS, memory)):
-        with suppress(ValueError, OSError):  # the system has a lower limit already, or none of that kind
+        with suppress(ValueError, OSError):  # the system has a lower limit already, or no such limit
             resource.setrlimit(limit, (most, most))

@@ -1,4 +1,4 @@
-"""HTML pages from Jinja2 templates; everything that is not marked as HTML is escaped."""
+"""HTML pages from Jinja2 templates; text that is not marked as HTML is escaped."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def write_page(path: str | Path, templates: Path, name: str, /, **values: Any) -
 
 
 def bold(text: str, mark: str) -> Markup:
-    """Return text as HTML in which what stands between two marks is bold."""
+    """Return text as HTML, in which the parts between two marks are bold."""
     from markupsafe import Markup, escape
 
     marks = re.escape(str(escape(mark)))
@@ -57,7 +57,7 @@ def svg(figure: Any, label: str) -> Markup:
     stream = io.StringIO()
     figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
     text = stream.getvalue()[stream.getvalue().index("<svg") :]
-    # The W3C link targets are names, but a page that claims to load nothing should not carry them.
+    # The W3C links in the metadata are only names, but a page that claims to load nothing should not contain them.
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     described = text.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
     return Markup(described)  # noqa: S704  # matplotlib escapes the text in a figure

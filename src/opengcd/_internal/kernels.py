@@ -1,6 +1,7 @@
-"""The few numerical kernels everything stands on: torch, in blocks, the same code on CPU and GPU.
+"""Numerical kernels in torch, computed in blocks, with the same code for CPU and GPU.
 
-No kernel here holds a matrix of all pairs of rows unless its name says so (:func:`distances`).
+scikit-learn and scipy have most of them for the CPU only. Here memory is bounded: no kernel holds a matrix of all pairs
+of rows unless its name says so (:func:`distances`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from torch import Tensor
 Result = TypeVar("Result")
 
 BLOCK_BYTES = {"cpu": 4 * 2**20, "cuda": 256 * 2**20}
-"""Upper size of one block of distances: it should stay in the cache of a CPU, and fill a GPU."""
+"""Largest size of a block of distances: it should fit in the cache of a CPU, and keep a GPU busy."""
 SMALL = 2**19
 """Operations on at most this many numbers run on one thread."""
 
@@ -47,10 +48,10 @@ def to_tensor(X: Any, device: str | torch.device = "auto") -> Tensor:
 
 @contextmanager
 def threads_for(numbers: int) -> Iterator[None]:
-    """Run operations on that many numbers at a time with one thread if they are few.
+    """Use one thread for operations on at most :data:`SMALL` numbers.
 
-    Splitting a small operation gains little on an idle machine; on a busy one the threads wait for each other, and it
-    takes a hundred times longer.
+    Splitting a small operation gains little on an idle machine. On a busy one the threads wait for each other, and it
+    can take a hundred times longer.
     """
     before = torch.get_num_threads()
     if numbers <= SMALL:
@@ -62,14 +63,14 @@ def threads_for(numbers: int) -> Iterator[None]:
 
 
 def run_each(step: Callable[[Any], Result], tiles: Iterable[Any], device: torch.device) -> list[Result]:
-    """Run a step on every tile: on a CPU side by side, each tile by one thread, so that it stays in that core's cache.
+    """Run a step on every tile: in parallel on a CPU, one thread per tile, so that a tile stays in that core's cache.
 
-    If the steps write, then to different places. What they return comes in the order of the tiles.
+    Steps must not write to the same memory. Results are in the order of the tiles.
     """
     work = list(tiles)
     if device.type != "cpu" or len(work) == 1 or torch.get_num_threads() == 1:
         return [step(tile) for tile in work]
-    return list(_workers(torch.get_num_threads()).map(step, work))  # taking the results raises what a step raised
+    return list(_workers(torch.get_num_threads()).map(step, work))  # the list raises what a step raised
 
 
 @cache
@@ -78,15 +79,15 @@ def _workers(number: int) -> ThreadPoolExecutor:
 
 
 def squared_norms(A: Tensor) -> Tensor:
-    """The squared length of every row."""
+    """Return the squared norm of every row."""
     return (A * A).sum(1)
 
 
 def squared_distances(A: Tensor, B: Tensor, b_norms: Tensor | None = None, a_norms: Tensor | None = None) -> Tensor:
-    r"""All :math:`\|a_i - b_j\|^2` through one matrix product: :math:`\|a\|^2 + \|b\|^2 - 2 a \cdot b`.
+    r"""Return all :math:`\|a_i - b_j\|^2` by one matrix product: :math:`\|a\|^2 + \|b\|^2 - 2 a \cdot b`.
 
-    Rounding grows with the norms, so centre the data first where they lie far from the origin. Squared norms that are
-    needed again and again can be given.
+    Rounding errors grow with the norms, so centre data that are far from the origin. Squared norms can be passed if
+    they have been computed already.
     """
     b_norms = squared_norms(B) if b_norms is None else b_norms
     a_norms = squared_norms(A) if a_norms is None else a_norms
@@ -94,38 +95,38 @@ def squared_distances(A: Tensor, B: Tensor, b_norms: Tensor | None = None, a_nor
 
 
 def exact_distances(A: Tensor, B: Tensor) -> Tensor:
-    """All Euclidean distances, each summed on its own: slower, but no row of ``B`` changes what another one gets."""
+    """Return all Euclidean distances, each computed by itself: slower, but independent of the other rows."""
     return torch.cdist(A, B, compute_mode="donot_use_mm_for_euclid_dist")
 
 
 def distances(X: Tensor) -> Tensor:
-    """The full matrix of Euclidean distances between the rows, with an exact zero diagonal."""
+    """Return the full matrix of Euclidean distances between the rows, with a diagonal of exact zeros."""
     X = X - X.mean(0)
     return squared_distances(X, X).sqrt_().fill_diagonal_(0)
 
 
 def class_sums(X: Tensor, codes: Tensor, n_classes: int) -> Tensor:
-    """Sum of the rows of each class, by a matrix product, so that a GPU repeats it to the bit."""
+    """Return the sum of the rows of each class, by a matrix product, which is reproducible to the bit on a GPU."""
     return torch.nn.functional.one_hot(codes, n_classes).to(X.dtype).T @ X
 
 
 def class_means(X: Tensor, codes: Tensor, n_classes: int) -> Tensor:
-    """Mean of the rows of each class."""
+    """Return the mean of the rows of each class."""
     return class_sums(X, codes, n_classes) / torch.bincount(codes, minlength=n_classes).clamp(min=1)[:, None]
 
 
 def row_blocks(X: Tensor, columns: int) -> Iterator[slice]:
-    """Cut the rows of ``X`` so that a block of that many rows × ``columns`` stays within its size."""
+    """Yield slices of the rows of ``X`` such that rows × ``columns`` numbers fit in a block."""
     rows = max(1, BLOCK_BYTES[X.device.type] // (max(1, columns) * X.element_size()))
     for start in range(0, len(X), rows):
         yield slice(start, start + rows)
 
 
 def silhouette_values(X: np.ndarray, labels: np.ndarray, device: str | torch.device = "auto") -> np.ndarray:
-    r"""Silhouette :math:`(b_i - a_i) / \max(a_i, b_i)` of every row; ``labels`` are integers from 0.
+    r"""Return the silhouette :math:`(b_i - a_i) / \max(a_i, b_i)` of every row; ``labels`` are integers from 0.
 
-    Rows are put in the order of their clusters, so each square block of distances meets few clusters; a block above
-    the diagonal serves both its rows and its columns. Time :math:`O(n^2 d / 2)`, memory :math:`O(n (d + k))`.
+    Rows are sorted by cluster, so that each square block of distances contains few clusters; a block above the diagonal
+    is used for both its rows and its columns. Time :math:`O(n^2 d / 2)`, memory :math:`O(n (d + k))`.
     """
     order = np.argsort(labels, kind="stable")
     Z = to_tensor(X[order], device).to(torch.float64)
@@ -150,7 +151,7 @@ def silhouette_values(X: np.ndarray, labels: np.ndarray, device: str | torch.dev
 
 
 def silhouette_from_distances(D: Tensor, labels: Tensor) -> Tensor:
-    """Silhouette of every row from the full matrix ``D``: cheap when many labellings share one sample."""
+    """Return the silhouette of every row from its distances ``D``: cheap for many labellings of the same rows."""
     size = torch.bincount(labels)
     members = torch.nn.functional.one_hot(labels, len(size)).to(D.dtype)
     return _silhouette_from_sums(D @ members, labels, size)

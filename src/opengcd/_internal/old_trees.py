@@ -1,6 +1,6 @@
-"""A process that turns trees in XGBoost's binary format, which older models have, into its JSON: it may crash on them.
+"""Child process that converts trees from XGBoost's binary format, used by older models, to JSON; it may crash on them.
 
-Not in ``opengcd.classify``: that takes seconds to import, and more memory than is needed here.
+Not in ``opengcd.classify``, which takes seconds to import and needs more memory.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from opengcd._internal.child_process import confine
 
 MEMORY = 2 * 2**30
-"""Bytes of address space, most of which the libraries take."""
+"""Limit of the address space in bytes; the libraries use most of it."""
 
 
 def main() -> None:

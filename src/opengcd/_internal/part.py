@@ -1,4 +1,4 @@
-"""What the exchangeable parts of a recogniser have in common: a name, settings, comparison by them."""
+"""Base class of the exchangeable parts of a recogniser: a name, settings, and comparison by settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 
 class State(NamedTuple):
-    """What a part is saved as: entries of the model's header, which JSON can express, and arrays."""
+    """Saved state of a part: entries of the model's header, as JSON, and arrays."""
 
     header: dict[str, Any]
     arrays: dict[str, np.ndarray]
@@ -19,7 +19,7 @@ class Part(BaseEstimator):
     """A strategy with settings, in scikit-learn's style: ``__init__`` stores its arguments and nothing else."""
 
     name: ClassVar[str] = ""
-    """What model folders and error messages call it; a class of your own may leave it out."""
+    """Name in model folders and error messages; your own class needs none."""
 
     @classmethod
     def title(cls) -> str:

@@ -1,4 +1,4 @@
-"""How long work reports on itself: one callback, called with the stage, the steps done and their number."""
+"""Progress reports of long computations: a callback with the stage, the steps done and their total."""
 
 from __future__ import annotations
 

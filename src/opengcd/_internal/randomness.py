@@ -1,4 +1,4 @@
-"""Randomness only through an explicit seed: the same seed gives the same result."""
+"""Seeds and generators: all randomness comes from an explicit seed, and the same seed gives the same result."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
 
 
 def derive(random_state: Seed, *path: int) -> np.random.SeedSequence:
-    """Return the seed for one step of a computation: a function of the seed and the step's numbers alone."""
+    """Return the seed of one step of a computation; it depends on the seed and the step's numbers only."""
     parent = seed_sequence(random_state)
     return np.random.SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, *path))
 
@@ -63,7 +63,7 @@ def as_int(random_state: Seed) -> int:
 
 
 def seed_to_json(seed: np.random.SeedSequence) -> dict[str, Any]:
-    """Return a seed as JSON can express it: numbers as strings, since 128 bits of entropy exceed a JSON number."""
+    """Return a seed for JSON, with numbers as strings: 128 bits of entropy exceed a JSON number."""
     entropy = seed.entropy
     plain = [str(int(word)) for word in entropy] if isinstance(entropy, Sequence) else str(entropy)
     return {"entropy": plain, "key": [int(i) for i in seed.spawn_key]}

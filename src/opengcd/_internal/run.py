@@ -1,4 +1,4 @@
-"""How a computation runs: its seed, its device, and whom it reports to."""
+"""Seed, device and progress callback of a computation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive
 
 MEMORY, CLASSIFIER, ALPHA, NUMBER, GROUPS, NOVELTY = range(6)
-"""The random steps of a phase. Each has a seed of its own, so that a change in one does not disturb another."""
+"""The random steps of a phase. Each has its own seed, so that a change in one does not affect another."""
 
 
 class Run(NamedTuple):
@@ -19,5 +19,5 @@ class Run(NamedTuple):
     progress: Progress = silent
 
     def at(self, *step: int) -> Run:
-        """Return the same with the seed of one step, a function of this seed and the step's numbers alone."""
+        """Return the same with the seed of one step, which depends on this seed and the step's numbers only."""
         return self._replace(seed=derive(self.seed, *step))

@@ -1,7 +1,7 @@
-"""Every way in which labelled rows are split: classes hidden, rows held out, folds, classes dealt to phases.
+"""All splits of labelled rows: hidden classes, held-out rows, folds, classes of each phase.
 
-All randomness comes from the generator that is passed in, and each function documents the order of its draws: results
-that were published depend on it.
+All randomness comes from the generator that is passed in, and each function documents the order of its draws: published
+results depend on it.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from opengcd._internal.randomness import Seed, generator
 
 
 class RowSplit(NamedTuple):
-    """Row numbers to fit on, and row numbers held out to judge by."""
+    """Indices of training rows and of held-out rows."""
 
     fitting: np.ndarray
     held_out: np.ndarray
 
 
 class ClassSplit(NamedTuple):
-    """Class numbers in random order: those hidden, and those that stay known."""
+    """Class numbers in random order: the hidden ones, and those that stay known."""
 
     hidden: np.ndarray
     known: np.ndarray
 
 
 class OpenSplit(NamedTuple):
-    """A simulated open world: row numbers to fit on, and of known and unknown rows to judge by."""
+    """A simulated open world: indices of training rows, of held-out known rows, and of unknown rows."""
 
     fitting: np.ndarray
     held_out: np.ndarray
@@ -39,7 +39,7 @@ class OpenSplit(NamedTuple):
 
 
 class StreamSplit(NamedTuple):
-    """A simulated stream: the classes that stay known, row numbers that keep their label, row numbers of the stream."""
+    """A simulated stream: the classes that stay known, indices of labelled rows, and indices of rows of the stream."""
 
     known: np.ndarray
     labelled: np.ndarray
@@ -47,26 +47,26 @@ class StreamSplit(NamedTuple):
 
 
 def shuffled_rows(codes: np.ndarray, classes: Iterable[int], rng: np.random.Generator) -> list[np.ndarray]:
-    """Return the row numbers of each class in random order; one permutation per class, in the order of ``classes``."""
+    """Return the indices of each class in random order; one permutation per class, in the order of ``classes``."""
     return [rng.permutation(np.flatnonzero(codes == c)) for c in classes]
 
 
 def split_each_class(
     codes: np.ndarray, classes: Iterable[int], size: Callable[[int], int], rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Shuffle the rows of each class and cut them in two: ``size(n)`` of its n rows, and the others."""
+    """Shuffle the rows of each class and split them in two: ``size(n)`` of its n rows, and the others."""
     parts = [(rows[: size(len(rows))], rows[size(len(rows)) :]) for rows in shuffled_rows(codes, classes, rng)]
     first, rest = (np.concatenate(part) for part in zip(*parts, strict=True))
     return first, rest
 
 
 def hold_out_half(codes: np.ndarray, classes: Iterable[int], rng: np.random.Generator) -> RowSplit:
-    """Hold out half of the rows of each class; the larger half is for fitting, so that every class is fitted."""
+    """Hold out half of the rows of each class; the larger half is for training, so that no class is missing there."""
     return RowSplit(*split_each_class(codes, classes, lambda n: -(-n // 2), rng))
 
 
 def hold_out_share(codes: np.ndarray, share: float, rng: np.random.Generator) -> RowSplit:
-    """Hold out a share of the rows of each class, at least one; a class with a single row keeps it for fitting."""
+    """Hold out a share of the rows of each class, at least one; the only row of a class is for training."""
     held_out, fitting = split_each_class(
         codes, range(int(codes.max()) + 1), lambda n: max(round(share * n), min(1, n - 1)), rng
     )
@@ -74,17 +74,17 @@ def hold_out_share(codes: np.ndarray, share: float, rng: np.random.Generator) ->
 
 
 def split_share(rows: np.ndarray, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Shuffle rows whatever their class, and cut them in two: a share of them, and the others."""
+    """Shuffle rows regardless of class, and split them in two: a share of them, and the others."""
     shuffled = rng.permutation(rows)
     size = round(share * len(rows))
     return shuffled[:size], shuffled[size:]
 
 
-def deal_folds(codes: np.ndarray, folds: Callable[[int], int], rng: np.random.Generator) -> np.ndarray:
+def assign_folds(codes: np.ndarray, folds: Callable[[int], int], rng: np.random.Generator) -> np.ndarray:
     """Return the fold of each row, stratified by class.
 
-    ``folds(n)`` is the number of folds among which the n rows of a class are dealt; with 0 they are in none (-1). Each
-    class starts at another fold, so that small classes do not all fill the first ones.
+    ``folds(n)`` is the number of folds of a class with n rows; if it is 0, they are in no fold (-1). Each class starts
+    at another fold, so that small classes are not all in the first ones.
     """
     fold = np.full(len(codes), -1)
     classes = np.unique(codes)
@@ -96,13 +96,13 @@ def deal_folds(codes: np.ndarray, folds: Callable[[int], int], rng: np.random.Ge
 
 
 def hide_classes(n_classes: int, number: int, rng: np.random.Generator) -> ClassSplit:
-    """Hide that many classes, chosen at random; one permutation of the classes."""
+    """Hide ``number`` random classes; one permutation of the classes."""
     order = rng.permutation(n_classes)
     return ClassSplit(order[:number], order[number:])
 
 
-def hide_in_turns(n_classes: int, splits: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Return the classes to hide in each split: a random third in a single split, else every class in one of them."""
+def choose_hidden_classes(n_classes: int, splits: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return the classes to hide in each split: a random third for one split, else each class in one of the splits."""
     order = rng.permutation(n_classes)
     if splits == 1:
         return [order[: max(1, n_classes - -(-2 * n_classes // 3))]]
@@ -110,7 +110,7 @@ def hide_in_turns(n_classes: int, splits: int, rng: np.random.Generator) -> list
 
 
 def renumber(n_classes: int, known: np.ndarray) -> np.ndarray:
-    """Return the new number of each class if only ``known`` are left, numbered in this order; -1 for the others."""
+    """Return the position of each class in ``known``, or -1 if it is not among them."""
     number = np.full(n_classes, -1)
     number[known] = np.arange(len(known))
     return number
@@ -119,7 +119,19 @@ def renumber(n_classes: int, known: np.ndarray) -> np.ndarray:
 def split_open_world(codes: np.ndarray, random_state: Seed = None) -> OpenSplit:
     """Treat a random half of the classes as known and the others as unknown; hold out half of the known rows.
 
-    With two classes both stay known: a classifier needs as many.
+    With two classes both stay known: a classifier needs two.
+
+    Parameters
+    ----------
+    codes : array of int
+        Class number of each row, from 0.
+    random_state : int, SeedSequence, Generator or None
+        Seed.
+
+    Returns
+    -------
+    OpenSplit
+
     """
     rng, n = generator(random_state), int(codes.max()) + 1
     known = rng.permutation(n)[: -(-n // 2)] if n > 2 else np.arange(n)
@@ -130,9 +142,9 @@ def split_open_world(codes: np.ndarray, random_state: Seed = None) -> OpenSplit:
 def simulate_stream(
     codes: np.ndarray, hidden: int, size: int, known_share: float, rng: np.random.Generator
 ) -> StreamSplit:
-    """Hide some classes and make a stream: ``size`` rows of each, and rows of known classes in the given share.
+    """Hide some classes and simulate a stream: ``size`` rows of each, and the given share of rows of known classes.
 
-    At least half of the rows of every known class keep their label, so the share of known rows can be smaller.
+    At least half of the rows of every known class stay labelled, so the share of known rows can be smaller than given.
     """
     classes = hide_classes(int(codes.max()) + 1, hidden, rng)
     order = np.concatenate(classes).tolist()
@@ -148,7 +160,7 @@ def simulate_stream(
 def class_groups(
     n_classes: int, sizes: Sequence[int], random_state: Seed = None, order: np.ndarray | None = None
 ) -> list[np.ndarray]:
-    """Deal the classes to the phases, at random or in a given order."""
+    """Distribute the classes over the phases, at random or in a given order."""
     if sum(sizes) > n_classes:
         raise ValueError(f"The phases need {sum(sizes)} classes, but the dataset has {n_classes}.")
     if order is None:

@@ -1,4 +1,4 @@
-"""What the command line shows: progress bars and tables."""
+"""Progress bars and tables of the command line."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from opengcd._internal.progress import Progress as Report
 from opengcd._internal.text import printable
 
 BOLD = "\x02"
-"""Marks the begin and the end of bold text in a cell of a table."""
+"""Marks the start and the end of bold text in a cell of a table."""
 
 
 class TimeLeft(ProgressColumn):
-    """Time so far, times what is left for each step done: right also where a step takes hours."""
+    """Time left, from the average time per step so far; also correct if a step takes hours."""
 
     def render(self, task: Task) -> Text:
         """Return the time left, or nothing before the first step is done."""
@@ -41,7 +41,7 @@ class TimeLeft(ProgressColumn):
 
 
 class Speed(ProgressColumn):
-    """Images for each second so far, where images are counted."""
+    """Images per second so far, for stages that count images."""
 
     def render(self, task: Task) -> Text:
         """Return the speed, or nothing for stages that count other things."""
@@ -52,7 +52,7 @@ class Speed(ProgressColumn):
 
 @contextmanager
 def progress_bar() -> Iterator[Report]:
-    """Show a bar for each stage that reports, on standard error; a finished stage makes room for the next."""
+    """Show a bar for each stage that reports, on standard error; the bar of a finished stage disappears."""
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
                TimeElapsedColumn(), TimeLeft(), Speed())  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
@@ -68,7 +68,7 @@ def progress_bar() -> Iterator[Report]:
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table on standard output; what stands between two ``BOLD`` marks is shown in bold."""
+    """Print a table on standard output; text between two ``BOLD`` marks is bold."""
     table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     rows = [[BOLD.join(map(printable, cell.split(BOLD))) for cell in row] for row in rows]
     for i, name in enumerate(header):
@@ -76,7 +76,7 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
         table.add_column(name, justify="right", min_width=width, max_width=width)
     for row in rows:
         table.add_row(*(_styled(cell) for cell in row))
-    # As wide as it needs to be: a terminal wraps lines that are too long, rich would cut them.
+    # As wide as needed: a terminal wraps lines that are too long, but rich would cut them.
     needed = Console(width=10**4).measure(table).maximum
     Console(width=max(Console().width, needed)).print(table, crop=False)
 

@@ -19,6 +19,6 @@ def unit_rows(X: np.ndarray) -> np.ndarray:
 
 def unit_tensor(X: Tensor) -> Tensor:
     """Return vectors along the last axis scaled to unit length; zeros stay as they are."""
-    import torch  # only here: arrays are scaled where torch is not needed
+    import torch  # not at the top: unit_rows is used where torch is not needed
 
     return torch.nn.functional.normalize(X, dim=-1, eps=torch.finfo(X.dtype).tiny)

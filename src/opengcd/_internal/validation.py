@@ -1,4 +1,4 @@
-"""Checks at the public boundary: input is looked at once, and a refusal says what to do."""
+"""Validation of input at the public boundary; error messages say what to do."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def check_features(
             f"{name} holds NaN or infinite values in {len(bad)} of {len(X)} rows "
             f"(first: row {bad[0]}); remove or repair these rows."
         )
-    # Distances are sums of squares, four times as large at worst.
+    # Distances are sums of squares, at most four times as large.
     if X.size and np.abs(X).max() > np.sqrt(np.finfo(X.dtype).max / X.shape[1]) / 4:
         raise ValueError(f"{name} holds numbers too large for {X.dtype}: their squares overflow; rescale the features.")
     return X
@@ -119,7 +119,7 @@ def check_labels(y: Any, rows: int, *, name: str = "y", like: np.ndarray | None 
 
 def _as_label_array(y: Any, rows: int, name: str) -> np.ndarray:
     if not isinstance(y, np.ndarray):
-        # numpy would turn [1, "a"] into strings without a word; look before it does.
+        # numpy would silently turn [1, "a"] into strings: check first.
         y = np.array(list(y), dtype=object) if isinstance(y, Iterable) else np.asarray(y)
     if y.ndim != 1:
         raise ValueError(f"{name} must be one label per row, but has shape {y.shape}.")
@@ -158,7 +158,7 @@ def check_integer(value: Any, name: str, least: int | None = 1) -> int:
 
 
 def unknown_label(labels: np.ndarray) -> int | str:
-    """Return the label that means "unknown" beside labels of this type."""
+    """Return the label for "unknown", of the same type as ``labels``."""
     return UNKNOWN if labels.dtype.kind == "i" else UNKNOWN_STR
 
 
@@ -172,13 +172,13 @@ def refuse_unknown_label(y: np.ndarray, *, name: str = "y") -> None:
 
 
 def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the place of each label in ``classes`` (in any order; every label must be among them)."""
+    """Return the position of each label in ``classes``, which may be in any order and must contain all labels."""
     order = np.argsort(classes, kind="stable")
     return order[np.searchsorted(classes, y, sorter=order)]
 
 
 def check_mask(mask: Any, rows: int, name: str) -> np.ndarray:
-    """Return one truth value for each row; None means that all are true."""
+    """Return a boolean mask of the rows; None means that all are true."""
     if mask is None:
         return np.ones(rows, dtype=bool)
     mask = np.asarray(mask)
@@ -209,14 +209,14 @@ def check_not_negative(value: Any, name: str) -> float:
 
 
 def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
-    """Return one of some names."""
+    """Return ``value`` if it is one of ``choices``."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
     return str(value)
 
 
 def check_first_classes(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return labelled rows to start from, their labels, and the classes: two at least."""
+    """Return the labelled rows of a first fit, their labels, and their classes, of which there must be two."""
     X = check_features(X)
     if y is None:
         raise ValueError("A recogniser requires y to be passed, but the target y is None; pass one label per row.")

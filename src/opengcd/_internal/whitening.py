@@ -1,4 +1,4 @@
-"""Whitening by the covariance within known classes: a metric in which they vary alike in all directions."""
+"""Whitening by the covariance within known classes, after which classes have the same variance in all directions."""
 
 from __future__ import annotations
 
@@ -10,15 +10,22 @@ from opengcd._internal.unit_length import unit_rows, unit_tensor
 
 
 class WithinClassWhitening:
-    r"""Map features so that a known class varies alike in all directions, then scale to unit length.
+    r"""Whiten features by the covariance within known classes, then scale them to unit length.
 
     With :math:`S_w` the pooled covariance within the known classes and :math:`m` the mean of their means,
 
     .. math:: \Sigma = (1-\gamma) S_w + \gamma \frac{\mathrm{tr} S_w}{D} I, \qquad
               z = \frac{\Sigma^{-1/2} (x - m)}{\|\Sigma^{-1/2} (x - m)\|}
 
-    Directions in which items of one class differ (light, pose, background) count less, also for classes never seen.
-    With ``shrinkage=None`` nothing is whitened, only centred and scaled. Time :math:`O(nD^2 + D^3)`.
+    Directions in which items of one class differ (light, pose, background) get less weight, also for unseen classes.
+    Time :math:`O(nD^2 + D^3)`.
+
+    Parameters
+    ----------
+    shrinkage : float or None
+        :math:`\gamma`; None only centres and scales, without whitening.
+    device : str
+        Torch device.
 
     Examples
     --------
@@ -35,7 +42,7 @@ class WithinClassWhitening:
         self.device = device
 
     def fit(self, X: np.ndarray, codes: np.ndarray) -> WithinClassWhitening:
-        """Measure the scatter of rows ``X`` within their classes, numbered from 0 without gaps."""
+        """Estimate the covariance of rows ``X`` within their classes, numbered from 0 without gaps."""
         where = kernels.resolve_device(self.device)
         Z, classes = kernels.to_tensor(X, where).double(), kernels.to_tensor(codes, where).long()
         n, d, number = len(Z), Z.shape[1], int(classes.max()) + 1
@@ -52,7 +59,7 @@ class WithinClassWhitening:
         scatter = (1 - self.shrinkage) * scatter
         scatter.diagonal().add_(self.shrinkage * level)
         values, vectors = torch.linalg.eigh(scatter)
-        # Without shrinkage some directions may have no scatter; they must not be blown up without bound.
+        # Without shrinkage the variance of some directions can be 0: limit how much they are scaled up.
         values = values.clamp(min=float(level) * 1e-6)
         self.map_ = ((vectors / values.sqrt()) @ vectors.T).cpu().numpy()
         return self
@@ -63,7 +70,7 @@ class WithinClassWhitening:
         return unit_rows(Z).astype(np.float32)
 
     def class_directions(self, Z: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Return the mean of each class among the whitened rows ``Z``, scaled to unit length: (C, D)."""
+        """Return the mean of the whitened rows ``Z`` of each class, scaled to unit length: (C, D)."""
         rows, classes = (kernels.to_tensor(array, self.device) for array in (Z, codes))
         means = kernels.class_means(rows, classes.long(), int(codes.max()) + 1)
         return unit_tensor(means).cpu().numpy()

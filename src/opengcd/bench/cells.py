@@ -31,10 +31,11 @@ from urllib.parse import quote
 import numpy as np
 
 from opengcd import metrics
+from opengcd._internal.durable_files import replace_file
+from opengcd._internal.numpy_json import plain
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import derive
 from opengcd._internal.splits import class_groups
-from opengcd._internal.storage import plain, replace_file
 from opengcd.bench.datasets import feature_file, load_dataset, plan_for
 from opengcd.bench.methods import make_method, method_factory
 from opengcd.bench.protocol import PhaseResult, check_protocol, run_protocol

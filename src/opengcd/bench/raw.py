@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from opengcd._internal.durable_files import replace_file
 from opengcd._internal.images import EmbedderError, open_image
 from opengcd._internal.progress import Progress, silent
-from opengcd._internal.storage import replace_file
 from opengcd._internal.validation import check_features
 from opengcd.bench.pickled import read_pickled
 from opengcd.embed import Embedder

@@ -1,7 +1,7 @@
 """Closed-set classifiers by name, or any scikit-learn classifier with ``predict_proba`` (Sec. 3.3)."""
 
 from opengcd.classify.classifier import ArrayClassifier, Inference, Standardised
-from opengcd.classify.inference import check_classifier, fit_classifier, infer, name_rows
+from opengcd.classify.inference import check_classifier, fit_classifier, infer, predict_labels
 from opengcd.classify.logistic import Logistic
 from opengcd.classify.mlp import MLP
 from opengcd.classify.registry import CLASSIFIERS
@@ -26,7 +26,7 @@ __all__ = [
     "describe_classifier",
     "fit_classifier",
     "infer",
-    "name_rows",
     "needs_classifier",
+    "predict_labels",
     "restore_classifier",
 ]

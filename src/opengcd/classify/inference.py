@@ -1,4 +1,4 @@
-"""Fit and ask a closed-set classifier, be it ours or any of scikit-learn's kind."""
+"""Fit a closed-set classifier, built-in or scikit-learn's, and predict with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opengcd.classify.registry import CLASSIFIERS
 
 
 def check_classifier(classifier: Any) -> None:
-    """Raise unless this is the name of a classifier or an estimator that can serve as one."""
+    """Raise unless this is the name of a built-in classifier, or an estimator with ``predict_proba``."""
     if isinstance(classifier, str):
         if classifier not in CLASSIFIERS:
             raise ValueError(
@@ -28,7 +28,7 @@ def check_classifier(classifier: Any) -> None:
 
 
 def _make(classifier: Any, random_state: Seed, device: str) -> Any:
-    """Return an unfitted classifier for a name or an estimator, seeded where it has no seed of its own."""
+    """Return an unfitted classifier for a name or an estimator, seeded if it has no seed."""
     check_classifier(classifier)
     if isinstance(classifier, str):
         return CLASSIFIERS[classifier](random_state=as_int(random_state), device=device)
@@ -39,18 +39,49 @@ def _make(classifier: Any, random_state: Seed, device: str) -> Any:
 
 
 def fit_classifier(classifier: Any, X: np.ndarray, y: np.ndarray, random_state: Seed, device: str = "auto") -> Any:
-    """Fit a fresh classifier on classes numbered 0, 1, ... (always from scratch, whatever the phase)."""
+    """Fit a new classifier from scratch.
+
+    Parameters
+    ----------
+    classifier : str or estimator
+        Name of a built-in classifier, or a scikit-learn classifier, which is cloned.
+    X, y : array
+        Training rows, and their classes numbered from 0 without gaps.
+    random_state : int, SeedSequence, Generator or None
+        Used if the classifier has no seed.
+    device : str
+        Torch device of the built-in classifiers.
+
+    Returns
+    -------
+    estimator
+        The fitted classifier.
+
+    """
     return _make(classifier, random_state, device).fit(X, y)
 
 
 def infer(model: Any, X: np.ndarray) -> Inference:
-    """Return class numbers and probabilities of each row."""
+    """Return the class number and the class probabilities of each row.
+
+    Parameters
+    ----------
+    model : estimator
+        From :func:`fit_classifier`.
+    X : array of shape (n, d)
+        Feature vectors.
+
+    Returns
+    -------
+    Inference
+
+    """
     if isinstance(model, ArrayClassifier):
         return model.infer(X)
     p = np.asarray(model.predict_proba(X), dtype=np.float64)
     return Inference(p.argmax(1), p)
 
 
-def name_rows(model: Any, X: np.ndarray) -> np.ndarray:
-    """Return class numbers alone, the same as :func:`infer` does."""
+def predict_labels(model: Any, X: np.ndarray) -> np.ndarray:
+    """Return the same class numbers as :func:`infer`, without the cost of the probabilities where that is possible."""
     return model.predict(X) if isinstance(model, ArrayClassifier) else infer(model, X).labels

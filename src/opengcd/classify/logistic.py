@@ -1,4 +1,8 @@
-"""Multinomial logistic regression: the linear classifier that frozen features of a good backbone ask for."""
+"""Multinomial logistic regression, a linear classifier for the frozen features of a backbone.
+
+scikit-learn's ``LogisticRegression`` minimises the same loss, but on the CPU only, and without a preconditioner, which
+saves steps on the correlated features of a backbone.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +18,36 @@ from opengcd._internal.randomness import Seed
 from opengcd.classify.classifier import ArrayClassifier, Inference, softmax_inference
 
 CURVATURE = 0.005
-"""About how much the loss of a row curves once most rows are sure of their class; at the start it is up to 1/2."""
+"""Typical curvature of a row's loss when most rows are classified with confidence; at the start it is up to 1/2."""
 LEAST_RIDGE = 1e-6
-"""Keeps the matrix that sets the scale invertible where features are constant and nothing is penalised."""
+"""Added to the diagonal of the preconditioner: keeps it invertible for constant features without a penalty."""
 
 
 class Logistic(ArrayClassifier):
     r"""Minimise :math:`-\frac1n \sum_i \log p_{y_i}(x_i) + \lambda \|W\|^2` by L-BFGS; the offsets are not penalised.
 
-    Features are centred and divided by *one* deviation, that of all entries: features of a backbone share a scale, and
-    the directions in which they vary little carry less signal than noise. The problem is convex, so there is no seed.
+    Features are centred and divided by *one* standard deviation, that of all entries: the features of a backbone share
+    a scale, and directions of small variance carry more noise than signal. The problem is convex: no seed is needed.
 
-    All is computed in float64, in coordinates :math:`A = W L` with
-    :math:`L L^\top = h Z^\top Z / n + 2 \lambda I`, which is about the Hessian of one class if :math:`h` is the
-    curvature of a typical row's loss: L-BFGS needs fewer steps there. It ends when no entry of the gradient
-    with respect to :math:`A` is larger than ``tol``. Another order of the same sums, by another processor or number of
-    threads, then moves probabilities by less than 1e-8. If ``max_iter`` steps are not enough, a
-    :class:`~sklearn.exceptions.ConvergenceWarning` says so. The loss itself is only known to 1e-16 of its size, so a
-    ``tol`` much below 1e-7 cannot be reached.
+    Computed in float64, in the coordinates :math:`A = W L` with :math:`L L^\top = h Z^\top Z / n + 2 \lambda I`, an
+    approximation of the Hessian of one class for :math:`h` the curvature of a typical row's loss; L-BFGS needs fewer
+    steps there. Once the gradient is below ``tol``, sums in another order, on another processor or with another number
+    of threads, change probabilities by less than 1e-8.
+
+    Parameters
+    ----------
+    penalty : float
+        :math:`\lambda`.
+    max_iter : int
+        Largest number of L-BFGS steps; a :class:`~sklearn.exceptions.ConvergenceWarning` says if it was too small.
+    tol : float
+        Stop when no entry of the gradient with respect to :math:`A` is larger. The loss has a relative precision of
+        1e-16, so a value much below 1e-7 cannot be reached.
+    random_state
+        Not used.
+    device : str
+        Torch device.
+
     """
 
     ARRAYS = ("mean_", "scale_", "weight_", "bias_")
@@ -64,7 +80,7 @@ class Logistic(ArrayClassifier):
         return self
 
     def _minimise(self, Z: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """Return weights, (C, d), and offsets, (C,)."""
+        """Return the optimal weights, (C, d), and offsets, (C,)."""
         (n, d), classes = Z.shape, int(targets.max()) + 1
         scatter = CURVATURE * (Z.T @ Z) / n
         scatter.diagonal().add_(2 * self.penalty + LEAST_RIDGE)
@@ -73,7 +89,7 @@ class Logistic(ArrayClassifier):
         )
         # The offsets are the weights of a constant feature.
         rows = torch.cat([Z @ inverse.T, Z.new_full((n, 1), CURVATURE**-0.5)], 1)
-        metric = inverse @ inverse.T  # for the squared length of W
+        metric = inverse @ inverse.T  # for the squared norm of W
         A = Z.new_zeros(classes, d + 1)
         optimiser = torch.optim.LBFGS(
             [A],
@@ -92,10 +108,10 @@ class Logistic(ArrayClassifier):
             return value + (A[:, :-1] * penalised).sum()
 
         optimiser.step(loss)
-        steepest = float(A.grad.abs().max()) if A.grad is not None else np.inf
-        if not steepest <= self.tol:
+        largest = float(A.grad.abs().max()) if A.grad is not None else np.inf
+        if not largest <= self.tol:
             warnings.warn(
-                f"Logistic regression stopped at a gradient with an entry of {steepest:.1e}, above tol={self.tol:g}; "
+                f"Logistic regression stopped at a gradient with an entry of {largest:.1e}, above tol={self.tol:g}; "
                 "raise max_iter, penalty or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -103,26 +119,26 @@ class Logistic(ArrayClassifier):
         return A[:, :-1] @ inverse, A[:, -1] * CURVATURE**-0.5
 
     def infer(self, X: np.ndarray) -> Inference:
-        """Labels and probabilities, in float64."""
+        """Return labels and probabilities, in float64."""
         return softmax_inference(self._standardised(X) @ self.weight_.T.astype(np.float64) + self.bias_)
 
 
 def _mean_loss(A: Tensor, rows: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the mean cross-entropy and its gradient; threads do not change the order in which rows are added.
+    """Return the mean cross-entropy and its gradient; rows are summed in the same order for any number of threads.
 
-    Classes come first, (C, n): so the products take half the time on a CPU.
+    Logits are (C, n): with classes first, the products take half the time on a CPU.
     """
 
     def of_block(block: slice) -> tuple[Tensor, Tensor]:
-        part, wanted = rows[block], targets[None, block]
+        part, correct = rows[block], targets[None, block]
         logits = A @ part.T
         logits -= logits.amax(0)
-        right = logits.gather(0, wanted).sum()
+        of_correct = logits.gather(0, correct).sum()
         p = logits.exp_()
         total = p.sum(0)
         p /= total
-        p.scatter_add_(0, wanted, p.new_full(wanted.shape, -1.0))
-        return total.log().sum() - right, p @ part
+        p.scatter_add_(0, correct, p.new_full(correct.shape, -1.0))
+        return total.log().sum() - of_correct, p @ part
 
     losses, gradients = zip(
         *kernels.run_each(of_block, kernels.row_blocks(rows, sum(A.shape)), rows.device), strict=True

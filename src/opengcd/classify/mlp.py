@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn import functional
 
 from opengcd._internal import kernels
@@ -14,11 +16,25 @@ from opengcd.classify.classifier import ArrayClassifier, Inference, softmax_infe
 
 
 class MLP(ArrayClassifier):
-    """One hidden layer of rectified units, softmax output, Adam on shuffled batches.
+    """One hidden layer of ReLU units, softmax output, Adam on shuffled batches.
 
-    Training stops when the mean loss of an epoch has not fallen by ``tol`` below the best one for ten epochs, or after
-    ``max_iter`` epochs. The L2 penalty of a batch of m rows is ``alpha / 2m`` times the squared weights. All defaults
-    are those of ``sklearn.neural_network.MLPClassifier``, as the paper asks.
+    All defaults are those of ``sklearn.neural_network.MLPClassifier``, as in the paper.
+
+    Parameters
+    ----------
+    hidden : int
+        Number of hidden units.
+    learning_rate, batch_size : float, int
+        Of Adam.
+    alpha : float
+        L2 penalty: a batch of m rows adds ``alpha / 2m`` times the sum of the squared weights to its loss.
+    max_iter : int
+        Largest number of epochs.
+    tol, patience : float, int
+        Stop when the mean loss of an epoch has not been lower than the best one by ``tol`` for ``patience`` epochs.
+    random_state, device
+        Seed and torch device.
+
     """
 
     ARRAYS = ("mean_", "scale_", "hidden_weight_", "hidden_bias_", "output_weight_", "output_bias_")
@@ -52,14 +68,7 @@ class MLP(ArrayClassifier):
         Z = kernels.to_tensor(self._standardised(X).astype(np.float32), where)
         targets = kernels.to_tensor(y, where).long()
         rng = torch.Generator().manual_seed(as_int(self.random_state))
-        sizes = (Z.shape[1], self.hidden, int(y.max()) + 1)
-        parameters = []
-        for fan_in, fan_out in pairwise(sizes):
-            bound = (6 / (fan_in + fan_out)) ** 0.5
-            for shape in ((fan_out, fan_in), (fan_out,)):
-                start = torch.empty(shape).uniform_(-bound, bound, generator=rng)
-                parameters.append(start.to(where).requires_grad_())
-        W1, b1, W2, b2 = parameters
+        W1, b1, W2, b2 = parameters = _initial_parameters((Z.shape[1], self.hidden, int(y.max()) + 1), rng, where)
         optimiser = torch.optim.Adam(parameters, lr=self.learning_rate, fused=True)
         best, stale = np.inf, 0
         for _ in range(self.max_iter):
@@ -83,7 +92,18 @@ class MLP(ArrayClassifier):
         return self
 
     def infer(self, X: np.ndarray) -> Inference:
-        """Forward pass in float64."""
+        """Return labels and probabilities by a forward pass in float64."""
         hidden = np.maximum(self._standardised(X) @ self.hidden_weight_.T.astype(np.float64) + self.hidden_bias_, 0)
         logits = hidden @ self.output_weight_.T.astype(np.float64) + self.output_bias_
         return softmax_inference(logits)
+
+
+def _initial_parameters(sizes: Sequence[int], rng: torch.Generator, device: torch.device) -> list[Tensor]:
+    """Draw weight and bias of each layer by Glorot's uniform rule."""
+    parameters = []
+    for fan_in, fan_out in pairwise(sizes):
+        bound = (6 / (fan_in + fan_out)) ** 0.5
+        for shape in ((fan_out, fan_in), (fan_out,)):
+            start = torch.empty(shape).uniform_(-bound, bound, generator=rng)
+            parameters.append(start.to(device).requires_grad_())
+    return parameters

@@ -1,4 +1,4 @@
-"""Rows with what the classifier says of them: the values that rejection and discovery work on."""
+"""The input of rejection and discovery: labelled rows and a stream, with the classifier's probabilities."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class Labelled:
     classes: np.ndarray
     """(C,) The known classes."""
     seen: np.ndarray
-    """(C,) Number of labelled rows that each class ever had; not all of them may have been kept."""
+    """(C,) Number of labelled rows that each class has had so far; the memory may have kept fewer."""
     kept: float = 1.0
-    """The share of all rows of these classes that ``X`` is, where it was chosen to keep their means; else 1."""
+    """Share of all labelled rows so far that ``X`` holds, if they were selected to preserve the class means; else 1."""
     model: Any = None
-    """The fitted classifier; None where only the rows matter."""
+    """The fitted classifier; None where only the rows are needed."""
 
     @cached_property
     def probabilities(self) -> np.ndarray:
-        """(n, C) Closed-set probabilities; computed when they are first asked for."""
+        """(n, C) Closed-set probabilities; computed on first use."""
         return infer(self.model, self.X).probabilities
 
     def stream(self, X: np.ndarray, rejected: np.ndarray) -> Stream:
-        """Return unlabelled rows beside these labelled ones."""
+        """Return unlabelled rows as a stream, with the same classes and classifier."""
         return Stream(X, rejected, len(self.classes), self.model)
 
 
@@ -45,7 +45,7 @@ class Stream:
     X: np.ndarray
     """(n, d) Feature vectors."""
     rejected: np.ndarray
-    """(n,) Whether a row was rejected. If all were, these rows are the rejected part of a stream only."""
+    """(n,) Whether a row was rejected. If all were, ``X`` holds the rejected rows of a stream only."""
     n_classes: int
     """Number C of known classes."""
     model: Any = None
@@ -53,5 +53,5 @@ class Stream:
 
     @cached_property
     def probabilities(self) -> np.ndarray:
-        """(n, C) Closed-set probabilities; computed when they are first asked for."""
+        """(n, C) Closed-set probabilities; computed on first use."""
         return infer(self.model, self.X).probabilities if len(self.X) else np.empty((0, self.n_classes))

@@ -1,4 +1,4 @@
-"""How a fitted classifier is saved and restored: settings and arrays, no pickle."""
+"""Save and restore a fitted classifier as settings and arrays, without pickle."""
 
 from __future__ import annotations
 
@@ -7,21 +7,33 @@ from typing import Any
 
 import numpy as np
 
+from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import State
 from opengcd._internal.randomness import integer_seed
-from opengcd._internal.storage import ModelFileError
 from opengcd.classify.inference import infer
 from opengcd.classify.registry import CLASSIFIERS
 
 OWN = "own"
-"""Stands for an argument that is an object of the user's own."""
+"""Stored in place of an argument that is an object, not a name."""
 PREFIX = "classifier."
 
 
 def describe_classifier(model: Any, given: Any) -> State:
-    """Return what is saved of a fitted classifier; ``given`` is the recogniser's argument ``classifier``.
+    """Return what is saved of a fitted classifier.
 
-    A class derived from one of ours may compute anything, so it counts as the user's own and is only named.
+    Only built-in classes are saved. A subclass may compute anything, so like a classifier of the user only its name is.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted classifier.
+    given : str, estimator or None
+        The argument ``classifier`` of the recogniser.
+
+    Returns
+    -------
+    State
+
     """
     if type(model) not in CLASSIFIERS.values():
         return State({"name": None, "type": type(model).__qualname__}, {})
@@ -35,7 +47,7 @@ def describe_classifier(model: Any, given: Any) -> State:
 
 
 def needs_classifier(stored: Mapping[str, Any], classifier: Any) -> None:
-    """Raise if the saved classifier was the user's own and is not given again."""
+    """Raise if the classifier was the user's, so that it was not saved, and is not given again."""
     if stored["name"] is None and classifier is None:
         raise ModelFileError(
             f"This recogniser was saved with a classifier of type {stored['type']}, which is not stored; pass "
@@ -48,8 +60,23 @@ def restore_classifier(
 ) -> tuple[Any, Any]:
     """Return the recogniser's argument ``classifier`` as it was given, and the fitted classifier.
 
-    ``state.header`` is what :func:`describe_classifier` wrote, ``state.arrays`` may hold others' arrays too, ``blobs``
-    are files that older versions wrote. The classifier is tried on one ``row`` of features.
+    Parameters
+    ----------
+    state : State
+        What :func:`describe_classifier` returned; ``arrays`` may also hold those of other parts.
+    blobs : mapping
+        Files that older versions wrote.
+    row : array of shape (1, d)
+        Features on which the restored classifier is tested.
+    n_classes : int
+        Number of known classes.
+    device : str
+        Torch device.
+
+    Returns
+    -------
+    given, model : tuple
+
     """
     stored = state.header
     name, settings, seed = stored["name"], stored["settings"], stored["random_state"]

@@ -1,9 +1,9 @@
 r"""The paper's support vector machine: RBF kernel, one against one, with coupled pairwise probabilities.
 
-scikit-learn removes ``SVC(probability=True)``, and its replacement calibrates one class against the rest, which
-changes every probability. So the original scheme is built here from ``SVC`` without probabilities: five-fold held-out
-decision values of each pair of classes, a sigmoid for each pair (Platt 1999; Lin, Lin & Weng 2007), and the second
-coupling of Wu, Lin & Weng (2004), solved exactly.
+scikit-learn deprecates ``SVC(probability=True)``, and the proposed replacement calibrates one class against the rest,
+which changes every probability. So the original scheme is implemented here on ``SVC`` without probabilities: five-fold
+held-out decision values of each pair of classes, a sigmoid for each pair (Platt 1999; Lin, Lin & Weng 2007), and the
+second coupling method of Wu, Lin & Weng (2004), solved exactly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from opengcd._internal import kernels
 from opengcd._internal.randomness import Seed, generator
-from opengcd._internal.splits import deal_folds
+from opengcd._internal.splits import assign_folds
 from opengcd.classify.classifier import ArrayClassifier, Inference
 
 GRAM_ROWS = 12_000
@@ -31,8 +31,18 @@ CLIP = 1e-7
 class SVM(ArrayClassifier):
     r"""C-support vector classification with kernel :math:`e^{-\gamma \|x-z\|^2}`, :math:`\gamma = 1/(d \cdot Var)`.
 
-    Labels come from the votes of the pairs, as ``SVC.predict`` gives them, not from the largest probability: coupling
-    blurs close classes.
+    Labels come from the votes of the pairs, as in ``SVC.predict``, not from the largest probability: coupled
+    probabilities separate similar classes less well.
+
+    Parameters
+    ----------
+    C : float
+        Penalty of the error term.
+    folds : int
+        Folds in which decision values are held out to fit the sigmoids.
+    random_state, device
+        Seed of the folds, and torch device of the kernel matrices.
+
     """
 
     ARRAYS = (
@@ -54,16 +64,16 @@ class SVM(ArrayClassifier):
         self.device = device
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> SVM:
-        """Fit the machine on all rows and the sigmoids on held-out decision values."""
+        """Fit the support vector machine on all rows, and the sigmoids on held-out decision values."""
         self._fit_scale(X)
         Z = self._standardised(X)
         n_classes = int(y.max()) + 1
         variance = Z.var()
         self.gamma_ = np.array(1.0 / (Z.shape[1] * variance) if variance > 0 else 1.0)
-        fold = deal_folds(y, lambda n: self.folds, generator(self.random_state))
+        fold = assign_folds(y, lambda n: self.folds, generator(self.random_state))
         fit_machines = self._fit_together if len(Z) <= GRAM_ROWS else self._fit_apart
         with warnings.catch_warnings():
-            # One or two rows a class are few, but no sign of a regression problem.
+            # With one or two rows per class scikit-learn suspects a regression problem.
             warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
             held_out, rows = fit_machines(Z, y, fold, n_classes)
         self.support_vectors_ = Z[rows]
@@ -74,7 +84,7 @@ class SVM(ArrayClassifier):
     def _fit_together(
         self, Z: np.ndarray, y: np.ndarray, fold: np.ndarray, n_classes: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Let libsvm fit all pairs on one kernel matrix.
+        """Fit all pairs of classes on one kernel matrix.
 
         Returns the held-out decision value of each row against each other class, positive for the first class of the
         pair, (n, C); and the rows that became support vectors, by class.
@@ -103,7 +113,7 @@ class SVM(ArrayClassifier):
     def _fit_apart(
         self, Z: np.ndarray, y: np.ndarray, fold: np.ndarray, n_classes: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Fit each pair on a kernel matrix of its own, several at a time: the same machines, without an n × n matrix.
+        """Fit each pair of classes on its own kernel matrix, in parallel: the same machines, but no n × n matrix.
 
         Returns what :meth:`_fit_together` does.
         """
@@ -142,11 +152,11 @@ class SVM(ArrayClassifier):
         return held_out, support
 
     def _fit_features(self, Z: np.ndarray, y: np.ndarray) -> SVC:
-        """Fit a machine whose kernel matrix would be too large to form."""
+        """Fit a machine whose kernel matrix would be too large for memory."""
         return SVC(C=self.C, gamma=float(self.gamma_), cache_size=1000).fit(Z, y)
 
     def infer(self, X: np.ndarray) -> Inference:
-        """Votes and coupled probabilities of each row, in float64."""
+        """Return labels by vote, and coupled probabilities, in float64."""
         n_classes = len(self.n_support_)
         parts = [
             (_votes(scores, n_classes), _couple(_sigmoid(scores, self.slope_, self.offset_), n_classes))
@@ -156,7 +166,7 @@ class SVM(ArrayClassifier):
         return Inference(np.concatenate(labels), np.concatenate(probabilities))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Votes alone: with many classes, coupling takes most of the time."""
+        """Return labels by vote, without coupling, which takes most of the time with many classes."""
         return np.concatenate([_votes(scores, len(self.n_support_)) for scores in self._blocks_of_scores(X)])
 
     def _blocks_of_scores(self, X: np.ndarray) -> Iterator[np.ndarray]:
@@ -165,7 +175,7 @@ class SVM(ArrayClassifier):
             yield self._scores(self._standardised(X[start : start + step]))
 
     def _scores(self, Z: np.ndarray) -> np.ndarray:
-        """Decision value of every pair of classes, (n, C(C-1)/2); positive for the first class of the pair."""
+        """Return the decision value of every pair of classes, (n, C(C-1)/2), positive for its first class."""
         n_classes = len(self.n_support_)
         first, second = _pairs(n_classes)
         D = kernels.squared_distances(kernels.to_tensor(Z, self.device), *self._support())
@@ -178,7 +188,7 @@ class SVM(ArrayClassifier):
         return parts[:, first, second - 1] + parts[:, second, first] + self.intercept_
 
     def _support(self) -> tuple[Tensor, Tensor]:
-        """The support vectors and their squared norms, made once: for a few rows they would take most of the time."""
+        """Return support vectors and their squared norms, cached: they dominate the time of a small batch."""
         known: tuple[np.ndarray, Tensor, Tensor] | None = getattr(self, "_known_support", None)
         if known is None or known[0] is not self.support_vectors_:
             vectors = kernels.to_tensor(self.support_vectors_, self.device)
@@ -199,7 +209,7 @@ def _pairs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
-    """The class that wins most of its pairs; on a tie the first."""
+    """Return the class that wins most of its pairs; on a tie, the first."""
     first, second = _pairs(n_classes)
     votes = np.zeros((len(scores), n_classes, n_classes), dtype=bool)
     votes[:, first, second] = wins = scores > 0
@@ -212,22 +222,22 @@ def _fit_precomputed(gram: np.ndarray, y: np.ndarray, C: float) -> SVC:
 
 
 def _decide(machine: SVC, rows: np.ndarray) -> np.ndarray:
-    """Decision values of every pair, the first class of the pair positive; ``rows`` are features or kernel rows."""
+    """Return decision values of every pair, positive for its first class; ``rows`` are features or kernel rows."""
     scores = machine.decision_function(rows)
     return -scores[:, None] if scores.ndim == 1 else scores
 
 
 def _sigmoid(scores: np.ndarray, slope: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """Chance of the first class of each pair: 1 / (1 + exp(slope · score + offset)), clipped."""
+    """Return the probability of the first class of each pair, 1 / (1 + exp(slope · score + offset)), clipped."""
     p = 0.5 - 0.5 * np.tanh(0.5 * (slope * scores + offset))
     return np.clip(p, CLIP, 1 - CLIP)
 
 
 def _fit_sigmoids(scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Fit slope A and offset B of every pair by Newton's method with halving (Lin, Lin & Weng 2007).
+    r"""Fit slope A and offset B of every pair by Newton's method with backtracking (Lin, Lin & Weng 2007).
 
     Minimises :math:`-\sum t \log p + (1-t) \log(1-p)` with :math:`p = 1/(1+e^{As+B})` and Platt's targets
-    :math:`t_+ = (N_+ + 1)/(N_+ + 2)`, :math:`t_- = 1/(N_- + 2)`. All pairs advance together. ``scores`` holds the
+    :math:`t_+ = (N_+ + 1)/(N_+ + 2)`, :math:`t_- = 1/(N_- + 2)`. All pairs are fitted together. ``scores`` holds the
     decision value of each row against each other class.
     """
     of_class = [scores[y == c] for c in range(int(y.max()) + 1)]
@@ -278,7 +288,7 @@ def _fit_sigmoids(scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _couple(r: np.ndarray, n_classes: int) -> np.ndarray:
-    r"""Class probabilities from pairwise ones: :math:`\min_p \sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2`.
+    r"""Return class probabilities from pairwise ones: :math:`\min_p \sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2`.
 
     With :math:`Q_{ii} = \sum_{j \ne i} r_{ji}^2` and :math:`Q_{ij} = -r_{ji} r_{ij}` the minimum under
     :math:`\sum p = 1` is proportional to the solution of the bordered system, solved directly.

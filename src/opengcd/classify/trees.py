@@ -1,6 +1,6 @@
-"""The trees of XGBoost as plain arrays that can be checked, and back.
+"""Convert XGBoost's trees to plain arrays that can be validated, and back.
 
-Its own parser crashes on damaged files, so it is handed nothing but what is written here.
+XGBoost's own parser crashes on damaged files, so it is only given documents that were built here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MOST_LEVELS = 32
-"""Of a tree; ours have seven."""
+"""Largest depth of a tree that is accepted; those trained here have seven levels."""
 NO_PARENT = 2**31 - 1
 
 
@@ -21,30 +21,30 @@ class Trees(NamedTuple):
     shape: np.ndarray
     """Number of classes, number of features."""
     start: np.ndarray
-    """What each class begins with, before any tree."""
+    """Base score of each class."""
     nodes: np.ndarray
     """Number of nodes of each tree."""
     left: np.ndarray
-    """Left child of each node, counted from the tree's root, and -1 for a leaf."""
+    """Left child of each node, as an index into its tree; -1 for a leaf."""
     right: np.ndarray
     feature: np.ndarray
-    """What each node looks at."""
+    """Feature that each node splits on."""
     value: np.ndarray
-    """The threshold of a node, or what a leaf adds."""
+    """Split threshold of a node, or value of a leaf."""
     missing_left: np.ndarray
-    """Whether a row without this feature goes left."""
+    """Whether a missing value leads to the left child."""
 
 
 _TYPES = ("int64", "float32", "int64", "int32", "int32", "int32", "float32", "uint8")
 
 
 def check_trees(trees: Trees) -> None:
-    """Raise unless every row of as many features ends in a leaf of every tree."""
+    """Raise unless every row with this number of features reaches a leaf of every tree."""
     _check_sizes(trees)
     if not np.isfinite(trees.value).all() or not np.isfinite(trees.start).all() or trees.missing_left.max() > 1:
-        raise ValueError("the trees hold a number that none may have")
+        raise ValueError("the trees hold an invalid number")
     if not 0 <= trees.feature.min() <= trees.feature.max() < trees.shape[1]:
-        raise ValueError(f"a node of the trees looks at a feature that is none of {trees.shape[1]}")
+        raise ValueError(f"a node of the trees splits on a feature beyond the {trees.shape[1]} there are")
     root, size = np.repeat(np.cumsum(trees.nodes) - trees.nodes, trees.nodes), np.repeat(trees.nodes, trees.nodes)
     place = np.arange(len(root)) - root
     leaf = trees.left == -1
@@ -67,9 +67,9 @@ def _check_sizes(trees: Trees) -> None:
         raise ValueError("shape of the trees must have two positive numbers")
     classes, total = int(trees.shape[0]), len(trees.left)
     if not len(trees.nodes) or len(trees.nodes) % classes or trees.start.shape != (classes,):
-        raise ValueError(f"{len(trees.nodes)} trees are no whole number of rounds for {classes} classes")
+        raise ValueError(f"{len(trees.nodes)} trees are not a whole number of rounds for {classes} classes")
     if trees.nodes.min() < 1 or trees.nodes.max() > total or trees.nodes.sum() != total:
-        raise ValueError("the trees have another number of nodes than is said")
+        raise ValueError("the number of nodes of the trees is wrong")
     if any(len(part) != total for part in trees[3:]):
         raise ValueError("the nodes of the trees are incomplete")
 
@@ -84,7 +84,7 @@ def _check_levels(level: np.ndarray, inner: np.ndarray, left: np.ndarray, right:
 
 
 def trees_of(document: dict[str, Any]) -> Trees:
-    """Return the trees in XGBoost's JSON document; nodes that no row can reach are left out."""
+    """Return the trees of a JSON document of XGBoost, without unreachable nodes."""
     learner = document["learner"]
     sizes = learner["learner_model_param"]
     shape = int(sizes["num_class"]), int(sizes["num_feature"])
@@ -101,7 +101,7 @@ def trees_of(document: dict[str, Any]) -> Trees:
 
 
 def _reached(tree: dict[str, Any]) -> list[np.ndarray]:
-    """Left and right child, feature, value and default of the nodes of one tree, level by level."""
+    """Return children, feature, value and default direction of the nodes of one tree, in breadth-first order."""
     if any(tree["split_type"]):
         raise ValueError("a tree splits by categories")
     left, right = tree["left_children"], tree["right_children"]
@@ -118,7 +118,7 @@ def _reached(tree: dict[str, Any]) -> list[np.ndarray]:
 
 
 def document_of(trees: Trees, template: dict[str, Any]) -> bytes:
-    """Return a JSON document for XGBoost; ``template`` is one that it has written itself, with any trees."""
+    """Return a JSON document for XGBoost; ``template`` is one that XGBoost wrote, with any trees."""
     classes, width = trees.shape.tolist()
     learner = template["learner"]
     sizes, model = learner["learner_model_param"], learner["gradient_booster"]["model"]
@@ -155,11 +155,11 @@ def _tree(trees: Trees, part: slice, id: int, template: dict[str, Any]) -> dict[
         "left_children": left.tolist(),
         "right_children": right.tolist(),
         "split_indices": trees.feature[part].tolist(),
-        # The shortest decimals that are these numbers in 32 bits; in 64 bits they would be too long for its parser.
+        # The shortest decimals that round to these float32 values: XGBoost cannot parse all digits of a float64.
         "split_conditions": [float(text) for text in trees.value[part].astype(str)],
         "split_type": [0] * size,
         "default_left": trees.missing_left[part].tolist(),
-        # Facts about training, which no prediction looks at.
+        # Statistics of the training, which predictions do not use.
         "base_weights": nothing,
         "loss_changes": nothing,
         "sum_hessian": nothing,

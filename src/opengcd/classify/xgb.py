@@ -11,20 +11,28 @@ import numpy as np
 
 from opengcd._internal import kernels
 from opengcd._internal.child_process import start_child
+from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.randomness import Seed, as_int
-from opengcd._internal.storage import ModelFileError
 from opengcd.classify.classifier import ArrayClassifier, Inference
 from opengcd.classify.trees import Trees, check_trees, document_of, trees_of
 
 SECONDS = 60
-"""In which the trees of an older model must have been read."""
+"""Time limit for reading the trees of an older model."""
 
 
 class XGB(ArrayClassifier):
     """XGBoost with the defaults of its native interface: depth 6, learning rate 0.3, ten rounds.
 
     "Default parameters" is ambiguous: ``xgboost.train`` takes ten rounds, its scikit-learn wrapper a hundred (ten
-    times the cost), the paper's code fifty. Set ``rounds`` for another reading. Trees need no standardised inputs.
+    times the cost), the paper's code fifty. Trees need no standardised inputs.
+
+    Parameters
+    ----------
+    rounds : int
+        Boosting rounds.
+    random_state, device
+        Seed, and ``"auto"``, ``"cpu"`` or ``"cuda"``.
+
     """
 
     def __init__(self, rounds: int = 10, random_state: Seed = None, device: str = "auto") -> None:
@@ -45,7 +53,10 @@ class XGB(ArrayClassifier):
         return self
 
     def infer(self, X: np.ndarray) -> Inference:
-        """Probabilities in float64, normalised again: float32 sums are off by 1e-7, visible at alpha >= 1e7."""
+        """Return labels and probabilities in float64.
+
+        They are normalised again, because float32 sums are off by 1e-7, which matters for alpha >= 1e7.
+        """
         p = self.booster_.predict(_xgboost().DMatrix(_narrow(X))).astype(np.float64)
         p /= p.sum(1, keepdims=True)
         return Inference(p.argmax(1), p)
@@ -59,26 +70,26 @@ class XGB(ArrayClassifier):
         return _trees_from_ubj(blobs["classifier"]) if "classifier" in blobs else arrays
 
     def check_stored(self, arrays: dict[str, np.ndarray], n_classes: int, n_features: int) -> None:
-        """Raise if the trees are for other classes or features: XGBoost would read beyond its arrays."""
+        """Raise if the trees are for other classes or features: XGBoost would read beyond the end of its arrays."""
         if arrays["shape"].tolist() != [n_classes, n_features]:
             raise ModelFileError("The model is damaged: trees, classes and features do not fit together.")
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take over trees, once they have been checked."""
+        """Validate trees and build the booster from them."""
         trees = Trees(**arrays)
         check_trees(trees)
         xgboost = _xgboost()
-        # A model of no use gives the document of the installed version, into which the trees are put.
+        # A minimal model gives a document in the format of the installed version; the trees replace its own.
         settings = {"objective": "multi:softprob", "num_class": 2, "device": "cpu"}
-        useless = xgboost.train(settings, xgboost.DMatrix(np.zeros((2, 1), np.float32), label=[0, 1]), 1)
-        document = document_of(trees, json.loads(bytes(useless.save_raw("json"))))
+        minimal = xgboost.train(settings, xgboost.DMatrix(np.zeros((2, 1), np.float32), label=[0, 1]), 1)
+        document = document_of(trees, json.loads(bytes(minimal.save_raw("json"))))
         self.booster_ = xgboost.Booster(model_file=bytearray(document))
 
 
 def _trees_from_ubj(raw: bytes) -> dict[str, np.ndarray]:
-    """Return trees in XGBoost's own binary JSON, as older models have them, as :meth:`XGB.arrays` does.
+    """Convert trees from XGBoost's binary JSON, which older models hold, to what :meth:`XGB.arrays` returns.
 
-    XGBoost reads them in a process of its own, since some damaged ones crash it, and others keep it busy for ever.
+    XGBoost reads them in a child process, because damaged ones can crash it or make it run forever.
     """
     _xgboost()
     with start_child("opengcd._internal.old_trees") as child:

@@ -113,7 +113,7 @@ def bench_table(
     """Print mean ± standard deviation over seeds in the paper's layout, with the paper's numbers beside."""
     from opengcd import bench
     from opengcd._internal import terminal
-    from opengcd._internal.storage import replace_file
+    from opengcd._internal.durable_files import replace_file
 
     with report_errors():
         found = _finished(results)

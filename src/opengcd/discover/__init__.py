@@ -5,7 +5,7 @@ from opengcd.discover.discovery import Discovery, Group, arrange
 from opengcd.discover.joint_discovery import JointDiscovery
 from opengcd.discover.kmeans import Clustering, SemiSupervisedKMeans, ss_kmeans
 from opengcd.discover.kmeans_discovery import KMeansDiscovery
-from opengcd.discover.mixture import Mixture, joint_mixture
+from opengcd.discover.mixture import Mixture, MixtureSettings, joint_mixture
 from opengcd.discover.refinement import refine
 from opengcd.discover.rehearsal import Rehearsal, RehearsedNumber, estimate_by_rehearsal, rehearse
 from opengcd.discover.strategy import ClassCount, Confirmed, DiscoveryStrategy
@@ -26,6 +26,7 @@ __all__ = [
     "JointDiscovery",
     "KMeansDiscovery",
     "Mixture",
+    "MixtureSettings",
     "Rehearsal",
     "RehearsedNumber",
     "SemiSupervisedKMeans",

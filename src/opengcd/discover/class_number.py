@@ -13,28 +13,28 @@ from opengcd._internal import kernels
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive, generator, seed_sequence
 from opengcd._internal.run import Run
-from opengcd._internal.splits import hide_in_turns, renumber
+from opengcd._internal.splits import choose_hidden_classes, renumber
 from opengcd._internal.validation import check_features, check_integer, check_labels
 from opengcd.discover.kmeans import ss_kmeans
 from opengcd.metrics import clustering_accuracy
 
 SILHOUETTE_ROWS = 5000
-"""Above this many rows the silhouette is taken on a random sample of as many; its standard error is below 0.01."""
+"""Above this many rows the silhouette is computed on a random sample of this size; its standard error is below 0.01."""
 SCAN_POINTS = 12
 SURVIVORS = 2
-"""Restarts of k-means that are carried to the end for each k tried; the others seldom win, and would take most time."""
+"""Restarts of k-means that run until they converge; the others rarely reach the lowest inertia and take most time."""
 NOISE = 0.02
-"""Scores of the same k under two seeds differ by about this much; less is no difference."""
+"""Typical difference between the scores of the same k with two seeds; smaller differences are not significant."""
 
 PLATEAU = 0.01
-"""How little the score may fall while k is raised to the right end of a plateau."""
+"""Largest decrease of the score that still counts as a plateau."""
 
 
 class CurvePoint(NamedTuple):
-    """One evaluated k: its score, and the two indices it is made of.
+    """One evaluated k: its score, and the two indices whose sum it is.
 
-    For an estimate by rehearsal: the logarithm of its probability (0 for the likeliest k), the agreement of two
-    groupings with k, and the agreement that hidden classes reached.
+    For an estimate by rehearsal, the log-probability relative to the most likely k, the agreement of two groupings
+    with k, and the mean agreement in the rehearsals.
     """
 
     k: int
@@ -44,7 +44,7 @@ class CurvePoint(NamedTuple):
 
 
 class ClassNumberEstimate(NamedTuple):
-    """The number of classes, known ones included, and what there is to judge it by."""
+    """Estimated number of classes, known ones included, and how far it can be trusted."""
 
     k: int
     curve: list[CurvePoint]
@@ -55,7 +55,7 @@ class ClassNumberEstimate(NamedTuple):
     k_raw: int
     """The best k seen; ``k`` is never less than the number of known classes."""
     interval: tuple[int, int] | None = None
-    """The number lies between these with a probability of 90 %; None where the search says nothing of the kind."""
+    """90 % credible interval of the number; None if the search gives none."""
 
 
 def estimate_class_number(
@@ -74,29 +74,36 @@ def estimate_class_number(
 ) -> ClassNumberEstimate:
     r"""Estimate the number of known and novel classes among labelled and unlabelled rows together.
 
-    A random third of the known classes is hidden: the rest are *anchors* and keep their labels, the hidden *validation*
-    rows join the unlabelled ones. For a candidate k, semi-supervised k-means++ clusters them all, and the score is
+    A random third of the known classes is hidden. The others are *anchors* and keep their labels; the *validation* rows
+    of the hidden classes join the unlabelled rows. For a candidate k, semi-supervised k-means++ clusters all rows, and
+    the score is
 
     .. math:: \mathrm{ACC}(\text{validation rows}) + \mathrm{SC}(\text{unlabelled rows}).
 
-    Each k is evaluated once, with a seed of its own, so the score is a function of k; the best k seen wins.
+    Each k is evaluated once, with its own seed, so the score is a function of k. The k with the best score is returned.
 
     Parameters
     ----------
+    X_labelled, y_labelled : array
+        Rows of at least two known classes, and their labels.
+    X_unlabelled : array
+        Rows of known and novel classes.
     max_classes : int
         Largest k tried.
     objective : str
         ``"acc+sc"`` (Eqs. 4, 5). ``"fmi+db"`` is what the authors' code maximises: Fowlkes-Mallows plus Davies-Bouldin,
-        although the latter is better when lower; ``"fmi-db"`` puts that right.
+        although the latter is better when lower; ``"fmi-db"`` subtracts it.
     search : str
-        ``"paper"``: bounded Brent on (number of anchors, ``max_classes``], one random split of the classes. It probes
-        wide apart first, and with a large bound it can end on a far-off local maximum.
+        ``"paper"``: bounded Brent on (number of anchors, ``max_classes``], one random split of the classes. Its first
+        probes are far apart, and with a large bound it can converge to a distant local maximum.
         ``"robust"``: a scan of twelve values of k, log-spaced from the number of known classes, then Brent between the
-        neighbours of the best, then k is raised while the score does not fall; every known class is hidden once, in
-        three splits whose scores are averaged.
+        neighbours of the best, then k is raised while the score does not decrease. Scores are averaged over three
+        splits, such that every known class is hidden once.
         ``"authors"``: as ``"paper"``, from the number of known classes + 1.
     n_init, max_iter : int
-        Passed on to :func:`ss_kmeans`.
+        Passed to :func:`ss_kmeans`.
+    random_state, device, progress
+        Seed, torch device and progress callback.
 
     Returns
     -------
@@ -117,7 +124,7 @@ def estimate_class_number(
 
     run = Run(seed_sequence(random_state), device, progress)
     rng = generator(derive(run.seed, 0))
-    hidden = hide_in_turns(known, 3 if search == "robust" else 1, rng)
+    hidden = choose_hidden_classes(known, 3 if search == "robust" else 1, rng)
     sample = np.sort(rng.permutation(len(U))[:SILHOUETTE_ROWS])
     splits = [_Split(L, codes, U, part) for part in hidden]
     score = _Score(splits, _Objective(objective, U, sample, device), run, n_init=n_init, max_iter=max_iter)
@@ -133,13 +140,13 @@ def estimate_class_number(
     best_point = max(score.curve, key=lambda point: (point.score, point.k))
     if search == "robust":
         best_point = _right_end_of_plateau(score, best_point, high)
-    reason = _distrust(score, best_point, known, high)
+    reason = _reason_for_distrust(score, best_point, known, high)
     progress("estimating the number of classes", len(score.curve), len(score.curve))
     return ClassNumberEstimate(max(best_point.k, known), score.curve, not reason, reason, best_point.k)
 
 
 def check_search(search: str, objective: str) -> None:
-    """Raise unless there are such a search and such an objective."""
+    """Raise if the search or the objective is not known."""
     if objective not in OBJECTIVES:
         raise ValueError(f"Unknown objective {objective!r}; choose from {', '.join(OBJECTIVES)}.")
     if search not in SEARCHES:
@@ -147,23 +154,23 @@ def check_search(search: str, objective: str) -> None:
 
 
 class _Objective:
-    """The two indices that make the score of a clustering."""
+    """The two indices whose sum is the score of a clustering."""
 
     def __init__(self, name: str, U: np.ndarray, sample: np.ndarray, device: str) -> None:
-        self.validate, cohere = OBJECTIVES[name]
-        self.sample, self.cohere = sample, cohere(U[sample], device)
+        self.validation, cohesion = OBJECTIVES[name]
+        self.sample, self.cohesion = sample, cohesion(U[sample], device)
 
     def __call__(self, truth: np.ndarray, hidden: np.ndarray, stream: np.ndarray) -> tuple[float, float]:
-        """Return validation, of hidden rows with their true labels, and cohesion, of the labels of the stream."""
+        """Return the validation index of the hidden rows, given their classes, and the cohesion index of the stream."""
         groups = np.unique(stream[self.sample], return_inverse=True)[1]
         cohesion = -1.0
         if 2 <= groups.max() + 1 <= len(groups) - 1:
-            cohesion = self.cohere(groups)
-        return self.validate(truth, hidden), cohesion
+            cohesion = self.cohesion(groups)
+        return self.validation(truth, hidden), cohesion
 
 
 class _Score:
-    """The objective as a function of k, evaluated once for each k and averaged over one or more splits."""
+    """The objective as a function of k: averaged over the splits, and evaluated once for each k."""
 
     def __init__(self, splits: list[_Split], objective: _Objective, run: Run, **kmeans: Any) -> None:
         self.splits, self.objective, self.run, self.kmeans = splits, objective, run, kmeans
@@ -194,7 +201,7 @@ class _Score:
 
 
 class _Split:
-    """Known classes divided in anchors, which keep their labels, and hidden ones, which join the unlabelled rows."""
+    """Known classes split into anchors, which keep their labels, and hidden ones, which join the unlabelled rows."""
 
     def __init__(self, L: np.ndarray, codes: np.ndarray, U: np.ndarray, hidden: np.ndarray) -> None:
         known = int(codes.max()) + 1
@@ -208,7 +215,7 @@ class _Split:
 
 
 def _brent(score: _Score, low: int, high: int) -> None:
-    """Bounded Brent on the rounded k; the curve of ``score`` remembers what was evaluated."""
+    """Maximise by bounded Brent on the rounded k; ``score.curve`` records what was evaluated."""
     if high - low < 4:
         for k in range(low, high + 1):
             score(k)
@@ -217,10 +224,10 @@ def _brent(score: _Score, low: int, high: int) -> None:
 
 
 def _right_end_of_plateau(score: _Score, best: CurvePoint, high: int) -> CurvePoint:
-    """Raise k as long as the score does not fall.
+    """Raise k as long as the score does not decrease.
 
-    The score does not see a novel class that shares the cluster of an anchor: the silhouette looks at unlabelled rows
-    alone. So a k that is too small by a few can score as well as the true one, and just beyond the true one it falls.
+    The score does not depend on whether a novel class shares the cluster of an anchor, because the silhouette is that
+    of unlabelled rows only. So a k slightly below the true one can score as well; just above it, the score decreases.
     """
     k = best.k
     while k < high and score(k + 1) >= best.score - PLATEAU:
@@ -228,39 +235,39 @@ def _right_end_of_plateau(score: _Score, best: CurvePoint, high: int) -> CurvePo
     return next(point for point in score.curve if point.k == k)
 
 
-def _distrust(score: _Score, best: CurvePoint, known: int, high: int) -> str:
-    """Say what speaks against the estimate, or nothing."""
+def _reason_for_distrust(score: _Score, best: CurvePoint, known: int, high: int) -> str:
+    """Return why the estimate should not be trusted; empty if it can be."""
     if best.k < known:
         return f"the best k seen, {best.k}, is less than the {known} known classes"
     if all(split.hidden < 2 for split in score.splits):
-        return "only one class at a time could be hidden, and its accuracy only says how little it was split"
+        return "only one class at a time could be hidden, and its accuracy only shows whether it was split"
     if best.k == high:
         return f"the best k seen is the largest allowed, {high}"
     looked_at = sorted({known, high, *(p.k for p in score.curve if p.k >= known)})
     for a, b in pairwise(looked_at):
         if b > max(2 * a, a + 2) and a <= best.k:
-            return f"no k between {a} and {b} was looked at"
+            return f"no k between {a} and {b} was evaluated"
     rivals = [p.k for p in score.curve if p.score > best.score - NOISE and abs(p.k - best.k) > 0.2 * best.k]
     if rivals:
         return f"k = {', '.join(map(str, sorted(rivals)))} scored as well as {best.k} within the noise"
     return ""
 
 
-def _silhouette(X: np.ndarray, device: str) -> Judge:
-    # The distances of the sample do not depend on k: form them once, then each k costs one product.
+def _silhouette(X: np.ndarray, device: str) -> CohesionIndex:
+    # The distances do not depend on k: computed once, each k costs one matrix product.
     D = kernels.distances(kernels.to_tensor(X, device))
     return lambda groups: float(kernels.silhouette_from_distances(D, kernels.to_tensor(groups, D.device)).mean())
 
 
-def _davies_bouldin(X: np.ndarray, device: str) -> Judge:
+def _davies_bouldin(X: np.ndarray, device: str) -> CohesionIndex:
     from sklearn.metrics import davies_bouldin_score
 
     return lambda groups: float(davies_bouldin_score(X, groups))
 
 
-def _separation(X: np.ndarray, device: str) -> Judge:
-    judge = _davies_bouldin(X, device)
-    return lambda groups: -judge(groups)
+def _separation(X: np.ndarray, device: str) -> CohesionIndex:
+    davies_bouldin = _davies_bouldin(X, device)
+    return lambda groups: -davies_bouldin(groups)
 
 
 def _fowlkes_mallows(truth: np.ndarray, clusters: np.ndarray) -> float:
@@ -269,10 +276,10 @@ def _fowlkes_mallows(truth: np.ndarray, clusters: np.ndarray) -> float:
     return float(fowlkes_mallows_score(truth, clusters))
 
 
-Judge = Callable[[np.ndarray], float]
-"""How well rows cohere in the groups they were put in."""
+CohesionIndex = Callable[[np.ndarray], float]
+"""Cohesion index of rows, as a function of their groups."""
 SEARCHES = ("paper", "robust", "authors")
-OBJECTIVES: dict[str, tuple[Callable[[np.ndarray, np.ndarray], float], Callable[[np.ndarray, str], Judge]]] = {
+OBJECTIVES: dict[str, tuple[Callable[[np.ndarray, np.ndarray], float], Callable[[np.ndarray, str], CohesionIndex]]] = {
     "acc+sc": (clustering_accuracy, _silhouette),
     "fmi+db": (_fowlkes_mallows, _davies_bouldin),
     "fmi-db": (_fowlkes_mallows, _separation),

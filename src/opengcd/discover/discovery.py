@@ -1,4 +1,4 @@
-"""What discovery hands to the reviewer: groups of rows, most typical first."""
+"""The result of discovery: groups of rows, the most typical row first."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from opengcd.discover.kmeans import Clustering
 
 @dataclass(frozen=True)
 class Group:
-    """One group of rows that look like a class of their own."""
+    """One group of rows that may be a new class."""
 
     label: Any
-    """Its provisional label; no known class has it."""
+    """Provisional label, different from those of all known classes."""
     rows: np.ndarray
-    """Its row numbers, from the most typical (nearest the centre) to the least typical."""
+    """Row numbers, from the most typical (nearest to the centre) to the least typical."""
     center: np.ndarray
     cohesion: float
-    """Root mean squared distance of its rows to the centre: the smaller, the tighter."""
+    """Root mean squared distance of the rows to the centre; small for a compact group."""
     probability: float | None = None
-    """Probability that it is a class of its own; None where that was not estimated."""
+    """Probability that the group is a class; None if it was not estimated."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -34,23 +34,23 @@ class Discovery:
     """The result of :meth:`OpenWorldRecognizer.discover` on n rows."""
 
     labels: np.ndarray
-    """(n,) The known class that a row returns to, or the provisional label of its group."""
+    """(n,) The known class that a row is assigned to, or the provisional label of its group."""
     k: int
-    """Number of classes, known ones included; a cluster that ended empty is counted here and has no group."""
+    """Number of classes, known ones included; an empty cluster is counted here, but has no group."""
     curve: list[CurvePoint]
-    """Every k that was scored, in the order of the search; empty if k was given."""
+    """Every k that was evaluated, in the order of the search; empty if k was given."""
     groups: list[Group]
     """The novel groups, largest first."""
     novel: np.ndarray
     """(n,) Whether a row is in a novel group."""
     trusted: bool
-    """Whether the search for k could be trusted."""
+    """Whether the estimate of k can be trusted."""
     reason: str = ""
-    """Why it could not."""
+    """Why it cannot; empty if it can."""
     k_interval: tuple[int, int] | None = None
-    """k lies between these with a probability of 90 %, if the search can tell."""
+    """90 % credible interval of k; None if the search gives none."""
     probabilities: np.ndarray | None = None
-    """(n,) How likely each row's label is, if the grouping can tell."""
+    """(n,) Probability of each row's label; None if the strategy does not estimate it."""
 
 
 def arrange(
@@ -59,11 +59,29 @@ def arrange(
     found: Clustering,
     estimate: ClassNumberEstimate,
     probabilities: np.ndarray | None = None,
-    reality: np.ndarray | None = None,
+    class_probabilities: np.ndarray | None = None,
 ) -> Discovery:
-    """Turn clusters into labelled groups; clusters that ended empty are left out.
+    """Turn clusters into labelled groups; empty clusters are left out.
 
-    ``probabilities`` are those of the rows' labels, ``reality`` those of all clusters to be real.
+    Parameters
+    ----------
+    X : array
+        The clustered rows.
+    classes : array
+        The known classes.
+    found : Clustering
+        Clusters; those of the known classes come first.
+    estimate : ClassNumberEstimate
+        The number of classes.
+    probabilities : array or None
+        Probability of each row's label.
+    class_probabilities : array or None
+        Probability of each cluster to be a class.
+
+    Returns
+    -------
+    Discovery
+
     """
     known = len(classes)
     clusters, sizes = np.unique(found.labels[found.labels >= known], return_counts=True)
@@ -73,8 +91,9 @@ def arrange(
     name_of[:known], name_of[clusters] = classes, names
     groups = []
     for cluster, name in zip(clusters, names, strict=True):
-        rows, real = np.flatnonzero(found.labels == cluster), None if reality is None else float(reality[cluster])
-        groups.append(_group(name, X, rows, found.centers[cluster], real))
+        rows = np.flatnonzero(found.labels == cluster)
+        probability = None if class_probabilities is None else float(class_probabilities[cluster])
+        groups.append(_group(name, X, rows, found.centers[cluster], probability))
     return Discovery(
         labels=name_of[found.labels],
         k=estimate.k,
@@ -91,9 +110,10 @@ def arrange(
 def with_confirmed(
     found: Discovery, rest: np.ndarray, X: np.ndarray, confirmed: np.ndarray, new: np.ndarray
 ) -> Discovery:
-    """Put rows that a person has labelled back among the others; ``new`` classes among them stand as groups again.
+    """Combine the discovery on unlabelled rows with the rows that a person has labelled.
 
-    ``found`` is the discovery on the rows ``rest``, which knew the confirmed labels as classes.
+    ``found`` is the discovery on the rows ``rest``, in which the confirmed labels were known classes. The ``new``
+    classes among them are returned as groups.
     """
     labels = np.empty(len(X), dtype=np.result_type(found.labels, confirmed))
     labels[:], labels[rest] = confirmed, found.labels
@@ -111,13 +131,14 @@ def with_confirmed(
 
 
 def _group(label: Any, X: np.ndarray, rows: np.ndarray, center: np.ndarray, probability: float | None) -> Group:
-    """Put the rows of a group in order, from its centre outwards."""
-    gap = np.linalg.norm(X[rows] - center, axis=1)
-    return Group(label, rows[np.argsort(gap, kind="stable")], center, float(np.sqrt(np.mean(gap**2))), probability)
+    """Return a group with its rows sorted by distance to the centre."""
+    distances = np.linalg.norm(X[rows] - center, axis=1)
+    cohesion = float(np.sqrt(np.mean(distances**2)))
+    return Group(label, rows[np.argsort(distances, kind="stable")], center, cohesion, probability)
 
 
 def fresh_labels(classes: np.ndarray, n: int) -> np.ndarray:
-    """Return ``n`` labels that no class has: the next integers, or "group 1", "group 2", ..."""
+    """Return ``n`` labels that are not in use: the next integers, or "group 1", "group 2", ..."""
     if classes.dtype.kind == "i":
         start = max(int(classes.max()) + 1, 0)
         if start + n > np.iinfo(np.int64).max:

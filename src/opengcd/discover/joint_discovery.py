@@ -1,4 +1,4 @@
-"""Joint discovery over a whole stream: metric, number of classes, mixture, head, labels; beyond the paper."""
+"""Joint discovery over a whole stream by a mixture and a refinement head; an extension of the paper."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from opengcd.classify import Labelled, Stream
 from opengcd.discover.class_number import ClassNumberEstimate
 from opengcd.discover.discovery import Discovery, arrange
 from opengcd.discover.kmeans import Clustering
-from opengcd.discover.mixture import CONCENTRATION, Mixture, joint_mixture
-from opengcd.discover.refinement import SHARP, refine
+from opengcd.discover.mixture import CONCENTRATION, Mixture, MixtureSettings, joint_mixture
+from opengcd.discover.refinement import TEMPERATURE, refine
 from opengcd.discover.rehearsal import RehearsedNumber, RowsInMetric, Scoring, estimate_by_rehearsal
 from opengcd.discover.strategy import ClassCount, DiscoveryStrategy
 from opengcd.osr import NoveltyScore, Rejection, Share, Threshold, known_share
@@ -22,7 +22,7 @@ REJECTED_SHARE_DEVIATION = 0.15
 """Standard deviation of the estimated share of known rows among rejected ones."""
 ROWS_OF_A_GROUP = 3
 FEW = 20
-"""With fewer rows in the stream, neighbours are not informative, and the head is left out."""
+"""With fewer rows in the stream, neighbours are not informative, and the refinement head is not used."""
 LEAST_KEPT = 0.5
 """If the head keeps a smaller share of the mixture's novel rows as novel, the mixture is used instead. The head is free
 to change the share of known rows, so uninformative neighbours can make it empty the novel groups."""
@@ -42,7 +42,7 @@ class JointDiscovery(DiscoveryStrategy):
         For the number of classes: ``"rehearsal"``, or ``"size"``, which assumes that new classes are as large as known
         ones.
     over_stream : bool
-        Whether it asks for the whole stream, or for the rejected rows only.
+        Whether to assign the whole stream, or the rejected rows only.
     head : bool
         Whether the refinement head follows the mixture.
 
@@ -62,7 +62,7 @@ class JointDiscovery(DiscoveryStrategy):
         return "stream" if self.over_stream else "rejected"
 
     def check(self, rejection: Rejection) -> None:
-        """Raise if there is no such search, or no novelty score to build on."""
+        """Raise if the search is not known, or the rejection has no novelty score."""
         check_choice(self.search, "search of joint discovery", ("rehearsal", "size"))
         if rejection.novelty_score is None:
             raise ValueError("Joint discovery builds on rejection by novelty; choose that too.")
@@ -87,14 +87,14 @@ class JointDiscovery(DiscoveryStrategy):
         p, rejected = stream.probabilities, stream.rejected
         scores = score(stream.X, p, U) if n else np.empty(0)
         rows = RowsInMetric(L, U, rejected, _known_share(score, threshold, scores, rejected))
-        estimate, reality = self._count(labelled, rows, Scoring(score, threshold.value), count, run)
+        estimate, calibration = self._count(labelled, rows, Scoring(score, threshold.value), count, run)
         run.progress("grouping", 0, 2)
         novel = estimate.k - known
         if not n or novel < 1:
-            # There are no new classes: every row gets the known class that its classifier predicts.
+            # There are no new classes: every row gets the known class that the classifier predicts.
             everything = Clustering(p.argmax(1), means, 0.0, 0)
             return arrange(U, labelled.classes, everything, estimate, p.max(1, initial=0.0))
-        if rejected.sum() < ROWS_OF_A_GROUP * novel:  # too few to start from: rows with the largest scores join them
+        if rejected.sum() < ROWS_OF_A_GROUP * novel:  # too few to start from: add the rows with the largest scores
             rejected = rejected.copy()
             rejected[np.argsort(-scores, kind="stable")[: ROWS_OF_A_GROUP * novel]] = True
         found = joint_mixture(
@@ -103,7 +103,7 @@ class JointDiscovery(DiscoveryStrategy):
             U,
             rejected,
             estimate.k,
-            label_weight=_label_weight(rows, known, novel),
+            settings=MixtureSettings(label_weight=_label_weight(rows, known, novel)),
             random_state=run.at(1).seed,
             device=run.device,
         )
@@ -113,16 +113,16 @@ class JointDiscovery(DiscoveryStrategy):
             refined = refine(
                 L, labelled.codes, U, found.centers, found.sizes, random_state=run.at(2).seed, device=run.device
             )
-        labels, probabilities = _join(U, p, found, refined)
+        labels, probabilities = _assign(U, p, found, refined)
         run.progress("grouping", 2, 2)
-        real = None if reality is None else reality(found.recurrence)
+        class_probabilities = None if calibration is None else calibration(found.stability)
         clusters = Clustering(labels, _centers(U, labels, found.centers), 0.0, 0)
-        return arrange(U, labelled.classes, clusters, estimate, probabilities, real)
+        return arrange(U, labelled.classes, clusters, estimate, probabilities, class_probabilities)
 
     def _count(
         self, labelled: Labelled, rows: RowsInMetric, scoring: Scoring, count: ClassCount, run: Run
     ) -> RehearsedNumber | tuple[ClassNumberEstimate, None]:
-        """Return the number of classes and, where it was estimated, the calibration of groups."""
+        """Return the number of classes and, if it was estimated, the calibration of the groups' class probabilities."""
         if count.k is not None:
             return ClassNumberEstimate(count.k, [], True, "", count.k, (count.k, count.k)), None
         return estimate_by_rehearsal(labelled, rows, scoring, count.most, run.at(0), by_size=self.search == "size")
@@ -135,7 +135,7 @@ def _label_weight(rows: RowsInMetric, known: int, novel: int) -> float:
     return float(np.clip(lacking / (len(rows.L) / known), 0.02, 1.0))
 
 
-def _join(U: np.ndarray, p: np.ndarray, found: Mixture, refined: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _assign(U: np.ndarray, p: np.ndarray, found: Mixture, refined: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the class or group of each row and its probability; ``refined``: cosines to the prototypes of the head."""
     known = p.shape[1]
     nearest = found.labels if refined is None else refined.argmax(1)
@@ -143,14 +143,14 @@ def _join(U: np.ndarray, p: np.ndarray, found: Mixture, refined: np.ndarray | No
         cosines, sharpness = U @ found.centers.T, CONCENTRATION
         labels, probabilities = found.labels.copy(), found.probabilities.copy()
     else:
-        cosines, sharpness = refined, 1 / SHARP
-        labels, probabilities = nearest, softmax(refined / SHARP, axis=1).max(1)
+        cosines, sharpness = refined, 1 / TEMPERATURE
+        labels, probabilities = nearest, softmax(refined / TEMPERATURE, axis=1).max(1)
     of_known = labels < known
     fused = np.log(p[of_known] + 1e-12) + log_softmax(sharpness * cosines[of_known, :known], axis=1)
     labels[of_known] = fused.argmax(1)
-    # Being of a known class at all, and of this one.
-    at_all = softmax(sharpness * cosines[of_known], axis=1)[:, :known].sum(1)
-    probabilities[of_known] = at_all * softmax(fused, axis=1).max(1, initial=0.0)
+    # The probability of any known class, times that of this one among them.
+    any_known = softmax(sharpness * cosines[of_known], axis=1)[:, :known].sum(1)
+    probabilities[of_known] = any_known * softmax(fused, axis=1).max(1, initial=0.0)
     return labels, np.asarray(probabilities, dtype=np.float64)
 
 

@@ -1,4 +1,7 @@
-"""Semi-supervised k-means++ (Sec. 3.5.1; Yoder & Priebe 2016), all restarts at once."""
+"""Semi-supervised k-means++ (Sec. 3.5.1; Yoder & Priebe 2016), all restarts at once.
+
+scikit-learn's ``KMeans`` cannot keep the labels of some rows fixed, runs one restart after the other, and has no GPU.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ from opengcd._internal.validation import check_features, check_labels
 
 TOLERANCE = 1e-4
 TRIAL_STEPS = 5
-"""Steps after which restarts without prospects are given up, where that is asked for."""
+"""Steps after which only the best restarts continue, if ``survivors`` is given."""
 
 
 class Clustering(NamedTuple):
-    """The best restart: labels of the unlabelled rows, centres, inertia, and the steps it took."""
+    """The best restart: labels of the unlabelled rows, centres, inertia, and number of steps."""
 
     labels: np.ndarray
     centers: np.ndarray
@@ -33,10 +36,10 @@ class SemiSupervisedKMeans(BaseEstimator):
     r"""k-means in which some rows have a label that never changes.
 
     The centres of the known classes start at their class means; the others are drawn from the unlabelled rows by
-    k-means++ with a chance proportional to the squared distance to the nearest centre so far. Then, until
+    k-means++ with probability proportional to the squared distance to the nearest centre so far. Then, until
     :math:`(\sum_c \|\Delta\mu_c\|)^2 < \text{tol}`, every unlabelled row goes to its nearest centre *of any kind* (so
     a falsely rejected row can return to a known class) and every centre moves to the mean of its rows. The restart
-    with the least inertia
+    with the lowest inertia
 
     .. math:: \sum_{u \in U} \min_c \|u - \mu_c\|^2 + \sum_{(l, y) \in L} \|l - \mu_y\|^2
 
@@ -47,10 +50,11 @@ class SemiSupervisedKMeans(BaseEstimator):
     n_clusters : int
         Known classes and novel groups together.
     n_init : int
-        Restarts. Each has a seed of its own, so more restarts never give a larger inertia.
+        Restarts. Each has its own seed, so more restarts never give a larger inertia.
     max_iter, tol : int, float
-        When to stop.
+        Largest number of steps, and the shift of the centres below which a restart has converged.
     random_state : int, Generator or None
+        Seed.
     device : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
@@ -89,7 +93,7 @@ class SemiSupervisedKMeans(BaseEstimator):
         self.device = device
 
     def fit(self, X_labelled: Any, y_labelled: Any, X_unlabelled: Any) -> SemiSupervisedKMeans:
-        """Cluster ``X_unlabelled`` with the help of the labelled rows (there may be none)."""
+        """Cluster unlabelled rows together with labelled ones, of which there may be none."""
         U = check_features(X_unlabelled, name="X_unlabelled")
         if not len(X_labelled):
             X_labelled = np.empty((0, U.shape[1]), dtype=U.dtype)
@@ -145,8 +149,8 @@ def ss_kmeans(
     n_init, max_iter, tol, random_state, device
         As in the class.
     survivors : int or None
-        Continue only this many restarts, those of least inertia, after five steps; the others seldom win
-        (``make bench`` measures how seldom). None continues all.
+        Number of restarts, those of lowest inertia, that continue after five steps; None continues all. The others
+        rarely have the lowest inertia in the end (``make bench`` measures how rarely).
 
     Returns
     -------
@@ -162,9 +166,9 @@ def ss_kmeans(
     if k < 1 or n_init < 1 or max_iter < 1 or (survivors is not None and survivors < 1):
         raise ValueError("n_clusters, n_init, max_iter and survivors must be at least 1.")
     run = _Restarts(L, codes, U, k, kernels.resolve_device(device))
-    chances = np.stack([rng.random(novel) for rng in spawn(random_state, n_init)])
+    uniforms = np.stack([rng.random(novel) for rng in spawn(random_state, n_init)])
     with kernels.threads_for(max(n_init * k, U.shape[1]) * len(U)):
-        run.seed(chances)
+        run.seed(uniforms)
         run.iterate(max_iter, tol, survivors or n_init)
         return run.best()
 
@@ -172,11 +176,9 @@ def ss_kmeans(
 def kmeans_centers(
     rows: Tensor, k: int, seeds: Sequence[Seed], *, part: Tensor | None = None, tries: int = 2, max_iter: int = 30
 ) -> Tensor:
-    """Return the centres that k-means finds from each of P seeds, the best of some tries: (P, k, d).
+    """Return the centres that k-means finds from each of P seeds, the best of several tries: (P, k, d).
 
-    All P runs share their matrix products.
-
-    ``part``, (P, n), says which rows take part in each of the P; all if it is not given.
+    All P runs share their matrix products. ``part``, (P, n), selects the rows of each run; None means all.
     """
     run = _Restarts(
         rows[:0],
@@ -186,17 +188,17 @@ def kmeans_centers(
         rows.device,
         None if part is None else part.repeat_interleave(tries, 0),
     )
-    chances = np.stack([rng.random(k) for seed in seeds for rng in spawn(seed, tries)])
-    with kernels.threads_for(max(len(chances) * k, rows.shape[1]) * len(rows)):
-        run.seed(chances)
-        run.iterate(max_iter, TOLERANCE, len(chances))
+    uniforms = np.stack([rng.random(k) for seed in seeds for rng in spawn(seed, tries)])
+    with kernels.threads_for(max(len(uniforms) * k, rows.shape[1]) * len(rows)):
+        run.seed(uniforms)
+        run.iterate(max_iter, TOLERANCE, len(uniforms))
         return run.best_centers(tries)
 
 
 class _Restarts:
     """``R`` restarts that share every matrix product: centres are (R, k, d), labels (R, n).
 
-    ``part``, (R, n), says which unlabelled rows take part in each restart; the others have no weight.
+    ``part``, (R, n), selects the unlabelled rows of each restart; the others have no weight.
     """
 
     def __init__(
@@ -210,7 +212,7 @@ class _Restarts:
     ) -> None:
         labelled, rows = kernels.to_tensor(L, device), kernels.to_tensor(U, device)
         dtype = torch.result_type(labelled, rows) if len(labelled) else rows.dtype
-        # Distances do not change under a shift, but their rounding does: work around the common mean.
+        # A shift does not change distances, but their rounding errors: centre on the common mean.
         sums = rows.sum(0, dtype=torch.float64) + labelled.sum(0, dtype=torch.float64)
         self.origin = sums / (len(rows) + len(labelled))
         self.U, self.L = ((each - self.origin).to(dtype) for each in (rows, labelled))
@@ -221,7 +223,7 @@ class _Restarts:
         self.fixed_sums, self.fixed_counts = (each[0] for each in _cluster_sums(self.L, self.codes[None], k))
 
     def seed(self, uniforms: np.ndarray) -> None:
-        """Draw the novel centres by k-means++; row r of ``uniforms`` holds the chances of restart r."""
+        """Draw the novel centres by k-means++; row r of ``uniforms`` holds the random numbers of restart r."""
         U, (R, novel) = self.U, uniforms.shape
         draws = kernels.to_tensor(uniforms, U.device)
         self.centers = torch.empty(R, self.k, U.shape[1], dtype=U.dtype, device=U.device)
@@ -230,7 +232,7 @@ class _Restarts:
         evenly = self.part.double().cumsum(1)
         nearest = self.part.to(U.dtype)
         if self.known:
-            nearest = self._assign(self.centers[:1, : self.known])[1] * nearest
+            nearest = self._nearest_centers(self.centers[:1, : self.known])[1] * nearest
         for j in range(novel):
             mass = nearest.double().cumsum(1)
             # Where every row already coincides with a centre all weights are zero: draw uniformly.
@@ -242,7 +244,7 @@ class _Restarts:
             nearest = torch.minimum(nearest, gap) if j or self.known else gap * self.part
 
     def iterate(self, max_iter: int, tol: float, survivors: int) -> None:
-        """Lloyd steps until each restart converges; those that have converged drop out of the products."""
+        """Take Lloyd steps until each restart converges; converged restarts are left out of the matrix products."""
         R, n = len(self.centers), len(self.U)
         device = self.U.device
         self.labels = torch.zeros(R, n, dtype=torch.long, device=device)
@@ -251,8 +253,8 @@ class _Restarts:
         self.steps = torch.zeros(R, dtype=torch.long, device=device)
         active = torch.arange(R, device=device)
         for step in range(1, max_iter + 1):
-            labels, gaps = self._assign(self.centers[active])
-            self._take(active, labels)
+            labels, gaps = self._nearest_centers(self.centers[active])
+            self._assign_rows(active, labels)
             gaps *= self.part[active]
             for i in (self.counts[active] == 0).any(1).nonzero()[:, 0].tolist():
                 self._refill_empty(int(active[i]), gaps[i])
@@ -264,14 +266,14 @@ class _Restarts:
             self.steps[active] += 1
             active = active[shift >= tol]
             if step == TRIAL_STEPS:
-                active = active[torch.isin(active, self._spread().argsort(stable=True)[:survivors])]
+                active = active[torch.isin(active, self._relative_inertia().argsort(stable=True)[:survivors])]
             if not len(active):
                 break
-        self._take(torch.arange(R, device=device), self._assign(self.centers)[0])
+        self._assign_rows(torch.arange(R, device=device), self._nearest_centers(self.centers)[0])
 
     def best(self) -> Clustering:
-        """Return the restart of least inertia."""
-        r = int(self._spread().argmin())
+        """Return the restart of lowest inertia."""
+        r = int(self._relative_inertia().argmin())
         inertia = sum(
             float((rows - self.centers[r][codes]).double().square().sum())
             for rows, codes in ((self.U, self.labels[r]), (self.L, self.codes))
@@ -284,18 +286,18 @@ class _Restarts:
         )
 
     def best_centers(self, tries: int) -> Tensor:
-        """Return the centres of the restart of least inertia among every ``tries`` of them."""
-        least = self._spread().view(-1, tries).argmin(1)
-        centers = self.centers.view(-1, tries, *self.centers.shape[1:])[torch.arange(len(least)), least]
+        """Return the centres of the restart of lowest inertia among every ``tries`` of them."""
+        lowest = self._relative_inertia().view(-1, tries).argmin(1)
+        centers = self.centers.view(-1, tries, *self.centers.shape[1:])[torch.arange(len(lowest)), lowest]
         return (centers.double() + self.origin).to(self.U.dtype)
 
-    def _spread(self) -> Tensor:
-        """Inertia of every restart but for the constant Σ‖x‖², from the sums: Σ_c (n_c‖μ_c‖² − 2 μ_c·S_c)."""
+    def _relative_inertia(self) -> Tensor:
+        """Return the inertia of every restart up to the constant Σ‖x‖²: Σ_c (n_c‖μ_c‖² − 2 μ_c·S_c)."""
         centers = self.centers.double()
         return (self.counts * centers.square().sum(2) - 2 * (centers * self.sums).sum(2)).sum(1)
 
-    def _assign(self, centers: Tensor) -> tuple[Tensor, Tensor]:
-        """Nearest centre of every unlabelled row, and its squared distance, in each restart: (R, n) both."""
+    def _nearest_centers(self, centers: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the nearest centre of every unlabelled row, and its squared distance, in each restart: both (R, n)."""
         R, k, d = centers.shape
         flat = centers.reshape(R * k, d)
         norms = kernels.squared_norms(flat)
@@ -307,15 +309,15 @@ class _Restarts:
             labels[:, rows], gaps[:, rows] = index.T, value.T
         return labels, gaps
 
-    def _take(self, restarts: Tensor, labels: Tensor) -> None:
-        """Let the rows of these restarts join the clusters ``labels``."""
+    def _assign_rows(self, restarts: Tensor, labels: Tensor) -> None:
+        """Assign the rows of these restarts to the clusters ``labels``."""
         sums, counts = _cluster_sums(self.U, labels.masked_fill(~self.part[restarts], self.k), self.k)
         self.labels[restarts] = labels
         self.sums[restarts] = self.fixed_sums + sums
         self.counts[restarts] = self.fixed_counts + counts
 
     def _refill_empty(self, r: int, gap: Tensor) -> None:
-        """Give each emptied cluster the row farthest from its centre; without one, the cluster keeps its place."""
+        """Move the row farthest from its centre to each empty cluster; if there is none, the cluster stays empty."""
         for empty in (self.counts[r] == 0).nonzero().squeeze(1).tolist():
             movable = torch.where(self.counts[r][self.labels[r]] > 1, gap, 0)
             farthest = int(movable.argmax())
@@ -329,10 +331,10 @@ class _Restarts:
 
 
 def _cluster_sums(rows: Tensor, labels: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Sum and number of the rows of each cluster in R labellings, ``labels`` (R, n): (R, k, d) and (R, k) in float64.
+    """Return sum and number of the rows of each cluster in R labellings (R, n): (R, k, d) and (R, k) in float64.
 
-    Rows with the label k are left out. A CPU adds row after row, :math:`O(Rnd)`. A GPU would do so in any order, so it
-    takes a matrix product, which it repeats to the bit.
+    Rows with the label k are left out. A CPU adds row by row, :math:`O(Rnd)`. A GPU would add them in random order, so
+    it uses a matrix product, which is reproducible to the bit.
     """
     R, d = len(labels), rows.shape[1]
     sums = torch.zeros(R, k + 1, d, dtype=torch.float64, device=rows.device)
@@ -340,7 +342,7 @@ def _cluster_sums(rows: Tensor, labels: Tensor, k: int) -> tuple[Tensor, Tensor]
     if rows.device.type == "cpu":
         for r, codes in enumerate(labels):
             counts[r] = torch.bincount(codes, minlength=k + 1)
-            for block in kernels.row_blocks(rows, d):  # long sums of few digits lose some
+            for block in kernels.row_blocks(rows, d):  # long sums in float32 lose precision
                 sums[r] += rows.new_zeros(k + 1, d).index_add_(0, codes[block], rows[block])
     else:
         for block in kernels.row_blocks(rows, R * k):

@@ -14,7 +14,7 @@ from opengcd.osr import Rejection
 
 
 class KMeansDiscovery(DiscoveryStrategy):
-    """Group rejected rows by semi-supervised k-means++, in the features as they are.
+    """Group rejected rows by semi-supervised k-means++, on unchanged features.
 
     Parameters
     ----------
@@ -34,19 +34,19 @@ class KMeansDiscovery(DiscoveryStrategy):
         self.max_iter = max_iter
 
     def check(self, rejection: Rejection) -> None:
-        """Raise if there is no such search or objective."""
+        """Raise if the search or the objective is not known."""
         check_search(self.search, self.objective)
 
     def discover(
         self, labelled: Labelled, stream: Stream, rejection: Rejection, count: ClassCount, run: Run
     ) -> Discovery:
-        """Group rejected rows; a row nearest to the centre of a known class returns to it."""
+        """Group rejected rows; a row nearest to the centre of a known class gets its label."""
         if not stream.rejected.all():
             raise ValueError("This preset groups rejected rows alone, by k-means; pass X[rejected].")
         return self.group(labelled, stream.X, count, run.at(NUMBER), run.at(GROUPS))
 
     def group(self, labelled: Labelled, X: np.ndarray, count: ClassCount, estimating: Run, grouping: Run) -> Discovery:
-        """Group rows, with one seed for the estimate of the number of classes and one for the grouping."""
+        """Group rows, with separate seeds for estimating the number of classes and for grouping."""
         if count.k is not None:
             estimate = ClassNumberEstimate(count.k, [], True, "", count.k)
         else:

@@ -1,4 +1,4 @@
-"""A mixture over known classes and novel groups at once, on unit vectors: beyond the paper."""
+"""One mixture over known classes and novel groups, on unit vectors; an extension of the paper."""
 
 from __future__ import annotations
 
@@ -19,29 +19,38 @@ r"""The concentration :math:`\kappa` of every component, in whitened features.""
 
 
 class Mixture(NamedTuple):
-    """Where each row belongs, and the groups themselves; known classes come first."""
+    """Assignment of each row, and the components of the mixture; those of known classes come first."""
 
     labels: np.ndarray
     """(n,) The most likely class or group."""
     probabilities: np.ndarray
-    """(n,) How likely it is."""
+    """(n,) Its probability."""
     centers: np.ndarray
     """(k, d) Unit vectors."""
     sizes: np.ndarray
     """(k,) Expected number of rows."""
-    recurrence: np.ndarray
-    """(k,) Agreement of each class or group with the other restarts: mean of the largest Jaccard index with each."""
+    stability: np.ndarray
+    """(k,) Cluster stability (Hennig 2007): the largest Jaccard index with a group of another restart, on average."""
 
 
 class MixtureSettings(NamedTuple):
-    """Settings of the mixture, see :func:`joint_mixture`."""
+    r"""Settings of :func:`joint_mixture`."""
 
     label_weight: float = 1.0
+    r""":math:`\omega`, the weight of a labelled row in the size of its class."""
     steps: int = 60
+    """EM steps."""
     tries: int = 2
+    """Restarts of the k-means that EM starts from."""
     start_steps: int = 30
+    """Steps of that k-means."""
     concentration: float = CONCENTRATION
+    r""":math:`\kappa`."""
     balance: float = 1.0
+    r""":math:`\beta`, the penalty on size."""
+
+
+DEFAULTS = MixtureSettings()
 
 
 class LabelledClasses(NamedTuple):
@@ -61,7 +70,7 @@ class StreamTensors(NamedTuple):
     rejected: Tensor
     """(n,) Whether a row was rejected."""
     part: Tensor | None = None
-    """(P, n) Which rows take part in each of P mixtures; None: all of them in all."""
+    """(P, n) Which rows belong to each of P mixtures; None: all of them to all."""
 
 
 def joint_mixture(
@@ -71,13 +80,8 @@ def joint_mixture(
     rejected: np.ndarray,
     k: int,
     *,
-    concentration: float = CONCENTRATION,
-    balance: float = 1.0,
-    label_weight: float = 1.0,
-    steps: int = 60,
+    settings: MixtureSettings = DEFAULTS,
     restarts: int = 6,
-    tries: int = 2,
-    start_steps: int = 30,
     random_state: Seed = None,
     device: str = "auto",
 ) -> Mixture:
@@ -105,12 +109,10 @@ def joint_mixture(
         Unit vectors of the stream, and which of them were rejected.
     k : int
         Number of known classes and novel groups together.
-    concentration, balance, label_weight : float
-        :math:`\kappa`, :math:`\beta` and :math:`\omega`.
-    steps, restarts : int
-        EM steps, and how often EM is started.
-    tries, start_steps : int
-        Restarts and steps of the k-means at the start of each.
+    settings : MixtureSettings
+        :math:`\omega`, :math:`\kappa`, :math:`\beta`, and the numbers of steps.
+    restarts : int
+        Restarts of EM.
     random_state, device
         Seed and torch device.
 
@@ -127,20 +129,20 @@ def joint_mixture(
         raise ValueError(f"k={k} asks for {novel} novel groups among {int(rejected.sum())} rejected rows; lower it.")
     seed = seed_sequence(random_state)
     rows = kernels.to_tensor(U, device)
-    centers, charges = mixtures(
+    centers, penalties = mixtures(
         labelled_classes(L, codes, device),
         StreamTensors(rows, kernels.to_tensor(rejected, device)),
         novel,
         [derive(seed, r) for r in range(restarts)],
-        MixtureSettings(label_weight, steps, tries, start_steps, concentration, balance),
+        settings,
     )
-    found = [_decide(rows, *end, concentration) for end in zip(centers, charges, strict=True)]
-    again = [[jaccard(one.labels, other.labels, k) for other in found if other is not one] for one in found]
-    recurrence = [np.mean(a, axis=0) if a else np.ones(k) for a in again]
+    found = [_assign_rows(rows, *end, settings.concentration) for end in zip(centers, penalties, strict=True)]
+    agreement = [[jaccard(one.labels, other.labels, k) for other in found if other is not one] for one in found]
+    stability = [np.mean(a, axis=0) if a else np.ones(k) for a in agreement]
     best = int(
-        np.argmax([r[known:] @ m.sizes[known:] / m.sizes[known:].sum() for r, m in zip(recurrence, found, strict=True)])
+        np.argmax([s[known:] @ m.sizes[known:] / m.sizes[known:].sum() for s, m in zip(stability, found, strict=True)])
     )
-    return found[best]._replace(recurrence=recurrence[best])
+    return found[best]._replace(stability=stability[best])
 
 
 def labelled_classes(L: np.ndarray, codes: np.ndarray, device: str = "auto") -> LabelledClasses:
@@ -163,42 +165,43 @@ def mixtures(
     started = None if part is None else part[:, rejected]
     starts = kmeans_centers(rows[rejected], novel, seeds, part=started, tries=tries, max_iter=start_steps)
     centers = unit_tensor(torch.cat([labelled.sums.expand(P, -1, -1), starts], 1))
-    charges = rows.new_zeros(P, k)
+    penalties = rows.new_zeros(P, k)
     fixed = torch.cat([labelled.sums, rows.new_zeros(novel, d)])
     counts = torch.cat([label_weight * labelled.counts, rows.new_zeros(novel)])
     with kernels.threads_for(P * rows.numel()):
         for _ in range(steps):
             sums, sizes = fixed.repeat(P, 1, 1), counts.repeat(P, 1)
             for block in kernels.row_blocks(rows, P * k):
-                R = torch.softmax(_logits(rows[block], centers, charges, concentration), 2)
+                R = torch.softmax(_logits(rows[block], centers, penalties, concentration), 2)
                 if part is not None:
                     R *= part[:, block].T[:, :, None]
                 sums += (R.view(-1, P * k).T @ rows[block]).view(P, k, d)
                 sizes += R.sum(0)
             centers = unit_tensor(sums)
-            charges = balance * torch.log(sizes.clamp(min=1e-6) / sizes.sum(1, keepdim=True))
-    return centers, charges
+            penalties = balance * torch.log(sizes.clamp(min=1e-6) / sizes.sum(1, keepdim=True))
+    return centers, penalties
 
 
 def jaccard(labels: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
-    """Return for each of ``k`` groups its largest Jaccard index with a group of another grouping of the same rows."""
+    """Return the largest Jaccard index of each of ``k`` groups with a group of another grouping of the same rows."""
     shared = np.bincount(labels * k + others, minlength=k * k).reshape(k, k)
     union = shared.sum(1, keepdims=True) + shared.sum(0) - shared
     best: np.ndarray = (shared / np.maximum(union, 1)).max(1)
     return best
 
 
-def _logits(rows: Tensor, centers: Tensor, charges: Tensor, concentration: float) -> Tensor:
-    """Unnormalised log-probability of each component of P mixtures for each row: (n, P, k)."""
-    fit = torch.addmm(-charges.flatten(), rows, centers.flatten(0, 1).T, alpha=concentration)
-    return fit.view(-1, *charges.shape)
+def _logits(rows: Tensor, centers: Tensor, penalties: Tensor, concentration: float) -> Tensor:
+    """Return the unnormalised log-probability of each component of P mixtures for each row: (n, P, k)."""
+    fit = torch.addmm(-penalties.flatten(), rows, centers.flatten(0, 1).T, alpha=concentration)
+    return fit.view(-1, *penalties.shape)
 
 
-def _decide(rows: Tensor, centers: Tensor, charge: Tensor, concentration: float) -> Mixture:
+def _assign_rows(rows: Tensor, centers: Tensor, penalty: Tensor, concentration: float) -> Mixture:
+    """Return the most likely component of each row, and the expected size of each component."""
     labels, probabilities = [], []
     sizes = torch.zeros(len(centers), dtype=rows.dtype, device=rows.device)
     for block in kernels.row_blocks(rows, len(centers)):
-        R = torch.softmax(_logits(rows[block], centers[None], charge[None], concentration)[:, 0], 1)
+        R = torch.softmax(_logits(rows[block], centers[None], penalty[None], concentration)[:, 0], 1)
         top, which = R.max(1)
         labels.append(which)
         probabilities.append(top)

@@ -1,4 +1,4 @@
-"""Refinement head: prototypes trained so that neighbouring rows get the same label; beyond the paper."""
+"""Refinement head: prototypes trained so that neighbouring rows get the same label; an extension of the paper."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from opengcd._internal.randomness import Seed, as_int
 from opengcd._internal.unit_length import unit_tensor
 
 CANDIDATES = 20_000
-"""Neighbours are sought among at most this many rows, so that time grows with the number of rows and not its square."""
+"""Neighbours are searched among at most this many rows, so that time is linear in the number of rows."""
 BATCH = 1024
-SHARP, SHARPER = 0.1, 0.05
+TEMPERATURE, TARGET_TEMPERATURE = 0.1, 0.05
 """Temperatures of the predictions p, and of their targets q."""
-EVENNESS = 2.0
-RATE = 0.005
+BALANCE_WEIGHT = 2.0
+LEARNING_RATE = 0.005
 
 
 def refine(
@@ -32,10 +32,10 @@ def refine(
     random_state: Seed = None,
     device: str = "auto",
 ) -> np.ndarray:
-    r"""Move prototypes on the unit sphere so that neighbours agree; return the cosines of all rows to them, (n, k).
+    r"""Train prototypes on the unit sphere so that neighbours get the same label.
 
     For a row i and a random one j of its nearest neighbours, with :math:`p = \mathrm{softmax}(c \cdot z / \tau)` and
-    the sharper :math:`q = \mathrm{softmax}(2\, c \cdot z / \tau)` that is not differentiated, Adam lowers
+    the sharper targets :math:`q = \mathrm{softmax}(2\, c \cdot z / \tau)`, without gradient, Adam minimises
 
     .. math:: \tfrac12 \left[-\tfrac12 (q_i \log p_j + q_j \log p_i)
               + 2 \sum_{P} \bar p(P)\, \mathrm{KL}\big(\bar p(\cdot \mid P) \,\|\, t_P\big)\right]
@@ -59,6 +59,11 @@ def refine(
     random_state, device
         Seed and torch device.
 
+    Returns
+    -------
+    array of shape (n, k)
+        Cosine of each row of the stream to each prototype.
+
     """
     where = kernels.resolve_device(device)
     rng = torch.Generator(device=where).manual_seed(as_int(random_state))
@@ -66,12 +71,12 @@ def refine(
     classes = kernels.to_tensor(codes, where).long()
     near = _neighbours(rows, min(neighbours, len(rows) - 1), rng)
     prototypes = kernels.to_tensor(centers, where).to(rows.dtype).clone().requires_grad_(True)
-    optimiser = torch.optim.Adam([prototypes], lr=RATE, betas=(0.9, 0.99))
+    optimiser = torch.optim.Adam([prototypes], lr=LEARNING_RATE, betas=(0.9, 0.99))
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     known = int(classes.max()) + 1
     novel = kernels.to_tensor(sizes, where).to(rows.dtype)[known:].clamp(min=1)
     target = torch.cat([rows.new_full((known,), 1 / known), novel / novel.sum()])
-    # Labelled rows take part in proportion, up to two for each row of the stream.
+    # Labelled rows are drawn in proportion, up to two for each row of the stream.
     share = max(1, min(2 * BATCH, BATCH * len(L) // len(U)))
 
     def draw(high: int, size: int) -> Tensor:
@@ -84,12 +89,8 @@ def refine(
             l = draw(len(labelled), share)  # noqa: E741  the formula's letter
             c = unit_tensor(prototypes)
             of_i, of_j, of_l = rows[i] @ c.T, rows[j] @ c.T, labelled[l] @ c.T
-            p_i, p_j = log_softmax(of_i / SHARP, 1), log_softmax(of_j / SHARP, 1)
-            q_i, q_j = softmax(of_i.detach() / SHARPER, 1), softmax(of_j.detach() / SHARPER, 1)
-            agreement = -0.5 * ((q_i * p_j).sum(1) + (q_j * p_i).sum(1)).mean()
-            mean = p_i.exp().sum(0) + p_j.exp().sum(0)
-            uneven = unevenness(mean / mean.sum(), target, known)
-            loss = 0.5 * (agreement + EVENNESS * uneven) + 0.5 * cross_entropy(of_l / SHARP, classes[l])
+            stream_loss = _stream_loss(of_i, of_j, target, known)
+            loss = 0.5 * stream_loss + 0.5 * cross_entropy(of_l / TEMPERATURE, classes[l])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -98,10 +99,19 @@ def refine(
     return cosines
 
 
-def unevenness(mean: Tensor, target: Tensor, known: int) -> Tensor:
-    r"""Return how far the mean p is from the target t within known classes and within novel groups.
+def _stream_loss(of_i: Tensor, of_j: Tensor, target: Tensor, known: int) -> Tensor:
+    """Return disagreement and imbalance of pairs of neighbours, given their cosines to the prototypes."""
+    p_i, p_j = log_softmax(of_i / TEMPERATURE, 1), log_softmax(of_j / TEMPERATURE, 1)
+    q_i, q_j = softmax(of_i.detach() / TARGET_TEMPERATURE, 1), softmax(of_j.detach() / TARGET_TEMPERATURE, 1)
+    disagreement = -0.5 * ((q_i * p_j).sum(1) + (q_j * p_i).sum(1)).mean()
+    mean = p_i.exp().sum(0) + p_j.exp().sum(0)
+    return disagreement + BALANCE_WEIGHT * imbalance(mean / mean.sum(), target, known)
 
-    :math:`\sum_P p(P)\, \mathrm{KL}(p(\cdot \mid P) \,\|\, t_P)`, the sum over the first ``known`` and the others.
+
+def imbalance(mean: Tensor, target: Tensor, known: int) -> Tensor:
+    r"""Return the divergence of the mean prediction p from the target t within known classes and within novel groups.
+
+    :math:`\sum_P p(P)\, \mathrm{KL}(p(\cdot \mid P) \,\|\, t_P)`, where P is the first ``known`` classes, or the rest.
     """
     parts = mean.split([known, len(mean) - known])
     expected = target * torch.cat([part.sum().expand(len(part)) for part in parts])
@@ -109,7 +119,7 @@ def unevenness(mean: Tensor, target: Tensor, known: int) -> Tensor:
 
 
 def _neighbours(rows: Tensor, number: int, rng: torch.Generator) -> Tensor:
-    """Return the numbers of the nearest rows of each, itself not counted: (n, number)."""
+    """Return the indices of the nearest rows of each row, without itself: (n, number)."""
     pool = torch.randperm(len(rows), generator=rng, device=rows.device)[:CANDIDATES]
     candidates = rows[pool].T
     found = torch.empty(len(rows), number, dtype=torch.long, device=rows.device)

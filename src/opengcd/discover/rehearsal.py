@@ -1,4 +1,7 @@
-"""Estimate the number of new classes by rehearsing discovery on hidden known classes: beyond the paper."""
+"""Estimate the number of new classes from rehearsals; an extension of the paper.
+
+A rehearsal hides some known classes, simulates a stream with them, and runs discovery on it.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,7 @@ STREAM_ROWS, STREAM_ROWS_OF_FEW = 6000, 3000
 """The agreement of two groupings is measured on at most this many rows of the stream."""
 REHEARSALS, REHEARSALS_OF_FEW, FEW_CLASSES = 4, 8, 10
 REPEATS, REPEATS_OF_FEW = 3, 9
-LABEL_WEIGHT = 0.1
-QUICK = MixtureSettings(label_weight=LABEL_WEIGHT, steps=12, tries=4, start_steps=15)
+QUICK = MixtureSettings(label_weight=0.1, steps=12, tries=4, start_steps=15)
 """Settings of the mixtures whose agreement is measured: there are about a hundred of them."""
 SIZE_DEVIATION = 0.4
 """Standard deviation of the log-ratio of the sizes of new and known classes: a factor of 1.5."""
@@ -43,7 +45,7 @@ AGREEMENT_DEVIATION = 0.16
 Both deviations were tuned on random subsets of three datasets, like those of ``benchmarks/class_numbers.py``, as a
 compromise between the best values for few and for many new classes."""
 SPAN, POINTS = 6.0, 10
-"""So many candidates are evaluated, from a sixth to six times the number of new classes expected from sizes."""
+"""Range of the candidates, 1/6 to 6 times the number of new classes expected from class sizes, and their number."""
 SHORT_STREAM = 8.0
 """If known classes have less than an eighth of all their rows in the stream, it is a short excerpt: sizes of classes
 are then compared within the stream, not with the labelled rows."""
@@ -72,7 +74,7 @@ class Scoring(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a rehearsal simulates."""
+    """Settings of a rehearsal."""
 
     hidden: int
     """Number of known classes that are treated as new."""
@@ -81,16 +83,16 @@ class Plan(NamedTuple):
     known_share: float
     """Share of rows of the other classes in the stream."""
     few: bool
-    """Whether few new classes are expected, so that one group too many is tried as well."""
+    """Whether few new classes are expected; discovery is then also run with one group too many."""
 
 
 class Evidence(NamedTuple):
-    """What the number of new classes is estimated from, beside sizes."""
+    """Measured agreements, from which the number of new classes is estimated together with the class sizes."""
 
     grid: list[int]
     """Candidate numbers of new classes."""
     agreements: np.ndarray
-    """Agreement of two groupings of the stream with each; nan where there were too few rows."""
+    """Agreement of two groupings of the stream with each of them; nan if there are too few rows."""
     rehearsals: list[Rehearsal]
 
 
@@ -111,18 +113,18 @@ class Rehearsal(NamedTuple):
     """Adjusted Rand index of two groupings, each found from one half of the rows."""
     beyond: float
     """The same with one group too many; nan where many new classes are expected."""
-    recurrence: np.ndarray
-    """For each group, its agreement with the other restarts (:attr:`Mixture.recurrence`)."""
-    real: np.ndarray
-    """For each group, whether most of its rows were of one hidden class."""
+    stability: np.ndarray
+    """Of each group, its agreement with the other restarts (:attr:`Mixture.stability`)."""
+    is_class: np.ndarray
+    """Of each group, whether most of its rows are of one hidden class."""
 
 
 class RehearsedNumber(NamedTuple):
-    """The number of classes, and a calibration of the probability that a group is a class."""
+    """The number of classes, and the calibration of the probability that a group is a class."""
 
     estimate: ClassNumberEstimate
-    reality: Callable[[np.ndarray], np.ndarray]
-    """Maps the recurrence of groups to the probability that each is a class of its own."""
+    calibration: Callable[[np.ndarray], np.ndarray]
+    """Maps the stability of groups to the probability that each is a class."""
 
 
 def estimate_by_rehearsal(
@@ -131,8 +133,8 @@ def estimate_by_rehearsal(
     r"""Estimate how many classes a stream holds, and calibrate the probability that a group is a class.
 
     *Rehearsal*: some known classes are hidden, their rows and some of the others make a stream, and discovery runs on
-    it with the right number of groups. The agreement :math:`A` of two groupings, each found from one half of the rows,
-    then tells how well classes of this kind can be separated at all. In the true stream the agreement :math:`A(q)`
+    it with the true number of groups. The agreement :math:`A` of two groupings, each found from one half of the rows,
+    then shows how well classes of this kind can be separated at all. In the real stream the agreement :math:`A(q)`
     falls as the number q of new groups is raised beyond the number of new classes. The probability of q is
 
     .. math:: \log P(q) = -\frac{\max(\bar A - A(q), 0)^2}{2 \sigma_A^2}
@@ -148,8 +150,8 @@ def estimate_by_rehearsal(
 
     Where few new classes are expected, an error of one matters and there is time for more: rehearsals also
     measure the agreement :math:`\bar A_+` with one group too many, and :math:`-(A(q + 1) - \bar A_+)^2 / 2 \sigma_+^2`
-    joins the sum. The estimate is then the most likely q or, if :math:`P(q + 1) \sqrt{(q + 1) / q}` exceeds P(q), the
-    next one: a reviewer merges a group too many in one action, but has to take apart one too few.
+    is added. The estimate is then the most likely q or, if :math:`P(q + 1) \sqrt{(q + 1) / q}` exceeds P(q), the
+    next one: a reviewer merges two groups in one action, but needs many to split one.
 
     Parameters
     ----------
@@ -164,7 +166,11 @@ def estimate_by_rehearsal(
     run : Run
         Seed, device, progress callback.
     by_size : bool
-        Leave rehearsals and agreement out, and decide by sizes alone.
+        Estimate from class sizes alone, without rehearsals.
+
+    Returns
+    -------
+    RehearsedNumber
 
     """
     run = run._replace(seed=seed_sequence(run.seed))
@@ -173,26 +179,26 @@ def estimate_by_rehearsal(
     novel_rows, rows_of_known = (1 - share) * n, share * n / known
     rows_of_class = labelled.seen.mean() + rows_of_known
     if rows_of_class > SHORT_STREAM * rows_of_known and share > 2 * share_deviation:
-        rows_of_class = rows_of_known  # new classes can hardly be that much more frequent
+        rows_of_class = rows_of_known  # else new classes would be far more frequent than known ones
     expected = novel_rows / rows_of_class
     rejected = int(rows.rejected.sum())
     most = max(0, min(max_classes - known, max(rejected // 4, min(1, rejected))))
     if most < 1 or (expected < 0.5 and 1 - share < 2 * share_deviation):
         reason = "hardly any row is of a new class" if most else "no row was rejected, or max_classes is reached"
         interval = (known, known + min(1, most))
-        return RehearsedNumber(ClassNumberEstimate(known, [], False, reason, known, interval), _even_chance)
-    # A stream much smaller than what was labelled says nothing about the size of its classes.
+        return RehearsedNumber(ClassNumberEstimate(known, [], False, reason, known, interval), _one_half)
+    # A stream much smaller than the labelled data carries little information about class sizes.
     deviation = np.hypot(SIZE_DEVIATION if expected >= 1 else 2 * SIZE_DEVIATION, share_deviation / (1 - share))
     prior = SizePrior(max(expected, 1.0), float(deviation), most)
     if by_size or known < 4:  # with so few classes none can be hidden
         evidence = Evidence([], np.empty(0), [])
         run.progress("rehearsing discovery", 0, 0)
     else:
-        evidence = _gather(labelled, rows, scoring, prior, novel_rows, run)
-    return RehearsedNumber(_weigh(known, evidence, prior), _reality(evidence.rehearsals))
+        evidence = _collect_evidence(labelled, rows, scoring, prior, novel_rows, run)
+    return RehearsedNumber(_weigh(known, evidence, prior), _calibrate(evidence.rehearsals))
 
 
-def _gather(
+def _collect_evidence(
     labelled: Labelled, rows: RowsInMetric, scoring: Scoring, prior: SizePrior, novel_rows: float, run: Run
 ) -> Evidence:
     """Rehearse discovery, and measure the agreement in the true stream for candidate numbers of new classes."""
@@ -203,7 +209,7 @@ def _gather(
     sample, size = _matched_sample(n, most_rows, novel_rows / expected, labelled_size)
     chosen = generator(derive(run.seed, 0)).permutation(n)[:sample]
     candidates = np.geomspace(expected / SPAN, expected * SPAN, POINTS)
-    if few:  # every number counts
+    if few:  # an error of one matters
         candidates = np.append(candidates, expected + np.arange(-2, 3))
     grid = sorted({int(np.clip(round(q), 1, prior.most)) for q in candidates})
     number = REHEARSALS_OF_FEW if known <= FEW_CLASSES else REHEARSALS
@@ -229,19 +235,19 @@ def _repeats(few: bool) -> int:
 def agreement(labelled: LabelledClasses, stream: StreamTensors, novel: int, repeats: int, seed: Seed) -> float:
     """Return the agreement of two groupings of all rows, each found from one half; nan if a half has too few rows.
 
-    It is the adjusted Rand index on rows that are novel in both; with a single group, the Jaccard index of the two sets
-    of novel rows. The median over ``repeats`` random halvings, since a single bad start should not count.
+    The adjusted Rand index on rows that are novel in both; with a single group, the Jaccard index of the two sets of
+    novel rows. The median over ``repeats`` random halvings, to be robust against a bad start.
     """
     U, rejected = stream.rows, stream.rejected
     known = len(labelled.counts)
-    chances = np.stack([generator(derive(seed, r)).random(len(U)) for r in range(repeats)])
-    halves = kernels.to_tensor(np.stack([chances < 0.5, chances >= 0.5], 1).reshape(2 * repeats, -1), U.device)
+    uniforms = np.stack([generator(derive(seed, r)).random(len(U)) for r in range(repeats)])
+    halves = kernels.to_tensor(np.stack([uniforms < 0.5, uniforms >= 0.5], 1).reshape(2 * repeats, -1), U.device)
     seeds = [derive(seed, r, s, 0) for r in range(repeats) for s in range(2)]
     if int((halves & rejected).sum(1).min()) < novel:
         return float("nan")
-    if U.device.type == "cuda":  # launches take most of the time there: all halves at once
+    if U.device.type == "cuda":  # kernel launches dominate the time there: all halves at once
         centers = mixtures(labelled, stream._replace(part=halves), novel, seeds, QUICK)[0]
-    else:  # rows that take no part would cost as much as those that do
+    else:  # masked rows would cost as much as the others
 
         def one(i: int) -> Tensor:
             return mixtures(labelled, StreamTensors(U[halves[i]], rejected[halves[i]]), novel, [seeds[i]], QUICK)[0]
@@ -253,7 +259,7 @@ def agreement(labelled: LabelledClasses, stream: StreamTensors, novel: int, repe
         both, either = (a >= known) & (b >= known), (a >= known) | (b >= known)
         if not both.any():
             values.append(0.0)
-        elif novel == 1:  # one group always agrees with one group, but not on what belongs to it
+        elif novel == 1:  # the Rand index of two single groups is always 1
             values.append(both.sum() / either.sum())
         else:
             values.append(adjusted_rand_score(a[both], b[both]))
@@ -261,7 +267,24 @@ def agreement(labelled: LabelledClasses, stream: StreamTensors, novel: int, repe
 
 
 def rehearse(labelled: Labelled, scoring: Scoring, plan: Plan, run: Run) -> Rehearsal:
-    """Hide some known classes, simulate a stream as planned, and discover with the right number of groups."""
+    """Hide some known classes, simulate a stream, and run discovery on it with the true number of groups.
+
+    Parameters
+    ----------
+    labelled : Labelled
+        Labelled rows with their classifier.
+    scoring : Scoring
+        The novelty score and its threshold.
+    plan : Plan
+        Number and size of the hidden classes, and the share of known rows.
+    run : Run
+        Seed, device, progress callback.
+
+    Returns
+    -------
+    Rehearsal
+
+    """
     X, codes = labelled.X, labelled.codes
     anchors, fitting, stream = simulate_stream(
         codes, plan.hidden, plan.size, plan.known_share, generator(derive(run.seed, 0))
@@ -284,26 +307,24 @@ def rehearse(labelled: Labelled, scoring: Scoring, plan: Plan, run: Run) -> Rehe
         U,
         rejected,
         len(anchors) + plan.hidden,
-        label_weight=LABEL_WEIGHT,
-        steps=12,
+        settings=QUICK._replace(tries=2),
         restarts=3,
-        start_steps=15,
         random_state=derive(run.seed, 2),
         device=run.device,
     )
-    recurrence, real = [], []
+    stability, is_class = [], []
     for group in range(len(anchors), len(anchors) + plan.hidden):
         present, counts = np.unique(codes[stream[found.labels == group]], return_counts=True)
         if len(present):
-            recurrence.append(found.recurrence[group])
-            real.append(not np.isin(present[counts.argmax()], anchors) and 2 * counts.max() > counts.sum())
-    return Rehearsal(agreed, beyond, np.array(recurrence), np.array(real, dtype=bool))
+            stability.append(found.stability[group])
+            is_class.append(not np.isin(present[counts.argmax()], anchors) and 2 * counts.max() > counts.sum())
+    return Rehearsal(agreed, beyond, np.array(stability), np.array(is_class, dtype=bool))
 
 
 def _matched_sample(n: int, sample: int, size: float, labelled: int) -> tuple[int, int]:
-    """Return how many rows to take of the stream and of each hidden class, so that these match new classes in size.
+    """Return how many rows to use of the stream and of each hidden class, so that new and hidden classes match in size.
 
-    Agreement grows with the number of rows. Where classes have fewer labelled rows than new classes have rows in the
+    Agreement increases with the number of rows. If classes have fewer labelled rows than new classes have rows in the
     stream, the stream is subsampled.
     """
     of_class = size * sample / n
@@ -316,8 +337,8 @@ def _weigh(known: int, evidence: Evidence, prior: SizePrior) -> ClassNumberEstim
     """Combine agreement and sizes into a distribution over the number of new classes."""
     (grid, agreements, rehearsals), (expected, size_deviation, most) = evidence, prior
     few = expected < FEW_CLASSES
-    grouped = np.isfinite(agreements)
-    grid, agreements = [q for q, could in zip(grid, grouped, strict=True) if could], agreements[grouped]
+    measured = np.isfinite(agreements)
+    grid, agreements = [q for q, could in zip(grid, measured, strict=True) if could], agreements[measured]
     numbers = np.arange(1, min(most, round(2 * SPAN * expected) + 1) + 1)
     at = np.interp(np.log(numbers), np.log(grid), agreements) if grid else np.zeros(len(numbers))
     log_p = -((np.log(numbers) - np.log(expected)) ** 2) / (2 * size_deviation**2) - np.log(numbers)
@@ -330,20 +351,20 @@ def _weigh(known: int, evidence: Evidence, prior: SizePrior) -> ClassNumberEstim
             log_p -= (np.append(at[1:], at[-1]) - beyond.mean) ** 2 / (2 * beyond.deviation**2)
     weight = np.exp(log_p - log_p.max())
     share = np.cumsum(weight) / weight.sum()
-    low, middle, high = (known + int(numbers[np.searchsorted(share, s)]) for s in (0.05, 0.5, 0.95))
+    low, median, high = (known + int(numbers[np.searchsorted(share, s)]) for s in (0.05, 0.5, 0.95))
     if few:
         first = int(weight.argmax())
         better = int((weight * np.sqrt(numbers))[first : first + 2].argmax())
-        middle = int(np.clip(known + int(numbers[first + better]), low, high))
+        median = int(np.clip(known + int(numbers[first + better]), low, high))
     curve = [CurvePoint(known + q, float(log_p[q - 1] - log_p.max()), float(a), rehearsed.mean if rehearsed else 0.0)
              for q, a in zip(grid, agreements.tolist(), strict=True) if q <= len(numbers)]  # fmt: skip
     wide = (high - known) > WIDE**2 * max(1, low - known) and high > low + 2
     reason = f"the stream fits any number of classes from {low} to {high}" if wide else ""
-    return ClassNumberEstimate(middle, curve, not wide, reason, middle, (low, high))
+    return ClassNumberEstimate(median, curve, not wide, reason, median, (low, high))
 
 
 class _Spread(NamedTuple):
-    """Mean of agreements, and the standard deviation of the next one."""
+    """Mean of agreements, and the standard deviation of a future one."""
 
     mean: float
     deviation: float
@@ -357,19 +378,19 @@ def _spread(agreements: list[float]) -> _Spread | None:
     return _Spread(float(finite.mean()), float(np.sqrt(variance + AGREEMENT_DEVIATION**2)))
 
 
-def _reality(rehearsals: list[Rehearsal]) -> Callable[[np.ndarray], np.ndarray]:
-    """Fit the probability that a group is a class to its recurrence, on the groups of all rehearsals."""
-    pairs = [(r.recurrence, r.real) for r in rehearsals if len(r.real)]
+def _calibrate(rehearsals: list[Rehearsal]) -> Callable[[np.ndarray], np.ndarray]:
+    """Fit the probability that a group is a class, given its stability, on the groups of all rehearsals."""
+    pairs = [(r.stability, r.is_class) for r in rehearsals if len(r.is_class)]
     if not pairs:
-        return _even_chance
-    recurrence, real = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
-    if real.all() or not real.any():
-        share = (real.sum() + 1) / (len(real) + 2)
+        return _one_half
+    stability, is_class = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    if is_class.all() or not is_class.any():
+        share = (is_class.sum() + 1) / (len(is_class) + 2)
         return lambda values: np.full(len(values), share)
-    model = LogisticRegression(C=10.0).fit(recurrence[:, None], real)
+    model = LogisticRegression(C=10.0).fit(stability[:, None], is_class)
     return lambda values: model.predict_proba(values[:, None])[:, 1] if len(values) else np.empty(0)
 
 
-def _even_chance(values: np.ndarray) -> np.ndarray:
-    """Return one half for each group: without a rehearsal there is nothing to calibrate on."""
+def _one_half(values: np.ndarray) -> np.ndarray:
+    """Return one half for each group: without rehearsals there are no data to calibrate on."""
     return np.full(len(values), 0.5)

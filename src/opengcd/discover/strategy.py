@@ -1,4 +1,4 @@
-"""The strategy that finds new classes in a stream: everything about discovery is behind this interface."""
+"""The interface of a discovery strategy, which finds new classes in a stream."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ class ClassCount(NamedTuple):
     """How many classes to find, known ones included."""
 
     k: int | None = None
-    """The number; None estimates it."""
+    """The number; None if it is to be estimated."""
     most: int = 500
-    """The largest number that an estimate may try."""
+    """Upper limit of an estimate."""
 
 
 class Confirmed(NamedTuple):
-    """What a second round starts from: labels that a person gave to rows of the stream."""
+    """Labels that a person gave to rows of the stream, for a second round of discovery."""
 
     labels: np.ndarray
     """(n,) One label per row of the stream."""
     given: np.ndarray
-    """(n,) Whether a person gave it; the other labels have no meaning."""
+    """(n,) Whether the label was given by a person; the others have no meaning."""
     refit: Callable[[Labelled], tuple[Labelled, Rejection]]
-    """Fits the recogniser's classifier and rejection anew on labelled rows."""
+    """Refits the recogniser's classifier and rejection on labelled rows."""
 
 
 class DiscoveryStrategy(Part, ABC):
-    """Base class of all ways to discover new classes.
+    """Base class of strategies that discover new classes.
 
-    To plug in one of your own, implement :meth:`discover`. It holds settings only; a model folder names it, and
-    :meth:`OpenWorldRecognizer.load <opengcd.OpenWorldRecognizer.load>` must be given it again.
+    To plug in your own, implement :meth:`discover`. A strategy holds settings only. A model folder stores the name of
+    yours, and it must be passed to :meth:`OpenWorldRecognizer.load <opengcd.OpenWorldRecognizer.load>` again.
     """
 
     refits: bool = False
-    """Whether a second round needs a classifier and a rejection that know the confirmed rows."""
+    """Whether classifier and rejection are refitted with the confirmed rows before a second round."""
 
     @abstractmethod
     def discover(
         self, labelled: Labelled, stream: Stream, rejection: Rejection, count: ClassCount, run: Run
     ) -> Discovery:
-        """Group the rows of a stream; those that look like a known class get its label.
+        """Group the rows of a stream; rows that look like a known class get its label.
 
         Parameters
         ----------
@@ -66,6 +66,10 @@ class DiscoveryStrategy(Part, ABC):
         run : Run
             Seed of the phase, device, progress callback.
 
+        Returns
+        -------
+        Discovery
+
         """
 
     @property
@@ -74,7 +78,7 @@ class DiscoveryStrategy(Part, ABC):
         return "rejected"
 
     def check(self, rejection: Rejection) -> None:
-        """Raise ``ValueError`` if its settings are wrong or it cannot build on this rejection."""
+        """Raise ``ValueError`` if the settings are invalid, or this rejection lacks what the strategy needs."""
 
     def discover_again(
         self,
@@ -85,7 +89,7 @@ class DiscoveryStrategy(Part, ABC):
         count: ClassCount,
         run: Run,
     ) -> Discovery:
-        """Discover again after a person has labelled some rows: they count as labelled rows and keep their label."""
+        """Discover again after a person has labelled some rows, which are then labelled rows and keep their label."""
         given, rest = np.flatnonzero(confirmed.given), np.flatnonzero(~confirmed.given)
         if not len(given):
             return self.discover(labelled, stream, rejection, count, run)
@@ -99,21 +103,21 @@ class DiscoveryStrategy(Part, ABC):
             if len(rest):
                 rejection.observe(fresh.X, fresh.probabilities)
             if not stream.rejected.all():
-                # Rows of a confirmed class were rejected while it was new; they should not start a group now.
+                # Rows of a confirmed class were rejected while it was new; they must not start a new group.
                 rejected = rejected & rejection.judge(fresh.X, fresh.probabilities).rejected
         found = self.discover(known, known.stream(stream.X[rest], rejected), rejection, count, run)
         return with_confirmed(found, rest, rejection.transform(stream.X), confirmed.labels, new)
 
 
 def with_rows(labelled: Labelled, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> Labelled:
-    """Return labelled rows with further ones, whose labels ``y`` may be of ``new`` classes."""
+    """Add rows with labels ``y``, which may be of ``new`` classes, to labelled rows."""
     classes, rows = np.concatenate([labelled.classes, new]), np.concatenate([labelled.X, X])
     return replace(
         labelled,
         X=rows,
         codes=np.concatenate([labelled.codes, encode(y, classes)]),
         classes=classes,
-        # A new class is expected to be as large as the others, however few of its rows are confirmed so far.
+        # A new class is expected to be as large as the others, even if few of its rows are confirmed so far.
         seen=np.concatenate([labelled.seen, np.full(len(new), labelled.seen.mean())]),
         kept=1.0 if labelled.kept == 1 else len(rows) / (int(labelled.seen.sum()) + len(y)),
     )

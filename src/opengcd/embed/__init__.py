@@ -1,4 +1,4 @@
-"""Images to feature vectors: a backbone in the Hugging Face format or an ONNX file, or plain pixels for tiny images."""
+"""Images to feature vectors: backbones in the Hugging Face format, ONNX files, or plain pixels for tiny images."""
 
 from opengcd._internal.images import MAX_PIXELS, EmbedderError, read_image
 from opengcd.embed.embedder import POOLINGS, PRECISIONS, Embedder, load_embedder

@@ -1,4 +1,4 @@
-"""Vision networks in the Hugging Face format. Weights come as safetensors, and code is never taken from a model."""
+"""Vision networks in the Hugging Face format. Weights must be safetensors; code of a model is never executed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,54 +24,59 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 BATCH = {"cpu": 16, "cuda": 128}
-"""Images that a network sees at a time."""
+"""Images per batch."""
 PREPARERS = {"cpu": 1, "cuda": 8}
-"""Threads that prepare batches: resizing keeps up with a CPU easily, with a GPU only side by side."""
+"""Threads that preprocess batches: one keeps up with a CPU, but not with a GPU."""
 CLASS_TOKENS = {"cls_token", "class_token", "class_embedding"}
 LEADING_TOKENS = CLASS_TOKENS | {"distillation_token", "register_tokens"}
-"""Parameters that stand as tokens before those of the patches."""
+"""Parameters that are prepended as tokens to those of the patches."""
 UNUSED = ("pooler", "mask_token")
 """Parameters that the class token and the mean do not depend on; many published files lack them."""
 
 BESIDE_WEIGHTS = ("model_type", "num_attention_heads", "hidden_act", "layer_norm_eps", "image_size", "patch_size")
-"""Settings of a network that change its output and cannot be seen in its weights."""
+"""Settings of a network that change its output but not its weights."""
 RAW = {"do_rescale": False, "do_normalize": False}
-"""A preparation that leaves colours as they are in the image."""
+"""Preprocessing without scaling and normalisation of pixel values."""
 PREPARATION = ("do_", "size", "crop", "resample", "rescale", "image_mean", "image_std", "pad")
-"""How settings of the preparation begin that change an image."""
+"""Prefixes of those preprocessing settings that change an image."""
+
+
+class Execution(NamedTuple):
+    """How a network is run."""
+
+    device: torch.device
+    half: bool
+    """Whether it computes in 16 bits."""
+    batch_size: int
 
 
 class Backbone:
-    """A network and the preparation of images that belongs to it."""
+    """A network with its image preprocessing."""
 
-    def __init__(
-        self, name: str, model: Any, processor: Any, device: torch.device, pooling: str, half: bool, batch_size: int
-    ) -> None:
+    def __init__(self, name: str, model: Any, processor: Any, pooling: str, execution: Execution) -> None:
         self.name = name
         self.model = model
         self.processor = processor
-        self.device = device
         self.pooling = pooling
-        self.half = half
-        self.batch_size = batch_size
-        colours = _colours(processor)
-        self._colours = None if colours is None else tuple(part.to(device) for part in colours)
+        self.device, self.half, self.batch_size = execution
+        scaling = _channel_scaling(processor)
+        self._scaling = None if scaling is None else tuple(part.to(self.device) for part in scaling)
 
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
-        """Return one row for each image."""
+        """Return one row per image."""
         return gather(self.stream(images), total, progress)
 
     def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
-        """Yield rows batch by batch; coming batches are decoded and prepared while the network computes."""
+        """Yield rows batch by batch; the next batches are decoded and preprocessed while the network computes."""
         threads = PREPARERS[self.device.type]
-        with closing(prepared(images, self.batch_size, self._prepare, _joined, threads)) as batches:
+        with closing(prepared(images, self.batch_size, self._prepare, _concatenate, threads)) as batches:
             for batch in batches:
                 yield self._vectors(batch)
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the weights and of all that decides how an image becomes a vector."""
-        # No whole configuration: another version of transformers, or another place of the files, changes that.
+        """Hash of the weights and of all other settings that determine the vector of an image."""
+        # Not the whole configuration: it depends on the version of transformers and the location of the files.
         config, preparation = self.model.config.to_dict(), self.processor.to_dict()
         settings = {
             "network": {key: config.get(key) for key in BESIDE_WEIGHTS},
@@ -81,18 +86,18 @@ class Backbone:
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
         for key, value in sorted(self.model.state_dict().items()):
             if self.pooling != "pooled" and any(part in key for part in UNUSED):
-                continue  # where the file lacks them, they are drawn at random at each start
+                continue  # if the file lacks them, they are initialised at random
             digest.update(key.encode())
             digest.update(value.cpu().contiguous().numpy().tobytes())
         return digest.hexdigest()
 
     def _prepare(self, images: list[Image]) -> Any:
-        return self.processor(images=images, return_tensors="pt", **(RAW if self._colours else {}))
+        return self.processor(images=images, return_tensors="pt", **(RAW if self._scaling else {}))
 
     def _vectors(self, batch: Any) -> np.ndarray:
         inputs = {name: value.to(self.device) for name, value in batch.items()}
-        if self._colours:
-            scale, offset = self._colours
+        if self._scaling:
+            scale, offset = self._scaling
             inputs["pixel_values"] = inputs["pixel_values"] * scale + offset
         old_gpu = self.device.type == "cuda" and not torch.cuda.is_bf16_supported()
         sixteen = torch.float16 if old_gpu else torch.bfloat16
@@ -107,13 +112,15 @@ class Backbone:
             return output.pooler_output.flatten(1)
         tokens: Tensor = output.last_hidden_state
         if tokens.ndim == 3:
-            return tokens[:, 0] if self.pooling == "cls" else tokens[:, _leading(self.model, LEADING_TOKENS) :].mean(1)
+            if self.pooling == "cls":
+                return tokens[:, 0]
+            return tokens[:, _count_tokens(self.model, LEADING_TOKENS) :].mean(1)
         if self.pooling == "cls":
             raise _no_class_token(self.name)
         return tokens.flatten(2).mean(2)  # a map of channels × height × width
 
 
-def _joined(parts: list[Any]) -> Any:
+def _concatenate(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -127,7 +134,7 @@ def load_backbone(name: str, device: str, pooling: str, precision: str, batch_si
         with _quiet(transformers, local):
             config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
             if hasattr(config, "mask_ratio"):
-                config.mask_ratio = 0.0  # a masked autoencoder would look at a random quarter of each image
+                config.mask_ratio = 0.0  # a masked autoencoder would use a random quarter of each image
             processor = _load_processor(transformers, name, config)
             model, report = transformers.AutoModel.from_pretrained(
                 name,
@@ -137,7 +144,7 @@ def load_backbone(name: str, device: str, pooling: str, precision: str, batch_si
                 use_safetensors=True,
                 output_loading_info=True,
             )
-    except Exception as error:  # files from elsewhere can be wrong in any way
+    except Exception as error:  # the files can be invalid in any way
         raise _unusable(name, local, error) from error
     lacking = [key for key in report["missing_keys"] if pooling == "pooled" or not any(part in key for part in UNUSED)]
     if lacking:
@@ -145,32 +152,32 @@ def load_backbone(name: str, device: str, pooling: str, precision: str, batch_si
             f"The weights of {name} lack {len(lacking)} parameters of its network, {min(lacking)!r} among them; "
             + ("use pooling='cls' or 'mean'." if "pooler" in min(lacking) else "get the whole model.")
         )
-    if hasattr(model, "vision_model"):  # CLIP and SigLIP have a tower for text beside it
+    if hasattr(model, "vision_model"):  # CLIP and SigLIP also have a text encoder
         model = model.vision_model
     elif model.main_input_name != "pixel_values":
-        raise EmbedderError(f"{name} is no vision network: it takes {model.main_input_name}, not images.")
-    if pooling == "cls" and not _leading(model, CLASS_TOKENS):
+        raise EmbedderError(f"{name} is not a vision network: it takes {model.main_input_name}, not images.")
+    if pooling == "cls" and not _count_tokens(model, CLASS_TOKENS):
         raise _no_class_token(name)
     half = precision == "half" or (precision == "auto" and target.type == "cuda")
-    return Backbone(name, model.to(target).eval(), processor, target, pooling, half, size)
+    return Backbone(name, model.to(target).eval(), processor, pooling, Execution(target, half, size))
 
 
 def _load_processor(transformers: Any, name: str, config: Any) -> Any:
-    """Return the preparation with Pillow, also where torchvision is installed: features must not depend on that."""
+    """Return the preprocessing with Pillow even if torchvision is installed: features must not depend on that."""
     if config.model_type.startswith("dinov3"):
-        # Its own needs torchvision. That of ViT takes the same steps, but rounds pixels to 8 bits in between.
+        # Its own processor needs torchvision. That of ViT takes the same steps, but rounds pixels to 8 bits in between.
         return transformers.ViTImageProcessorPil.from_pretrained(name)
-    # Imported from its module, since before version 5.18 transformers itself hides it where torchvision is missing.
+    # Imported from its module: before version 5.18, transformers hides it if torchvision is missing.
     from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
     return AutoImageProcessor.from_pretrained(name, backend="pil", trust_remote_code=False)
 
 
-def _colours(processor: Any) -> tuple[Tensor, Tensor] | None:
-    """Return the factors and offsets of the channels by which whole numbers from 0 to 255 become what a network takes.
+def _channel_scaling(processor: Any) -> tuple[Tensor, Tensor] | None:
+    """Return scale and offset of each channel that map 8-bit pixels to the input of the network.
 
-    That step is left to the network's device: numpy would hold up the other threads that prepare images. None where
-    the preparation does more than that.
+    This step is done on the network's device, because numpy would block the other threads that preprocess images. None
+    if the preprocessing is more than such a map.
     """
     from PIL import Image
 
@@ -179,7 +186,7 @@ def _colours(processor: Any) -> tuple[Tensor, Tensor] | None:
     images = [Image.fromarray(pixels) for pixels in (black, white, shades)]
     try:
         raw, ready = (processor(images=images, return_tensors="pt", **how)["pixel_values"] for how in (RAW, {}))
-    except (TypeError, ValueError, KeyError):  # it has no such steps
+    except (TypeError, ValueError, KeyError):  # the processor has no such steps
         return None
     if raw.dtype != torch.uint8 or raw.shape != ready.shape or ready.ndim != 4:
         return None
@@ -189,8 +196,8 @@ def _colours(processor: Any) -> tuple[Tensor, Tensor] | None:
     return (scale, offset) if same else None
 
 
-def _leading(model: Any, names: set[str]) -> int:
-    """Number of tokens of these names."""
+def _count_tokens(model: Any, names: set[str]) -> int:
+    """Return the number of tokens of these names."""
     found = (p for key, p in model.named_parameters() if key.rpartition(".")[2] in names)
     return sum(parameter.numel() // parameter.shape[-1] for parameter in found)
 
@@ -207,7 +214,7 @@ def _unusable(name: str, local: bool, error: Exception) -> EmbedderError:
             "preprocessor_config.json and weights in model.safetensors, in the Hugging Face format."
         )
     return EmbedderError(
-        f"There is no folder {name}, and no such network could be had from the Hugging Face hub: {reason}. "
+        f"There is no folder {name}, and no such network could be loaded from the Hugging Face hub: {reason}. "
         "Check the name and the network connection, or give a local folder that holds the model."
     )
 
@@ -216,7 +223,7 @@ def _transformers(name: str) -> Any:
     try:
         import PIL  # noqa: F401
         import transformers
-    except ImportError as error:  # missing, or beside a version of another package that it does not bear
+    except ImportError as error:  # missing, or incompatible with another installed package
         raise ImportError(
             f'The embedder {name!r} needs transformers and Pillow ({error}): pip install "opengcd[embed]".'
         ) from error
@@ -225,7 +232,7 @@ def _transformers(name: str) -> Any:
 
 @contextmanager
 def _quiet(transformers: Any, local: bool) -> Iterator[None]:
-    """Keep the report on unused weights off the screen, and the bars too unless something may be downloaded."""
+    """Suppress the report on unused weights, and progress bars unless something may be downloaded."""
     logging = transformers.utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()

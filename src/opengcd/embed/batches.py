@@ -1,4 +1,4 @@
-"""Images in batches: read and prepared by threads while the last batch is computed."""
+"""Batches of images, read and preprocessed by threads while the network computes the last batch."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ Batch = TypeVar("Batch")
 
 
 PIXELS = 16_000_000
-"""Pixels of images that are prepared together: each takes four bytes until its image is resized."""
+"""Pixels that are preprocessed together: each takes four bytes until its image is resized."""
 USUAL = 256
-"""What the shorter side of an image is resized to at least, as memory is counted."""
+"""Assumed length of the shorter side after resizing, to estimate memory."""
 LONGEST = 100
-"""How much longer than wide an image may be, or its middle is taken."""
+"""Largest aspect ratio; longer images are cropped to the centre."""
 
 
-def as_seen(image: Image) -> Image:
-    """Return an image in red, green and blue, of a very long one the middle.
+def rgb_center(image: Image) -> Image:
+    """Convert an image to RGB, and crop a very long one to its centre.
 
-    Most networks have the shorter side resized to a few hundred pixels before the middle is cut out, so a file of 2 KB
-    with 1 × 600,000 pixels would take gigabytes, only to be thrown away but for a square.
+    Most networks resize the shorter side to a few hundred pixels and then crop the centre. A file of 2 KB with 1 ×
+    600,000 pixels would take gigabytes of memory, of which all but a square would be discarded.
     """
     try:
         image = as_rgb(image)
         width, height = image.size
-        # As much from both ends: what is in the middle stays there.
+        # The same amount from both ends, so that the centre does not move.
         left, top = max(0, width - LONGEST * height) // 2, max(0, height - LONGEST * width) // 2
         return image.crop((left, top, width - left, height - top)) if left or top else image
     except MemoryError as error:
@@ -52,24 +52,36 @@ def prepared(
     join: Callable[[list[Batch]], Batch],
     threads: int,
 ) -> Generator[Batch]:
-    """Yield batches as a network takes them, in order: one thread reads images, others prepare what it has read.
+    """Yield preprocessed batches in order: one thread reads images, others preprocess them.
 
-    A batch of large images is prepared in parts that are then joined, so that few are in memory at a time.
+    A batch of large images is preprocessed in parts that are then joined, so that few are in memory at a time.
+
+    Parameters
+    ----------
+    images : iterable of Image
+        Read by one thread.
+    size : int
+        Images per batch.
+    prepare, join : callable
+        Preprocess a list of images, and concatenate several results.
+    threads : int
+        Threads that preprocess.
+
     """
     threads = min(threads, os.cpu_count() or 1)
     source = iter(images)
     missing = size
 
     def read() -> tuple[list[Image], bool]:
-        """The next part of a batch, and whether it is the last one."""
+        """Return the next part of a batch, and whether it is the last one."""
         nonlocal missing
         part: list[Image] = []
         pixels = 0
         for image in islice(source, missing):
-            # Decoded one by one: an image may be closed as soon as the next one is asked for.
-            part.append(as_seen(image))
+            # Decoded one by one: an image may be closed when the next one is requested.
+            part.append(rgb_center(image))
             long, short = max(part[-1].size), max(1, min(part[-1].size))
-            pixels += max(long * short, USUAL * USUAL * long // short)  # some are larger when they are resized
+            pixels += max(long * short, USUAL * USUAL * long // short)  # resizing makes some larger
             if pixels >= PIXELS:
                 break
         missing = missing - len(part) or size
@@ -101,10 +113,10 @@ def _prepare(part: list[Image], prepare: Callable[[list[Image]], Batch], join: C
         return prepare(part)
     except EmbedderError:
         raise
-    except Exception as error:  # what a network's files ask for can be anything
+    except Exception as error:  # a preprocessor from elsewhere can fail in any way
         if len(part) == 1:
             raise _refusal(part[0], error) from error
-    # Which one was it? Or all together were too much for the memory, which is free again by now.
+    # Find the image that caused it. If all together needed too much memory, one at a time succeeds.
     return join([_prepare([image], prepare, join) for image in part])
 
 
@@ -115,7 +127,7 @@ def _refusal(image: Image, error: Exception) -> EmbedderError:
 
 
 def gather(stream: Generator[np.ndarray], total: int | None, progress: Progress) -> np.ndarray:
-    """Return all rows of a stream, and report how many there are so far."""
+    """Return all rows of a stream, and report progress."""
     parts: list[np.ndarray] = []
     done = 0
     progress("embedding images", done, total or 0)

@@ -1,4 +1,4 @@
-"""What an embedder is, and how one is had by name."""
+"""The interface of an embedder, and loading one by name."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ PRECISIONS = {
 
 
 class Embedder(Protocol):
-    """Turns images into feature vectors."""
+    """Maps images to feature vectors."""
 
     @property
     def name(self) -> str:
-        """What :func:`load_embedder` makes it from."""
+        """The name by which :func:`load_embedder` loads it."""
 
     @property
     def fingerprint(self) -> str:
-        """A hash of all that decides how an image becomes a vector: vectors of different ones never mix."""
+        """Hash of everything that determines the vector of an image; only vectors with the same one can be compared."""
 
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
-        """Return one row of float32 for each image, in order; ``total`` is their number, for the progress report."""
+        """Return one row of float32 per image, in order; ``total`` is the number of images, for the progress report."""
 
     def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
-        """Yield the same rows, some at a time, while coming images are read."""
+        """Yield the same rows in batches; the next images are read meanwhile."""
 
 
 def load_embedder(
@@ -54,14 +54,27 @@ def load_embedder(
     precision: str = "auto",
     batch_size: int | None = None,
 ) -> Embedder:
-    """Return the embedder of that name; nothing in the files of a network is executed.
+    """Return the embedder of that name; code in the files of a network is never executed.
 
-    ``name`` is ``"pixels"``, a folder that holds a network in the Hugging Face format, a network's id on the Hugging
-    Face hub, as ``facebook/dino-vitb16``, or an ``.onnx`` file. The rest concerns networks only: ``device`` is
-    ``"auto"``, ``"cpu"`` or ``"cuda"``, ``pooling`` says how an image becomes one vector (see :data:`POOLINGS`),
-    ``precision`` in how many bits a network computes (:data:`PRECISIONS`; an ONNX file has its own), and ``batch_size``
-    is how many images are computed at a time, by default what suits the device. Vectors of 16 and of 32 bits are alike
-    (their cosine is above 0.999), so the precision is no part of the fingerprint.
+    Parameters
+    ----------
+    name : str
+        ``"pixels"``, a folder that holds a network in the Hugging Face format, the id of a network on the Hugging Face
+        hub, such as ``facebook/dino-vitb16``, or an ``.onnx`` file. The other parameters concern networks only.
+    device : str
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+    pooling : str
+        How the output for an image becomes one vector, see :data:`POOLINGS`.
+    precision : str
+        Of the computation, see :data:`PRECISIONS`; an ONNX file has its own. Vectors in 16 and in 32 bits are nearly
+        equal (their cosine is above 0.999), so the precision is not part of the fingerprint.
+    batch_size : int or None
+        Images per batch; None chooses by the device.
+
+    Returns
+    -------
+    Embedder
+
     """
     for kind, value, known in (("pooling", pooling, POOLINGS), ("precision", precision, PRECISIONS)):
         if value not in known:

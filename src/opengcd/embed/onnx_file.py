@@ -1,4 +1,4 @@
-"""Networks as ONNX files, computed by onnxruntime. A file is data: nothing in it is executed as Python."""
+"""Networks in ONNX files, run by onnxruntime. A file holds data only: no Python code in it is executed."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 BATCH = 16
 SIDE = 224
-"""Of an image where the network takes any size."""
+"""Side of the input image if the network accepts any size."""
 MOST_SIDE = 2048
 MOST_PIXELS = 16 * MOST_SIDE**2
-"""Of a batch. A file of a few bytes can ask for any size, and an image is first made as large as that asks for."""
+"""Largest input batch. A small file can declare an input of any size, and images are resized to it."""
 MARGIN = 256 / 224
-"""How much larger an image is before its middle is cut out."""
+"""Ratio of the resized image to its centre crop."""
 MEAN = np.array([0.485, 0.456, 0.406], dtype=np.float32)
 STD = np.array([0.229, 0.224, 0.225], dtype=np.float32)
 
 
 class OnnxNetwork:
-    """A network with one input, images of batch × 3 × height × width; its first output is taken.
+    """A network with one input, images of batch × 3 × height × width; its first output is used.
 
-    Images are prepared as is usual for networks trained on ImageNet: the shorter side is resized to 8/7 of the input's,
-    the middle is cut out, and colours are normalised by ImageNet's mean and deviation.
+    Preprocessing is the usual one of networks trained on ImageNet: the shorter side is resized to 8/7 of the input's,
+    the centre is cropped, and channels are normalised by the mean and standard deviation of ImageNet.
     """
 
     def __init__(self, file: str, device: str = "auto", pooling: str = "cls", batch_size: int | None = None) -> None:
@@ -59,26 +59,26 @@ class OnnxNetwork:
                 f"{file} takes images of {shape}; a side may have 1 to {MOST_SIDE} pixels, "
                 f"and a batch 1 to {MOST_PIXELS:,}."
             )
-        # A network that was exported for one number of images takes no other.
+        # A network that was exported with a fixed batch size accepts no other.
         self.batch_size = rows if isinstance(rows, int) else check_integer(batch_size or BATCH, "batch_size")
         self._fixed = isinstance(rows, int)
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the file, and of how an image becomes a vector."""
+        """Hash of the file, the preprocessing and the pooling."""
         settings = json.dumps([self.pooling, self.size, MARGIN, MEAN.tolist(), STD.tolist()])
         digest = hashlib.sha256(settings.encode())
         file = Path(self.name)
         for part in sorted(f for f in file.parent.iterdir() if f.name.startswith(file.name)):
-            digest.update(part.read_bytes())  # a large network has its weights in model.onnx.data or model.onnx_data
+            digest.update(part.read_bytes())  # large networks store weights in model.onnx.data or model.onnx_data
         return digest.hexdigest()
 
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
-        """Return one row for each image."""
+        """Return one row per image."""
         return gather(self.stream(images), total, progress)
 
     def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
-        """Yield rows batch by batch; coming batches are decoded and prepared while the network computes."""
+        """Yield rows batch by batch; the next batches are decoded and preprocessed while the network computes."""
         with closing(prepared(images, self.batch_size, self._prepare, np.concatenate, 1)) as batches:
             for batch in batches:
                 yield self._vectors(batch)
@@ -93,8 +93,8 @@ class OnnxNetwork:
         scale = max(width * MARGIN / image.width, height * MARGIN / image.height)
         large = image.resize((round(image.width * scale), round(image.height * scale)), Resampling.BICUBIC)
         left, top = (large.width - width) // 2, (large.height - height) // 2
-        middle = large.crop((left, top, left + width, top + height))
-        return (np.asarray(middle, dtype=np.float32) / 255 - MEAN) / STD
+        center = large.crop((left, top, left + width, top + height))
+        return (np.asarray(center, dtype=np.float32) / 255 - MEAN) / STD
 
     def _vectors(self, batch: np.ndarray) -> np.ndarray:
         rows = len(batch)
@@ -103,7 +103,7 @@ class OnnxNetwork:
         feed = {self._input: np.ascontiguousarray(batch)}
         try:
             output = np.asarray(self.session.run(None, feed)[0], dtype=np.float32)
-        except Exception as error:  # files from elsewhere can be wrong in any way
+        except Exception as error:  # a file can be invalid in any way
             raise EmbedderError(f"{self.name} cannot be computed: {error}") from error
         if output.ndim < 2 or len(output) != len(batch):
             shape = " × ".join(map(str, output.shape)) or "one number"
@@ -139,7 +139,7 @@ def _session(file: str, device: str) -> Any:
     except ImportError as error:
         raise ImportError(f'The embedder {file!r} needs onnxruntime: pip install "opengcd[onnx]".') from error
     options = onnxruntime.SessionOptions()
-    # It would print what is in the file as it is, also what steers a terminal; what matters comes as an error too.
+    # Its log prints text from the file unescaped, which could control a terminal; errors are raised anyway.
     options.log_severity_level = 4
     cpu, cuda = ["CPUExecutionProvider"], "CUDAExecutionProvider"
     tries = [cpu]
@@ -147,8 +147,8 @@ def _session(file: str, device: str) -> Any:
         tries.insert(0, [cuda, *cpu])
     for providers in tries:
         try:
-            # Its own way from the GPU to the processor prints banners.
+            # Its own fallback from GPU to CPU prints banners.
             return onnxruntime.InferenceSession(file, options, providers, enable_fallback=0)
-        except Exception as error:  # files from elsewhere can be wrong in any way
+        except Exception as error:  # a file can be invalid in any way
             wrong = error
     raise EmbedderError(f"{file} holds no network that onnxruntime can use: {wrong}") from wrong

@@ -1,4 +1,4 @@
-"""Plain pixels, for images so small that they are features already."""
+"""Plain pixels as features, for very small images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from opengcd._internal.progress import Progress, silent
-from opengcd.embed.batches import as_seen, gather
+from opengcd.embed.batches import gather, rgb_center
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -20,22 +20,29 @@ BATCH = 100
 
 @dataclass(frozen=True)
 class Pixels:
-    """Red, green and blue from 0 to 1 of an image resized to ``side`` × ``side``, row by row."""
+    """RGB values from 0 to 1 of an image resized to ``side`` × ``side``, row by row.
+
+    Parameters
+    ----------
+    side : int
+        Width and height after resizing.
+
+    """
 
     side: int = 8
     name: ClassVar[str] = "pixels"
 
     @property
     def fingerprint(self) -> str:
-        """What tells these vectors from others."""
+        """Identifies these vectors."""
         return f"pixels{self.side}"
 
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
-        """Return one row of ``3 * side**2`` numbers for each image."""
+        """Return one row of ``3 * side**2`` numbers per image."""
         return gather(self.stream(images), total, progress)
 
     def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
-        """Yield the rows of some images at a time."""
+        """Yield rows in batches."""
         rows = map(self._row, images)
         while batch := list(islice(rows, BATCH)):
             yield np.stack(batch)
@@ -43,5 +50,5 @@ class Pixels:
     def _row(self, image: Image) -> np.ndarray:
         from PIL.Image import Resampling
 
-        small = as_seen(image).resize((self.side, self.side), Resampling.BILINEAR)
+        small = rgb_center(image).resize((self.side, self.side), Resampling.BILINEAR)
         return np.asarray(small, dtype=np.float32).ravel() / 255

@@ -1,4 +1,4 @@
-"""The fixed-size, class-balanced exemplar memory and the rules that fill it (Sec. 3.2)."""
+"""The fixed-size, class-balanced exemplar memory and the selection of exemplars (Sec. 3.2)."""
 
 from opengcd.memory.buffer import ExemplarMemory, allot
 from opengcd.memory.ds3 import DS3Solution, lambda_max, solve_ds3

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import State
 from opengcd._internal.randomness import Seed, derive, seed_from_json, seed_sequence, seed_to_json
-from opengcd._internal.storage import ModelFileError
 from opengcd._internal.validation import check_features, check_integer, check_labels, encode
 from opengcd.memory.selectors import Selector, is_nested, select_each
 
@@ -17,30 +17,30 @@ from opengcd.memory.selectors import Selector, is_nested, select_each
 class ExemplarMemory:
     r"""At most ``size`` labelled rows, balanced over the classes (Sec. 3.2).
 
-    Every class gets :math:`|M_r| / |C|` rows. The remainder of that division, and what a class with too few rows
-    leaves over, is handed out to the others one row at a time, so the memory is as full as it can be and never over.
+    Every class gets :math:`|M_r| / |C|` rows. The remainder of that division, and what a class with too few rows does
+    not use, is given to the other classes one row at a time, so that the memory is as full as possible.
 
     Parameters
     ----------
     size : int or None
-        Total number of rows; None means as many as the first update brings (the paper's :math:`N_0`).
+        Total number of rows; None means the number of rows in the first update (the paper's :math:`N_0`).
     selector : str or callable
         See :func:`select_exemplars`.
     rank_once : bool
-        Whether a class that was cut once and brings nothing new is only cut further, from the end, and not chosen
-        anew: choosing from what was chosen forgets what the class looked like. For selectors that put the most
-        important row first: herding, greedy, kcenter, and functions with a true attribute ``nested``.
+        Whether exemplars that were selected once, of a class without new rows, are only truncated later and not
+        selected again: selecting from a selection loses information about the class. For selectors that rank rows by
+        importance: herding, greedy, kcenter, and functions with a true attribute ``nested``.
     random_state, device
-        Passed on to the selector.
+        Passed to the selector.
 
     Attributes
     ----------
     X, y : arrays
-        The exemplars; those of one class stand together, most important first.
+        The exemplars, sorted by class; within a class, the most important first.
     seen : dict
-        How many rows each class ever brought.
+        Number of labelled rows of each class so far.
     ranked : set
-        Classes that were cut; their exemplars stand in the selector's order.
+        Classes whose exemplars were selected; they are in the selector's order.
 
     """
 
@@ -67,13 +67,22 @@ class ExemplarMemory:
         return len(self.X)
 
     def update(self, X: Any, y: Any) -> np.ndarray:
-        """Merge new labelled rows with the exemplars and choose for every class.
+        """Merge new labelled rows with the exemplars, and select the exemplars of every class again.
 
-        Returns the numbers of the rows kept, counted over the old exemplars and then ``X``.
+        Parameters
+        ----------
+        X, y : array
+            Labelled rows and their labels.
+
+        Returns
+        -------
+        array of int
+            Indices of the rows kept, into the old exemplars followed by ``X``.
+
         """
         X = check_features(X, width=self.X.shape[1] if len(self) else None)
         y = check_labels(y, len(X), like=self.y)
-        fresh = y
+        new_labels = y
         seen = Counter(self.seen) + Counter(y.tolist())
         if len(self):
             X, y = np.concatenate([self.X, X]), np.concatenate([self.y, y])
@@ -85,10 +94,10 @@ class ExemplarMemory:
         rngs = [np.random.default_rng(derive(seed, c)) for c in range(len(classes))]
         names = classes.tolist()
         nested = self.rank_once and is_nested(self.selector)
-        kept_in_order = self.ranked.difference(fresh.tolist()) if nested else set()
-        # Offered no more rows than it has places, a class keeps them as they stand.
-        offered = [r[:q] if name in kept_in_order else r for name, r, q in zip(names, rows, quotas, strict=True)]
-        picks = select_each([X[r] for r in offered], quotas, self.selector, rngs, self.device)
+        kept_in_order = self.ranked.difference(new_labels.tolist()) if nested else set()
+        # A class with no more candidates than its quota keeps them in their order.
+        candidates = [r[:q] if name in kept_in_order else r for name, r, q in zip(names, rows, quotas, strict=True)]
+        picks = select_each([X[r] for r in candidates], quotas, self.selector, rngs, self.device)
         cut = {name for name, r, quota in zip(names, rows, quotas, strict=True) if quota < len(r)}
         kept = np.concatenate([r[p] for r, p in zip(rows, picks, strict=True)])
         self.X, self.y, self.size, self.seen = X[kept], y[kept], size, dict(seen)
@@ -110,7 +119,7 @@ class ExemplarMemory:
 
     @classmethod
     def restore(cls, state: State, classes: np.ndarray, selector: Selector, device: str) -> Self:
-        """Return the memory that :meth:`state` described; ``state.arrays`` may hold others' arrays too."""
+        """Return the memory from its :meth:`state`; ``state.arrays`` may also hold arrays of other parts."""
         stored, codes = state.header, state.arrays["memory.codes"]
         X = check_features(state.arrays["memory.X"], name="memory.X")
         complete = set(codes.ravel().tolist()) == set(range(len(np.unique(classes)))) == set(range(len(classes)))
@@ -127,12 +136,27 @@ class ExemplarMemory:
 
 
 def allot(size: int, available: list[int]) -> list[int]:
-    """Share ``size`` places as evenly as the numbers of available rows permit.
+    """Distribute ``size`` exemplars over classes as evenly as their numbers of available rows allow.
 
+    Parameters
+    ----------
+    size : int
+        Number of exemplars, at least one per class.
+    available : list of int
+        Number of rows of each class.
+
+    Returns
+    -------
+    list of int
+        Number of exemplars of each class.
+
+    Examples
+    --------
     >>> allot(10, [9, 9, 9])
     [4, 3, 3]
     >>> allot(10, [1, 9, 9])
     [1, 5, 4]
+
     """
     if size < len(available):
         raise ValueError(

@@ -6,12 +6,15 @@ For dissimilarities :math:`D` between the rows of one class, DS3 solves
           \quad\text{s.t. } Z \ge 0,\; \mathbf 1^\top Z = \mathbf 1^\top .
 
 Row :math:`i` of :math:`Z` is non-zero where item :math:`i` represents others. ADMM splits the program into a
-row-wise proximal step and a column-wise projection on the simplex. Both reduce to one scalar equation a line,
-:math:`\sum_j \max(v_j - \theta, 0) = r`, which Newton's method solves without sorting; started from the last
-iteration's :math:`\theta` most lines are done after two passes, and the others go on alone.
+row-wise proximal step and a column-wise projection on the simplex. Both reduce to one scalar equation per row or
+column, :math:`\sum_j \max(v_j - \theta, 0) = r`, which Newton's method solves without sorting. Started from the
+:math:`\theta` of the last iteration, most of them converge in two passes; only the others continue.
 
-Classes are solved together as a batch of matrices: a smaller class is filled up with isolated points that represent
-themselves for nothing.
+Classes are solved together as a batch of matrices: smaller classes are padded with isolated points that represent
+themselves at no cost.
+
+There is no maintained Python package for DS3, and a general linear-programming solver takes one class at a time, on
+the CPU, without a start from the solution for the last lambda.
 """
 
 from __future__ import annotations
@@ -28,22 +31,22 @@ from opengcd._internal import kernels
 from opengcd.memory.greedy_selection import greedy
 
 PENALTY = 1.0
-"""ADMM penalty for dissimilarities scaled to at most 1; residual balancing was tried and is slower here."""
+"""ADMM penalty, for dissimilarities scaled to at most 1; residual balancing was slower."""
 RELAXATION = 1.6
 CHECK_EVERY = 20
 REPRESENTATIVE = 0.1
-"""A row represents others if its largest entry is at least this share of the largest of all (as in the original)."""
+"""A row is a representative if its largest entry is at least this share of the largest of all (as in the original)."""
 BATCH_BYTES = 256 * 2**20
 DOUBLE_ROWS = 512
-"""Above this many rows the step is bound by memory traffic, which float32 halves; its rounding is far below ``tol``."""
+"""Above this many rows memory bandwidth limits a step, and float32 is used; its rounding is far below ``tol``."""
 SAME_LAMBDA = 1.001
 """Bisection ends when its bounds differ by no more than this factor."""
 FAR = 2.0
-"""Dissimilarity between a filling point and any other, where the largest real one is 1."""
+"""Dissimilarity between a padding point and any other, where the largest real one is 1."""
 
 
 class DS3Solution(NamedTuple):
-    """``Z`` is feasible, and its objective within ``gap`` (relative) of the optimum by a dual certificate."""
+    """A feasible ``Z``; a dual certificate shows that its objective is within ``gap`` (relative) of the optimum."""
 
     Z: np.ndarray
     objective: float
@@ -52,7 +55,24 @@ class DS3Solution(NamedTuple):
 
 
 def solve_ds3(D: np.ndarray, lam: float, *, tol: float = 1e-6, max_iter: int = 50_000) -> DS3Solution:
-    """Solve the program for one matrix of dissimilarities to a relative duality gap of ``tol``."""
+    r"""Solve the program for one matrix of dissimilarities.
+
+    Parameters
+    ----------
+    D : array of shape (n, n)
+        Non-negative dissimilarities.
+    lam : float
+        :math:`\lambda > 0`; larger values select fewer representatives.
+    tol : float
+        Relative duality gap at which to stop.
+    max_iter : int
+        Largest number of ADMM steps.
+
+    Returns
+    -------
+    DS3Solution
+
+    """
     D = np.asarray(D, dtype=np.float64)
     if D.ndim != 2 or D.shape[0] != D.shape[1] or not np.isfinite(D).all() or (D < 0).any():
         raise ValueError("D must be a square matrix of finite, non-negative dissimilarities.")
@@ -68,23 +88,24 @@ def solve_ds3(D: np.ndarray, lam: float, *, tol: float = 1e-6, max_iter: int = 5
 
 
 def lambda_max(D: np.ndarray) -> float:
-    r"""From this :math:`\lambda` on only the medoid m is left: :math:`\max_{i \ne m} \|D_i - D_m\|_1 / 2`."""
+    r"""Return the least :math:`\lambda` that leaves only the medoid m: :math:`\max_{i \ne m} \|D_i - D_m\|_1 / 2`."""
     return float(np.abs(D - D[D.sum(1).argmin()]).sum(1).max() / 2)
 
 
 def select_ds3(
     Xs: Sequence[np.ndarray], ks: Sequence[int], device: str = "auto", *, tol: float = 1e-4, rounds: int = 16
 ) -> list[np.ndarray]:
-    """Choose exactly ``k`` representatives of each class (``k`` below its number of rows), most important first.
+    """Select exactly ``k`` representatives of each class (``k`` below its number of rows), most important first.
 
-    Every class bisects its own lambda. Shared representatives come and go together, so that often no lambda leaves
-    exactly k; then the nearest count is trimmed by ascending row norm, or filled by the largest decrease of the cost.
+    Lambda is found by bisection for every class. Often several representatives appear or vanish together, and no lambda
+    gives exactly k. The solution nearest to k is then trimmed by ascending row norm, or filled by the largest decrease
+    of the cost.
     """
-    everyone = [_LambdaSearch(X, k, device) for X, k in zip(Xs, ks, strict=True)]
+    all_searches = [_LambdaSearch(X, k, device) for X, k in zip(Xs, ks, strict=True)]
     # A class with no more than k different rows keeps them all, and the greedy order puts duplicates last.
-    chosen = [search.picks[: search.k] for search in everyone]
-    for members in _batches({c: len(Xs[c]) for c, search in enumerate(everyone) if search.distinct > search.k}):
-        searches = [everyone[c] for c in members]
+    chosen = [search.picks[: search.k] for search in all_searches]
+    for members in _batches({c: len(Xs[c]) for c, search in enumerate(all_searches) if search.distinct > search.k}):
+        searches = [all_searches[c] for c in members]
         batch, scales = _pad([Xs[c] for c in members], device)
         batch.set_lambda(np.array([s.lam for s in searches]) / scales)
         batch.start([s.picks[: s.k] for s in searches])
@@ -105,7 +126,7 @@ def select_ds3(
 
 
 def authors_row_sums(X: np.ndarray, device: str = "auto") -> np.ndarray:
-    """Row sums of the matrix that the authors' code ends with: ten plain ADMM steps on unscaled D, lambda 0.05."""
+    """Return the row sums of C after ten plain ADMM steps on unscaled D with lambda 0.05, as in the authors' code."""
     lam, penalty = 0.05, 0.1
     D = kernels.distances(kernels.to_tensor(X, device).double())
     C, multipliers = torch.zeros_like(D), torch.zeros_like(D)
@@ -119,14 +140,14 @@ def authors_row_sums(X: np.ndarray, device: str = "auto") -> np.ndarray:
 
 
 def project_simplex(V: Tensor) -> Tensor:
-    """Project every row to the simplex: max(v − theta, 0) with a sum of 1."""
+    """Project every row onto the simplex: max(v − theta, 0) with a sum of 1."""
     above = torch.empty_like(V)
     threshold(V, V.new_ones(1, 1), V.amax(1, keepdim=True) - 1, above, torch.empty_like(V))
     return above
 
 
 def prox_max(Y: Tensor, radius: float) -> Tensor:
-    r"""Proximal step of :math:`r \max_j z_j` on every row of ``Y`` ≥ 0: the parts above theta, of sum r, are cut off.
+    r"""Apply the proximal operator of :math:`r \max_j z_j` to every row of ``Y`` ≥ 0: cut at theta, by a sum of r.
 
     A row whose sum is at most r becomes zero.
     """
@@ -136,11 +157,11 @@ def prox_max(Y: Tensor, radius: float) -> Tensor:
 
 
 class _LambdaSearch:
-    """Bisection on lambda for one class, from where the integral problem passes from k to k + 1 representatives."""
+    """Bisection on lambda for one class, started where the greedy solution changes from k to k + 1 representatives."""
 
     def __init__(self, X: np.ndarray, k: int, device: str) -> None:
         self.k = k
-        # Identical rows share their weight at will; count them as one, the first.
+        # The weight of identical rows is arbitrarily divided among them: count them as one, the first.
         _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
         self.first, self.distinct = first[group.reshape(-1)], len(first)
         self.picks, gains = greedy(X, k + 1, device)
@@ -151,10 +172,10 @@ class _LambdaSearch:
         self.rank: tuple[float, bool] = (np.inf, True)
 
     def step(self, weights: np.ndarray) -> bool:
-        """Take in the row weights found at ``lam``; return whether another lambda should be tried."""
+        """Update the bounds by the row weights found at ``lam``; return whether to try another lambda."""
         weights = np.bincount(self.first, weights=weights[: len(self.first)], minlength=len(self.first))
         excess = _count(weights) - self.k
-        # Of two counts as near, the larger one is taken: it is better to trim than to fill.
+        # Of two counts equally near to k, prefer the larger: trimming is better than filling.
         rank = (abs(excess), excess < 0)
         if rank < self.rank:
             self.best, self.rank = weights, rank
@@ -170,7 +191,7 @@ class _LambdaSearch:
         return excess != 0 and self.high > SAME_LAMBDA * self.low
 
     def chosen(self) -> np.ndarray:
-        """Round the best weights to exactly k rows: by weight, then by row; fill by gain."""
+        """Return exactly k rows: the largest weights first, ties by index; filled up by gain."""
         ranked = np.lexsort((np.arange(len(self.best)), -self.best))
         ranked = ranked[: min(self.k, _count(self.best))]
         if len(ranked) < self.k:
@@ -185,7 +206,7 @@ def _count(weights: np.ndarray) -> int:
 
 
 def _batches(sizes: dict[int, int]) -> Iterator[list[int]]:
-    """Group classes of like size so that the three n × n arrays of a group fit in ``BATCH_BYTES``."""
+    """Group classes of similar size so that the three n × n arrays of a group fit in ``BATCH_BYTES``."""
     group: list[int] = []
     for c in sorted(sizes, key=lambda c: sizes[c]):
         if group and (len(group) + 1) * sizes[c] ** 2 * 24 > BATCH_BYTES:
@@ -197,7 +218,7 @@ def _batches(sizes: dict[int, int]) -> Iterator[list[int]]:
 
 
 def _pad(Xs: list[np.ndarray], device: str) -> tuple[DS3Batch, np.ndarray]:
-    """Stack the scaled distances of several classes, filled up to one width; return their scales too."""
+    """Stack the scaled distances of several classes, padded to the same size; return their scales too."""
     width = max(len(X) for X in Xs)
     where = kernels.resolve_device(device)
     dtype = torch.float64 if width <= DOUBLE_ROWS else torch.float32
@@ -216,10 +237,10 @@ def _pad(Xs: list[np.ndarray], device: str) -> tuple[DS3Batch, np.ndarray]:
 class DS3Batch:
     """ADMM on a batch of problems: ``Z`` for the rows, ``C`` for the columns, ``W`` the scaled multipliers.
 
-    Memory traffic is what a step costs, so neither is stored but their sum ``V``, the point that was projected on the
+    The cost of a step is memory traffic. So C and W are not stored, only their sum ``V``, the point projected onto the
     simplex: C = max(V − theta, 0) and W = min(V, theta). Matrices are transposed, (problem, item, representative), so
-    that an item's column is one stretch of memory. Each step runs over tiles that stay in the cache, in buffers that
-    are used again: fresh memory would cost more than what is done with it.
+    that an item's column is contiguous in memory. Each step works on tiles that fit in the cache, in reused buffers,
+    because allocating memory would cost more than the computation.
     """
 
     STATE = ("V", "row_theta", "column_theta")
@@ -243,7 +264,7 @@ class DS3Batch:
         return torch.minimum(self.V, self.column_theta)
 
     def set_lambda(self, lam: np.ndarray) -> None:
-        """Set lambda of each problem; filling points pay nothing."""
+        """Set lambda of each problem; it is 0 for padding points."""
         self.lam = torch.as_tensor(lam, dtype=self.D.dtype, device=self.D.device)[:, None, None] * self.real[..., None]
 
     def start(self, picks: Sequence[np.ndarray]) -> None:
@@ -267,7 +288,7 @@ class DS3Batch:
             self.column_theta[b] = -offer / PENALTY
 
     def subset(self, mask: Tensor) -> DS3Batch:
-        """Copy some of the problems, with where they stand."""
+        """Return a copy of some of the problems with their current state."""
         part = DS3Batch(self.D[mask].transpose(1, 2), self.real[mask])
         for name in ("lam", *self.STATE):
             setattr(part, name, getattr(self, name)[mask])
@@ -291,12 +312,12 @@ class DS3Batch:
         return max_iter
 
     def iterate(self) -> None:
-        """One ADMM step on every problem."""
+        """Take one ADMM step on every problem."""
         kernels.run_each(self._row_step, self._tiles(), self.D.device)
         kernels.run_each(self._column_step, self._tiles(), self.D.device)
 
     def _row_step(self, tile: tuple[slice, slice]) -> None:
-        """Proximal step of some rows, and the next point to project: a Z + (1 − a) C + W, relaxed."""
+        """Take the proximal step of some rows, and set the next point to project: a Z + (1 − a) C + W, relaxed."""
         b, rows = tile
         V, theta, radius = self.V[b, :, rows], self.column_theta[b], self.lam[b, rows] / PENALTY
         Y, C = self._buffer(0, V.shape), self._buffer(1, V.shape)
@@ -304,7 +325,7 @@ class DS3Batch:
         # The step starts from C − W − D / penalty, and C − W = |V − theta| − theta.
         Y.abs_().sub_(theta).sub_(self.D[b, :, rows], alpha=1 / PENALTY).clamp_(min=0)
         V.sub_(C, alpha=RELAXATION)
-        # Z is zero but for the live rows.
+        # Z is zero except in the live rows.
         live = Y.sum(1) > radius[..., 0]
         if live.any():
             lines = Y.transpose(1, 2)[live]
@@ -313,17 +334,17 @@ class DS3Batch:
             V.transpose(1, 2)[live] += (lines - above).mul_(RELAXATION)
 
     def _column_step(self, tile: tuple[slice, slice]) -> None:
-        """Project some columns on the simplex: only their theta changes."""
+        """Project some columns onto the simplex: only their theta changes."""
         b, items = tile
         one = self.D.new_ones(1, 1, 1)
         self.column_theta[b, items] = self._threshold(self.V[b, items], one, self.column_theta[b, items])[0]
 
     def bounds(self) -> tuple[Tensor, Tensor]:
-        r"""Objective of each ``C``, and a lower bound of the optimum.
+        r"""Return the objective of each ``C``, and a lower bound of the optimum.
 
         The dual is :math:`\max \sum_j v_j` subject to :math:`v_j \le D_{ij} + w_{ij}`, :math:`w \ge 0` and
-        :math:`\sum_j w_{ij} \le \lambda`. The multipliers offer a v; the w it asks of row i is brought within its bound
-        by a threshold, and :math:`v_j = \min_i (D_{ij} + w_{ij})` is then feasible.
+        :math:`\sum_j w_{ij} \le \lambda`. The multipliers give a v; the w that it needs in row i is cut to its bound by
+        a threshold, and :math:`v_j = \min_i (D_{ij} + w_{ij})` is then feasible.
         """
         C = self.C
         objective = (self.lam[..., 0] * C.amax(1)).sum(1) + (self.D * C).sum((1, 2))
@@ -338,7 +359,7 @@ class DS3Batch:
         return objective, (feasible * self.real).sum(1)
 
     def weights(self) -> np.ndarray:
-        """Largest entry of every row: how much an item represents."""
+        """Return the largest entry of every row: the weight of an item as a representative."""
         return self.C.amax(1).cpu().numpy()
 
     def _tiles(self) -> Iterator[tuple[slice, slice]]:
@@ -379,7 +400,7 @@ def threshold(V: Tensor, radius: Tensor, theta: Tensor, above: Tensor, sign: Ten
         if not moving.any():
             return theta
         if 2 * int(moving.sum()) <= moving.numel():
-            # The few lines that are left go on by themselves.
+            # Continue with the few lines that have not converged.
             lines = V[moving]
             rest, work = torch.empty_like(lines), torch.empty_like(lines)
             theta[moving] = threshold(lines, radius.expand(theta.shape)[moving], theta[moving], rest, work)

@@ -11,7 +11,7 @@ from torch import Tensor
 from opengcd._internal import kernels
 
 STORED_ROWS = 8192
-"""Up to this many rows all distances are kept; beyond, the few rows needed at a time are formed anew."""
+"""Up to this many rows the whole distance matrix is stored; above, its rows are computed when they are needed."""
 CANDIDATES = 8
 
 
@@ -19,8 +19,23 @@ def greedy(X: np.ndarray, k: int, device: str = "auto") -> tuple[np.ndarray, np.
     r"""Pick ``k`` rows of ``X`` one by one, each the largest decrease of :math:`\sum_j \min_{i \in S} D_{ij}`.
 
     The first pick is the medoid. The decrease (the *gain*) of a row can only shrink as others are picked, so an old
-    gain is an upper bound, and only the rows with the highest bounds are looked at again. At most a factor
-    :math:`1 - 1/e` of the best total decrease is lost (Nemhauser et al. 1978). Returns the picks and their gains.
+    gain is an upper bound, and only the rows with the highest bounds are evaluated again. The total decrease is at
+    least :math:`1 - 1/e` of the best one (Nemhauser et al. 1978).
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Rows of one class.
+    k : int
+        Number of rows to pick.
+    device : str
+        Torch device.
+
+    Returns
+    -------
+    picks, gains : array
+        Indices in the order in which they were picked, and their gains.
+
     """
     rows, bound, farthest = _distance_rows(kernels.to_tensor(X, device))
     n = len(bound)
@@ -46,7 +61,7 @@ def greedy(X: np.ndarray, k: int, device: str = "auto") -> tuple[np.ndarray, np.
 
 
 def _distance_rows(X: Tensor) -> tuple[Callable[[Tensor], Tensor], Tensor, Tensor]:
-    """Return a function for rows of the distance matrix, the gain of each row as first pick, the largest distance."""
+    """Return a function for rows of the distance matrix, the gains of all rows as first pick, the largest distance."""
     if len(X) <= STORED_ROWS:
         D = kernels.distances(X)
         farthest = D.max()

@@ -1,4 +1,4 @@
-"""Which rows of a class to keep: one function for each rule, and one to choose among them by name."""
+"""Selection of the exemplars of a class, by one of several rules."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from opengcd.memory.ds3 import authors_row_sums, select_ds3
 from opengcd.memory.greedy_selection import greedy
 
 ADMM_ROWS = 128
-"""Up to this many rows ``ds3`` solves the convex program; above, its integral form by lazy greedy."""
+"""Up to this many rows ``ds3`` solves the convex program; above, its integer form by lazy greedy."""
 
 NESTED = ("herding", "greedy", "kcenter")
-"""Selectors that add one row after the other: a shorter choice is the beginning of a longer one."""
+"""Selectors that add one row after the other: a smaller selection is a prefix of a larger one."""
 
 Selector = str | Callable[[np.ndarray, int, np.random.Generator], np.ndarray]
 
@@ -25,29 +25,33 @@ Selector = str | Callable[[np.ndarray, int, np.random.Generator], np.ndarray]
 def select_exemplars(
     X: Any, k: int, method: Selector = "ds3", random_state: Seed = None, device: str = "auto"
 ) -> np.ndarray:
-    """Choose ``k`` rows of one class; all of them if ``k`` is at least the number of rows.
+    """Select ``k`` rows of one class; all of them if ``k`` is at least the number of rows.
 
     Parameters
     ----------
     X : array of shape (n, d)
+        Rows of one class.
     k : int
+        Number of rows to select.
     method : str or callable
         - ``ds3``: the paper's choice, dissimilarity-based sparse subset selection. The convex program for up to 128
-          rows; above, where it would take seconds a class, its integral form (``greedy``).
+          rows; above, where it would take seconds per class, its integer form (``greedy``).
         - ``greedy``: facility location by lazy greedy; prefixes are nested.
-        - ``herding``: each row brings the mean of the chosen nearest to the class mean (Welling 2009).
-        - ``kcenter``: each row is the one farthest from those chosen (Gonzalez 1985), from the row nearest the mean.
+        - ``herding``: each row brings the mean of the selection closest to the class mean (Welling 2009).
+        - ``kcenter``: each row is the one farthest from the selection (Gonzalez 1985); the first is nearest the mean.
         - ``random``: without replacement.
         - ``authors``: what the paper's published code does, which on unit vectors is "the last k rows".
 
-        A callable ``f(X, k, rng)`` returns indices of its own choice.
+        A callable ``f(X, k, rng)`` returns the indices of the selected rows.
     random_state : int, Generator or None
         Used by ``random`` and callables.
+    device : str
+        Torch device.
 
     Returns
     -------
     array of int
-        Row numbers, most important first where the rule has an order.
+        Indices of the rows, the most important first if the rule ranks them.
 
     """
     X = check_features(X)
@@ -64,19 +68,19 @@ def select_each(
 ) -> list[np.ndarray]:
     """:func:`select_exemplars` for many classes; small ones are solved together."""
     check_selector(method)
-    chosen = [np.arange(len(X)) for X in Xs]
-    full = [c for c, (X, k) in enumerate(zip(Xs, ks, strict=True)) if k < len(X)]
+    selected = [np.arange(len(X)) for X in Xs]
+    to_select = [c for c, (X, k) in enumerate(zip(Xs, ks, strict=True)) if k < len(X)]
     if method == "ds3":
-        small = [c for c in full if len(Xs[c]) <= ADMM_ROWS]
+        small = [c for c in to_select if len(Xs[c]) <= ADMM_ROWS]
         for c, rows in zip(small, select_ds3([Xs[c] for c in small], [ks[c] for c in small], device), strict=True):
-            chosen[c] = rows
-        full = [c for c in full if len(Xs[c]) > ADMM_ROWS]
-    for c in full:
+            selected[c] = rows
+        to_select = [c for c in to_select if len(Xs[c]) > ADMM_ROWS]
+    for c in to_select:
         if isinstance(method, str):
-            chosen[c] = SELECTORS[method](Xs[c], ks[c], rngs[c], device)
+            selected[c] = SELECTORS[method](Xs[c], ks[c], rngs[c], device)
         else:
-            chosen[c] = _checked(method(Xs[c], ks[c], rngs[c]), len(Xs[c]), ks[c])
-    return chosen
+            selected[c] = _checked(method(Xs[c], ks[c], rngs[c]), len(Xs[c]), ks[c])
+    return selected
 
 
 def check_selector(method: Any) -> None:
@@ -88,12 +92,12 @@ def check_selector(method: Any) -> None:
 
 
 def is_nested(method: Selector) -> bool:
-    """Whether a shorter choice is the beginning of a longer one; a function says so by an attribute ``nested``."""
+    """Whether a smaller selection is a prefix of a larger one; a function declares it by an attribute ``nested``."""
     return method in NESTED if isinstance(method, str) else bool(getattr(method, "nested", False))
 
 
 def keeps_mean(method: Selector) -> bool:
-    """Whether the rows that are chosen have about the mean of all that they were chosen from."""
+    """Whether the selected rows have about the same mean as all rows."""
     return method == "herding"
 
 

@@ -19,11 +19,11 @@ from opengcd.osr.rule import critical_alpha
 DECADES = tuple(10.0**e for e in range(-10, 11))
 """The paper's grid."""
 KNOWN_KEPT = 0.95
-"""Where no class can be treated as unknown: keep this share of the known items that are right without rejection."""
+"""If no class can be treated as unknown, keep this share of the known rows that are correct without rejection."""
 
 
 class AlphaSearch(NamedTuple):
-    """The alpha found, and for every alpha of the grid the mean HNA (or AKS, see ``criterion``) it reached."""
+    """The alpha found, and the mean HNA (or AKS, see ``criterion``) of every alpha of the grid."""
 
     alpha: float
     grid: np.ndarray
@@ -46,11 +46,11 @@ def search_alpha(
 
     Each repeat takes a random half of the classes as known and the rest as unknown, fits the classifier on half of the
     rows of the former, and measures HNA on their other half and all rows of the latter. The alpha with the best mean
-    HNA wins; on a tie the smallest, which rejects least. A row is rejected by just the alphas above
+    HNA is returned; on a tie the smallest, which rejects least. A row is rejected by exactly the alphas above
     :math:`\max p / u`, so one fit serves the whole grid.
 
-    With two classes no repeat is possible (a classifier needs two). Then the largest alpha is taken that keeps 95 % of
-    the held-out rows that are right without rejection.
+    With two classes none can be treated as unknown, because a classifier needs two. The result is then the largest
+    alpha that keeps 95 % of the held-out rows that are correct without rejection.
 
     The halves have fewer classes and rows than the model that will use alpha, and confidence depends on both, so the
     alpha found is biased.
@@ -98,7 +98,7 @@ def search_alpha(
     progress("searching alpha", repeats, repeats)
     mean = scores.mean(0)
     if open_world and mean.max() == 0 and np.bincount(codes).max() > 1:
-        warnings.warn("No alpha of the grid tells known from unknown classes; nothing will be rejected.", stacklevel=2)
+        warnings.warn("No alpha of the grid separates known and unknown; nothing will be rejected.", stacklevel=2)
     if open_world:
         return AlphaSearch(float(alphas[mean.argmax()]), alphas, mean, "HNA")
     kept = (mean >= KNOWN_KEPT * unrejected.mean()) & (mean > 0)

@@ -1,4 +1,4 @@
-"""Distance of a row to its nearest labelled neighbours, relative to the distances among these."""
+"""Distance of a row to its nearest labelled neighbours, relative to the distances between labelled rows."""
 
 from __future__ import annotations
 
@@ -25,8 +25,13 @@ class NeighbourDistanceRatio:
     with :math:`N` the ten nearest rows. It is near 1 where x is as close to labelled rows as they are to each other,
     and large where x is far from all of them. This is the local outlier factor of Breunig et al. (2000) with mean
     distances in place of reachability distances, and therefore not the one of scikit-learn. Features are taken as they
-    are: whitening gives directions of noise as much weight as any other, and then the nearest rows are hardly nearer
+    are: whitening gives noisy directions the same weight as the others, and the nearest rows are then hardly closer
     than the rest.
+
+    Parameters
+    ----------
+    device : str
+        Torch device.
 
     Examples
     --------
@@ -42,11 +47,11 @@ class NeighbourDistanceRatio:
         self.device = device
 
     def fit(self, X: np.ndarray) -> NeighbourDistanceRatio:
-        """Take labelled rows, at least two, as possible neighbours; of more than 10,000 an evenly spaced sample."""
+        """Store labelled rows, at least two, as possible neighbours; an evenly spaced sample of more than 10,000."""
         rows = np.linspace(0, len(X) - 1, MOST_ROWS).round().astype(int) if len(X) > MOST_ROWS else slice(None)
         known = kernels.to_tensor(X[rows], self.device)
         directions = _directions(known)
-        # Distances are those between directions; centred on their mean, they keep more digits.
+        # Centred on their mean, distances between directions lose fewer digits.
         self._center = directions.mean(0)
         self._rows = directions - self._center
         self._norms = kernels.squared_norms(self._rows)
@@ -61,7 +66,7 @@ class NeighbourDistanceRatio:
         return (distances.mean(1) / self._spread[places].mean(1)).double().cpu().numpy()
 
     def _nearest(self, X: Tensor, number: int) -> tuple[Tensor, Tensor]:
-        r"""Distances to the nearest labelled rows, :math:`1 - \cos = \frac{1}{2} \|a - b\|^2`, and their numbers."""
+        r"""Return distances to the nearest labelled rows, :math:`1 - \cos = \frac12 \|a - b\|^2`, and their indices."""
         number = min(number, len(self._rows))
 
         def nearest(block: slice) -> tuple[Tensor, Tensor]:
@@ -77,9 +82,9 @@ class NeighbourDistanceRatio:
 
 
 def _directions(X: Tensor) -> Tensor:
-    """Rows of unit length in float32; a power of two is divided out first, so that squares neither over- nor underflow.
+    """Return rows of unit length in float32.
 
-    A division by a power of two costs no digits.
+    They are first divided by a power of two, which is exact, so that squares neither overflow nor underflow.
     """
     size = torch.frexp(X.abs().amax(1, keepdim=True).double()).exponent
     return unit_tensor((X * torch.exp2(-size.double())).float())

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.randomness import Seed, derive, generator, seed_sequence
-from opengcd._internal.splits import deal_folds, hide_classes
-from opengcd._internal.storage import ModelFileError
+from opengcd._internal.splits import assign_folds, hide_classes
 from opengcd._internal.whitening import WithinClassWhitening
 from opengcd.classify import fit_classifier, infer
 from opengcd.metrics import harmonic_means
@@ -18,12 +18,12 @@ from opengcd.osr.threshold import MOST_REJECTED, UnknownProfile
 
 FOLDS, FOLDS_OF_FEW = 3, 8
 FEW_ROWS = 100
-"""If the median class has fewer rows, folds must be smaller: models fitted on too few rows give held-out rows scores
-that are larger than those of rows to come."""
+"""If the median class has fewer rows, smaller folds are used: models fitted on too few rows give held-out rows larger
+scores than future rows will get."""
 REPEATS = 5
 SEARCH_ROWS = 5000
 WEIGHTS = np.array([1.0, 1.0, 0.5])
-"""Of the three features. The neighbour distance is the weakest alone, but finds rows that the other two miss."""
+"""Weights of the three features. The neighbour distance is the weakest alone, but finds rows that the others miss."""
 DEFAULT_REJECTED = 0.05
 SHARES = np.linspace(0, 1, 101)
 """Shares of known rows accepted, in the open-set search."""
@@ -36,12 +36,12 @@ class NoveltyFeatures(NamedTuple):
     means: np.ndarray
     """(C, d) Directions of the class means in the metric."""
     neighbours: NeighbourDistanceRatio | None
-    """None where the distance to labelled neighbours is left out; the feature is then 0."""
+    """None if the distance to labelled neighbours is not used; the feature is then 0."""
 
     def __call__(self, X: np.ndarray, p: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
         """Return the (n, 3) features of rows with closed-set probabilities ``p``.
 
-        ``Z`` are the rows in the metric, if they have been computed already.
+        ``Z`` are the whitened rows, if they have been computed already.
         """
         Z = self.metric.transform(X) if Z is None else Z
         uncertainty, distance = 1 / (1 + critical_alpha(p)), -(Z * self.means[p.argmax(1)]).sum(1)
@@ -66,18 +66,22 @@ class NoveltyScore:
     folds : int or None
         Number of folds in which rows are held out. None takes 3; where the median class has fewer than 100 rows it
         takes 8, and then extrapolates the scores to models fitted on all rows.
+    shrinkage : float
+        Of the covariance that is used for whitening.
     whiten : bool
-        Without it, features are only centred and scaled to unit length.
+        If False, features are only centred and scaled to unit length.
     neighbours : bool
         Whether the distance to labelled neighbours is used.
+    random_state, device
+        Seed and torch device.
 
     Attributes
     ----------
     features_ : NoveltyFeatures
         Fitted on all labelled rows.
     known_scores_, known_right_ : array
-        Score of every held-out labelled row, and whether it was classified correctly. They tell how many known items a
-        threshold rejects. The row of a class with a single row cannot be held out and is not among them.
+        Score of every held-out labelled row, and whether it was classified correctly. They give the share of known
+        items that a threshold rejects. A class with a single row has none: it cannot be held out.
     known_rejected_ : float
         The share of known rows to reject that gave the best HNA when some known classes were treated as unknown.
     unknown_ : UnknownProfile
@@ -111,14 +115,14 @@ class NoveltyScore:
         classifier : str or estimator
             Fitted from scratch on parts of the rows.
         kept : float
-            The share of all rows of these classes that ``X`` is, if it was chosen to keep their means.
+            Share of all labelled rows so far that ``X`` holds, if they were selected to preserve the class means.
 
         """
         seed = seed_sequence(self.random_state)
         few = np.median(np.bincount(codes)) < FEW_ROWS
         folds = self.folds or (FOLDS_OF_FEW if few else FOLDS)
-        # A row that is alone in its class must always be fitted, and is in no fold.
-        fold = deal_folds(codes, lambda n: min(folds, n) if n > 1 else 0, generator(derive(seed, 0)))
+        # The only row of a class must always be in the training set, so it is in no fold.
+        fold = assign_folds(codes, lambda n: min(folds, n) if n > 1 else 0, generator(derive(seed, 0)))
         held_out = fold >= 0
         if not held_out.any():
             raise ValueError("Every class has a single row, so none can be held out; add rows.")
@@ -141,12 +145,12 @@ class NoveltyScore:
     def __call__(self, X: np.ndarray, p: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
         """Return the score of each row, given the closed-set probabilities of the classifier fitted on all rows.
 
-        ``Z`` are the rows in the metric, if they have been computed already.
+        ``Z`` are the whitened rows, if they have been computed already.
         """
         return self._combine(self.features_(X, p, Z))
 
     def fit_features(self, X: np.ndarray, codes: np.ndarray) -> tuple[NoveltyFeatures, np.ndarray]:
-        """Return the features fitted on labelled rows, and these rows in the metric."""
+        """Return the features fitted on labelled rows, and these rows whitened."""
         metric = WithinClassWhitening(self.shrinkage if self.whiten else None, self.device).fit(X, codes)
         Z = metric.transform(X)
         return NoveltyFeatures(metric, metric.class_directions(Z, codes), self._fit_neighbours(X)), Z
@@ -156,10 +160,10 @@ class NoveltyScore:
     ) -> np.ndarray:
         """Return the score that rows would get if only ``classes`` were known.
 
-        ``features`` were fitted on these classes, and ``Z`` are the rows in their metric. The columns of these classes
-        in the probabilities ``p`` of all classes are scaled to a sum of 1.
+        ``features`` were fitted on these classes, and ``Z`` are the rows whitened by them. Of the probabilities ``p``
+        over all classes, the columns of these classes are scaled to a sum of 1.
         """
-        some = p[:, classes] + 1e-12  # they may all be 0 for a row that is certainly of a hidden class
+        some = p[:, classes] + 1e-12  # they can all be 0 for a row of a hidden class
         return self._combine(features(X, some / some.sum(1, keepdims=True), Z))
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -177,7 +181,7 @@ class NoveltyScore:
         }
 
     def restore(self, stored: dict[str, np.ndarray], X: np.ndarray, n_classes: int) -> None:
-        """Take over what :meth:`arrays` returned; ``X`` are the labelled rows, among which neighbours are sought."""
+        """Set the fitted state from :meth:`arrays`; ``X`` are the labelled rows, from which neighbours are found."""
         known, width = len(stored["known_scores"]), X.shape[1]
         shapes = {
             "origin": (width,),
@@ -209,7 +213,7 @@ class NoveltyScore:
     def _hold_out(
         self, X: np.ndarray, codes: np.ndarray, classifier: Any, fold: np.ndarray, seed: Seed
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the features of each row by models that were not fitted on it, and whether they classify it right."""
+        """Return the features of each row by models not fitted on it, and whether they classify it correctly."""
         values, right = np.zeros((len(X), len(WEIGHTS))), np.zeros(len(X), dtype=bool)
         for f in np.unique(fold[fold >= 0]):
             train, test = fold != f, fold == f
@@ -223,11 +227,11 @@ class NoveltyScore:
     def _search(
         self, X: np.ndarray, codes: np.ndarray, classifier: Any, fold: np.ndarray, shift: np.ndarray, seed: Seed
     ) -> tuple[float, UnknownProfile]:
-        """Open-set search: treat a quarter of the classes as unknown, and measure what each threshold does.
+        """Treat a quarter of the classes as unknown, and measure HNA and the share of them accepted at each threshold.
 
         Thresholds are identified by the share of known rows that they accept: scores depend on the number of classes,
         so a threshold found with fewer classes would not fit. ``shift`` is added to the threshold at each share,
-        because rows to come are not selected exemplars as the known rows here are.
+        because the known rows here are selected exemplars, and future rows are not.
         """
         number, folds = int(codes.max()) + 1, np.unique(fold[fold >= 0])
         hna, accepted = [], []
@@ -266,10 +270,10 @@ class NoveltyScore:
 def _extrapolate(scores: np.ndarray, by_halves: np.ndarray, kept: float = 1.0) -> np.ndarray:
     """Extrapolate held-out scores to those of a model fitted on all rows.
 
-    Scores are modelled as a + b / n, with n the number of rows fitted. At every quantile they are known with 1/8 and
-    with 1/2 of the rows held out, which gives them for n. Exemplars that were chosen to keep the mean of n / ``kept``
-    rows represent all those rows; but without the held-out ones, the mean of the others shifts away from these. The
-    scores are then extrapolated to n / ``kept`` rows.
+    A score is modelled as a + b / n, with n the number of training rows. Each quantile is known with 1/8 and with 1/2
+    of the rows held out, which determines a and b. Exemplars that were selected to preserve the mean of n / ``kept``
+    rows represent all of them; holding out some exemplars shifts the mean of the others away from those held out.
+    Scores are then extrapolated to n / ``kept`` rows.
     """
     weight = (1 / (1 - 1 / FOLDS_OF_FEW) - kept) / (2 - 1 / (1 - 1 / FOLDS_OF_FEW))
     order = np.argsort(scores, kind="stable")

@@ -1,4 +1,4 @@
-"""Rejection by a novelty score and a threshold that can follow the stream: beyond the paper."""
+"""Rejection by a novelty score, with a threshold that can adapt to the stream; an extension of the paper."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
+from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import State
 from opengcd._internal.run import NOVELTY, Run
-from opengcd._internal.storage import ModelFileError
 from opengcd._internal.validation import check_share
 from opengcd.classify import Labelled
 from opengcd.osr.novelty import NoveltyScore
@@ -18,9 +18,9 @@ from opengcd.osr.rejection import Judgement, Rejection, StoredHeader
 from opengcd.osr.threshold import Threshold, bounded_threshold, stream_threshold
 
 MOST_SEEN = 100_000
-"""Number of the latest scores of the stream that are remembered."""
+"""Number of the latest scores of the stream that are kept."""
 LEAST_SEEN = 100
-"""With fewer scores of the stream than this, labelled data say more about the threshold."""
+"""With fewer scores of the stream, the threshold is set from labelled rows."""
 PREFIX = "novelty."
 
 
@@ -39,9 +39,9 @@ class NoveltyRejection(Rejection):
     whiten, neighbours : bool
         See :class:`NoveltyScore`.
     adapt : bool
-        Whether the threshold follows the stream.
+        Whether the threshold adapts to the stream.
     max_known_rejected : float or None
-        Fixes the share of known rows that may be rejected; the threshold then does not follow the stream.
+        Upper limit on the share of known rows rejected; the threshold then does not adapt to the stream.
 
     """
 
@@ -61,7 +61,7 @@ class NoveltyRejection(Rejection):
         self.max_known_rejected = max_known_rejected
 
     def fit(self, labelled: Labelled, classifier: Any, run: Run) -> Self:
-        """Return a copy with the score and the first threshold learnt from labelled rows."""
+        """Return a copy with the score and the first threshold, both fitted on labelled rows."""
         run.progress("learning to reject", 0, 1)
         score = self._score(run.at(NOVELTY)).fit(labelled.X, labelled.codes, classifier, kept=labelled.kept)
         run.progress("learning to reject", 1, 1)
@@ -76,12 +76,12 @@ class NoveltyRejection(Rejection):
         return Judgement(score > threshold, score, np.concatenate([unknown, (1 - unknown) * p], axis=1))
 
     def observe(self, X: np.ndarray, p: np.ndarray) -> None:
-        """Remember the scores of rows of the stream, and let the threshold follow."""
+        """Add rows of the stream to those that the threshold adapts to."""
         if self.adapts:
             self.recall(np.concatenate([self.seen_, self.score_(X, p)]))
 
     def recall(self, scores: np.ndarray) -> None:
-        """Set the threshold by scores of the stream, if it may follow."""
+        """Adapt the threshold to the scores of the stream."""
         if not self.adapts:
             return
         self.seen_ = scores[-MOST_SEEN:]
@@ -91,7 +91,7 @@ class NoveltyRejection(Rejection):
 
     @property
     def adapts(self) -> bool:
-        """Whether the threshold follows the stream."""
+        """Whether the threshold adapts to the stream."""
         return self.adapt and self.max_known_rejected is None
 
     @property
@@ -100,7 +100,7 @@ class NoveltyRejection(Rejection):
         return self.threshold_ if hasattr(self, "threshold_") else None
 
     def limit(self, max_known_rejected: float | None, scores: np.ndarray | None = None) -> Self:
-        """Return a copy with this limit; a fitted one keeps its score, and forgets the stream if there is a limit."""
+        """Return a copy with this limit; a fitted copy keeps the score, and with a limit drops the observed stream."""
         if max_known_rejected is not None:
             check_share(max_known_rejected, "max_known_rejected")
         limited = clone(self).set_params(max_known_rejected=max_known_rejected)
@@ -116,11 +116,11 @@ class NoveltyRejection(Rejection):
         return self.score_ if hasattr(self, "score_") else self._score(Run())
 
     def transform(self, X: np.ndarray) -> np.ndarray:
-        """Map features to the metric of the score."""
+        """Whiten features and scale them to unit length, as the score does."""
         return self.score_.features_.metric.transform(X)
 
     def state(self) -> State:
-        """Return the score, the threshold, and the scores of the stream seen so far."""
+        """Return the score, the threshold, and the scores of the stream observed so far."""
         arrays = self.score_.arrays() | {"seen": self.seen_}
         header = StoredHeader(threshold=self.threshold_._asdict())
         return State(header._asdict(), {f"{PREFIX}{name}": value for name, value in arrays.items()})

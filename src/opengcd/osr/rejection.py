@@ -1,4 +1,4 @@
-"""The strategy that decides which rows are "unknown": everything about rejecting is behind this interface."""
+"""The interface of a rejection: a strategy that decides which rows are "unknown"."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import Part, State
 from opengcd._internal.run import Run
-from opengcd._internal.storage import ModelFileError
 from opengcd.classify import Labelled
 from opengcd.osr.alpha_search import AlphaSearch
 from opengcd.osr.rule import check_alpha
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 
 class Judgement(NamedTuple):
-    """What a rejection says of n rows."""
+    """Decision of a rejection on n rows."""
 
     rejected: np.ndarray
     """(n,) Whether each row is unknown."""
     score: np.ndarray
-    """(n,) Unknown score: the larger, the more likely a row is of no known class."""
+    """(n,) Unknown score: larger for rows that are less likely to be of a known class."""
     probabilities: np.ndarray
     """(n, C + 1) Column 0 is "unknown", then the known classes."""
 
 
 class Rejection(Part, ABC):
-    """Base class of all ways to reject rows of unknown classes.
+    """Base class of strategies that reject rows of unknown classes.
 
     An instance in a :class:`~opengcd.presets.Preset` holds settings only. In each phase the recogniser calls
-    :meth:`fit`, which returns a fitted copy, and asks that copy. To plug in a rejection of your own, implement
-    :meth:`fit` and :meth:`judge`, and :meth:`state` and :meth:`restore` if it is to be saved; everything else has a
-    default: no threshold, no adaptation, features as they are.
+    :meth:`fit`, which returns a fitted copy, and uses that copy. To plug in your own rejection, implement :meth:`fit`
+    and :meth:`judge`, and :meth:`state` and :meth:`restore` if it is to be saved. The defaults of the other methods
+    are: no threshold, no adaptation to the stream, features unchanged.
     """
 
     @abstractmethod
@@ -53,17 +53,34 @@ class Rejection(Part, ABC):
         run : Run
             Seed of the phase, device, progress callback.
 
+        Returns
+        -------
+        Rejection
+
         """
 
     @abstractmethod
     def judge(self, X: np.ndarray, p: np.ndarray) -> Judgement:
-        """Judge rows by their features ``X``, (n, d), and closed-set probabilities ``p``, (n, C)."""
+        """Decide which rows are unknown.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+        p : array of shape (n, C)
+            Closed-set probabilities.
+
+        Returns
+        -------
+        Judgement
+
+        """
 
     def observe(self, X: np.ndarray, p: np.ndarray) -> None:
-        """Adapt to rows of the stream; does nothing by default."""
+        """Adapt to rows of the stream, given as in :meth:`judge`; by default, do nothing."""
 
     def recall(self, scores: np.ndarray) -> None:
-        """Adapt to all unknown scores of the stream so far; does nothing by default."""
+        """Adapt to the unknown scores of the whole stream so far; by default, do nothing."""
 
     @property
     def adapts(self) -> bool:
@@ -78,7 +95,7 @@ class Rejection(Part, ABC):
     def limit(self, max_known_rejected: float | None, scores: np.ndarray | None = None) -> Self:
         """Return a copy that rejects at most this share of known rows; None lifts the limit.
 
-        ``scores`` of the stream set the threshold of a fitted copy without a limit; by default those seen so far.
+        Without a limit, the threshold of a fitted copy is set from ``scores`` of the stream, by default those observed.
         """
         raise ValueError(
             f"max_known_rejected needs a preset that rejects by novelty, such as 'best', not by {self.title()!r}."
@@ -99,12 +116,12 @@ class Rejection(Part, ABC):
 
     @property
     def alpha_search(self) -> AlphaSearch | None:
-        """How alpha was found; None if it was given, or if this is not the paper's rule."""
+        """The search that found alpha; None if alpha was given, or if this is not the paper's rule."""
         return None
 
     @property
     def novelty_score(self) -> NoveltyScore | None:
-        """The score that joint discovery builds on; None if rows are rejected without one."""
+        """The novelty score, which joint discovery needs; None if this rejection has none."""
         return None
 
     def transform(self, X: np.ndarray) -> np.ndarray:
@@ -114,22 +131,22 @@ class Rejection(Part, ABC):
     def state(self) -> State:
         """Return what is saved of a fitted rejection.
 
-        The names of header entries and arrays must be its own; the recogniser refuses one that it uses itself.
+        Header entries and arrays must not have names that the recogniser itself uses; it raises an error for them.
         """
         raise ValueError(f"{self.title()} cannot be saved: it has no method state.")
 
     def restore(self, state: State, labelled: Labelled, device: str) -> Self:
         """Return a fitted copy from what :meth:`state` returned.
 
-        ``state`` may hold entries and arrays of other parts too. Damage raises
-        :class:`~opengcd.ModelFileError`; so does any ``KeyError``, ``ValueError`` and the like that escapes.
-        ``labelled`` are the exemplars; their classifier may not be there yet.
+        ``state`` may also hold entries and arrays of other parts. Raise :class:`~opengcd.ModelFileError` if they are
+        damaged; a ``KeyError``, ``ValueError`` and the like is turned into one. ``labelled`` are the exemplars; their
+        classifier may not be restored yet.
         """
         raise ModelFileError(f"{self.title()} cannot be loaded: it has no method restore.")
 
 
 class StoredHeader(NamedTuple):
-    """The header entries of the built-in rejections; each writes all three, since earlier versions expect them."""
+    """Header entries of the built-in rejections; each writes all three, because earlier versions expect them."""
 
     alpha: float | None = None
     threshold: dict[str, Any] | None = None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 ROUNDING = 1e-3
-"""A row of probabilities may miss a sum of 1 by this much through rounding."""
+"""Largest deviation of a sum of probabilities from 1 that counts as rounding."""
 
 
 class UncertaintyRule:
@@ -20,10 +20,16 @@ class UncertaintyRule:
         p'_{ij} &= e^{p_{ij}} / \textstyle\sum_{l=0}^{C} e^{p_{il}} && (3)
 
     Row i is rejected if :math:`p_{i0} > \max_j p_{ij}`, that is :math:`\max_j p_{ij} < \alpha / (1 + \alpha)`; a tie
-    is accepted. For large :math:`\alpha` the :math:`p'` are close to 0 or 1: they rank, they are not calibrated.
+    is accepted. For large :math:`\alpha` the :math:`p'` are close to 0 or 1: they give a ranking, not calibrated
+    probabilities.
 
-    Cost O(nC), no state. :math:`u` is computed as the sum of the other probabilities in float64, so that it keeps its
-    digits where :math:`\max p` is within 1e-10 of 1.
+    Time O(nC). :math:`u` is computed as the sum of the other probabilities in float64, so that it stays precise where
+    :math:`\max p` is within 1e-10 of 1.
+
+    Parameters
+    ----------
+    alpha : float
+        Weight of uncertainty, :math:`\alpha \ge 0`.
 
     Examples
     --------
@@ -62,7 +68,7 @@ def check_alpha(alpha: Any) -> float:
 
 
 def critical_alpha(p: Any) -> np.ndarray:
-    r"""Return :math:`\max p / u` of each row: it is rejected by every alpha above this value, and by no other."""
+    r"""Return :math:`\max p / u` of each row: the row is rejected for every alpha above this value, and no other."""
     p, u = _uncertainty(p)
     with np.errstate(divide="ignore"):
         return p.max(axis=1) / u
@@ -71,8 +77,8 @@ def critical_alpha(p: Any) -> np.ndarray:
 def _uncertainty(p: Any) -> tuple[np.ndarray, np.ndarray]:
     """Check ``p`` and return it in float64 with u (Eq. 1).
 
-    Rows that sum to 1 but for rounding are normalised. Where more is missing, it is chance that lies outside the
-    listed classes and counts as uncertainty, as Eq. 1 says.
+    Rows that sum to 1 up to rounding are normalised. A larger deficit is probability outside the listed classes, and
+    counts as uncertainty, as in Eq. 1.
     """
     p = np.atleast_2d(np.asarray(p, dtype=np.float64))
     if p.ndim != 2 or p.shape[1] == 0:

@@ -1,4 +1,4 @@
-"""The threshold of an unknown score: from labelled data, from a limit on rejected known rows, or from the stream."""
+"""Threshold of the unknown score: from labelled rows, from a limit on rejected known rows, or from the stream."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ POINTS = 400
 LEAST_ACCEPTED, MOST_ACCEPTED = 0.05, 0.98
 """Thresholds that accept a smaller or larger share of known rows are not used to estimate the known share."""
 LEAST_CONTRAST = 0.02
-"""Nor are those that accept almost the same share of known and of unknown rows."""
+"""Nor are thresholds at which the accepted shares of known and unknown rows differ by less than this."""
 KNOWN_ERROR = 0.03
-"""Relative error of the share of known rows accepted: held-out rows differ from those of a stream."""
+"""Relative error of the share of known rows accepted: rows of a stream differ from held-out rows."""
 PROFILE_DEVIATION = 0.05
-"""Standard deviation between true unknown classes and hidden known ones, beyond that among the hidden ones."""
+"""Standard deviation between truly unknown and hidden known classes, in addition to that among hidden ones."""
 MOST_REJECTED = 0.6
 """No threshold rejects a larger share of known rows."""
 MOST_KNOWN = 0.999
@@ -32,10 +32,10 @@ class Share(NamedTuple):
 
 
 class UnknownProfile(NamedTuple):
-    """Share of unknown rows accepted at each share of known rows accepted; measured by hiding known classes."""
+    """Share of unknown rows accepted as a function of the share of known rows accepted, measured on hidden classes."""
 
     known_accepted: np.ndarray
-    """Shares from 0 to 1, rising."""
+    """Shares from 0 to 1, ascending."""
     accepted: np.ndarray
     spread: np.ndarray
     """Standard deviation of ``accepted`` over choices of hidden classes."""
@@ -46,7 +46,7 @@ class Threshold(NamedTuple):
 
     value: float
     source: str
-    """What it was found from: ``"bound"``, ``"labelled"`` or ``"stream"``."""
+    """What determined it: a ``"bound"`` on rejected known rows, ``"labelled"`` rows, or the ``"stream"``."""
     known_rejected: float
     """The share of known rows that it rejects, measured on held-out labelled rows."""
     known_share: float | None = None
@@ -56,11 +56,26 @@ class Threshold(NamedTuple):
 
 
 def bounded_threshold(known_scores: np.ndarray, share: float, source: str = "bound") -> Threshold:
-    """Reject at most that share of known rows, as measured on held-out ones."""
+    """Return the lowest threshold that rejects at most a given share of held-out known rows.
+
+    Parameters
+    ----------
+    known_scores : array
+        Scores of held-out labelled rows.
+    share : float
+        Largest share of them to reject.
+    source : str
+        Stored in the result.
+
+    Returns
+    -------
+    Threshold
+
+    """
     if not 0 <= share <= 1:
         raise ValueError(f"The share of known rows to reject must lie between 0 and 1, not {share!r}.")
     scores = np.sort(known_scores)
-    # The smallest score above which no more than the share lies.
+    # The smallest score that at most this share of the scores exceeds.
     kept = len(scores) - int(np.floor(share * len(scores) + 1e-9))
     value = float(scores[kept - 1]) if kept > 0 else float(np.nextafter(scores[0], -np.inf))
     return Threshold(value, source, float((scores > value).mean()))
@@ -69,17 +84,17 @@ def bounded_threshold(known_scores: np.ndarray, share: float, source: str = "bou
 def stream_threshold(
     known_scores: np.ndarray, known_right: np.ndarray, stream_scores: np.ndarray, unknown: UnknownProfile
 ) -> Threshold:
-    r"""Find the threshold with the best HNA on a stream whose labels nobody knows (positive-unlabelled estimation).
+    r"""Find the threshold with the best expected HNA on an unlabelled stream (positive-unlabelled estimation).
 
     With :math:`A_k(t)` and :math:`A_s(t)` the shares of held-out known rows and of stream rows accepted at threshold
     :math:`t`, and :math:`\pi` the :func:`known_share`,
 
-    .. math:: \mathrm{AKS}(t) = P(\text{accepted and right} \mid \text{known}), \qquad
+    .. math:: \mathrm{AKS}(t) = P(\text{accepted and correct} \mid \text{known}), \qquad
               \mathrm{AUS}(t) = 1 - \frac{A_s(t) - \pi A_k(t)}{1 - \pi}
 
-    and the :math:`t` with the largest harmonic mean is taken. Where few rows are unknown, this AUS is noisy. It is
-    therefore averaged with the AUS of hidden known classes (``unknown``), each weighted by its inverse variance. The
-    estimate assumes that known rows of the stream are distributed like the labelled ones.
+    and the :math:`t` with the largest harmonic mean of the two is returned. Where few rows are unknown, this AUS is
+    noisy. It is therefore averaged with the AUS of hidden known classes (``unknown``), each weighted by its inverse
+    variance. The estimate assumes that known rows of the stream are distributed like the labelled ones.
 
     Parameters
     ----------
@@ -90,6 +105,10 @@ def stream_threshold(
     unknown : UnknownProfile
         Measured on hidden known classes.
 
+    Returns
+    -------
+    Threshold
+
     """
     if not len(stream_scores):
         raise ValueError("There is no stream to find a threshold from.")
@@ -97,7 +116,7 @@ def stream_threshold(
     known_accepted, stream_accepted = (_share_below(s, candidates) for s in (known_scores, stream_scores))
     right = _share_below(known_scores[known_right], candidates) * known_right.mean()
     share = known_share(known_scores, stream_scores, unknown).value
-    expected, spread = _at(unknown, known_accepted)
+    expected, spread = _interpolate(unknown, known_accepted)
     noise = _noise(known_accepted, len(known_scores), stream_accepted, len(stream_scores)) / (1 - share) ** 2
     prior = spread**2 + PROFILE_DEVIATION**2
     accepted = (stream_accepted - share * known_accepted) / (1 - share)
@@ -118,12 +137,24 @@ def known_share(known_scores: np.ndarray, stream_scores: np.ndarray, unknown: Un
 
     and the result is their mean, weighted by inverse variance. The variance is small where few unknown rows are
     accepted, or where all choices of hidden classes agree on their share.
+
+    Parameters
+    ----------
+    known_scores, stream_scores : array
+        Scores of held-out labelled rows, and of the stream.
+    unknown : UnknownProfile
+        Measured on hidden known classes.
+
+    Returns
+    -------
+    Share
+
     """
     candidates = _candidates(known_scores, stream_scores)
     known, stream = (_share_below(s, candidates) for s in (known_scores, stream_scores))
-    accepted, spread = _at(unknown, known)
+    accepted, spread = _interpolate(unknown, known)
     contrast = known - accepted
-    # Where all known rows are accepted, almost all unknown ones are too.
+    # A threshold that accepts all known rows accepts almost all unknown rows too.
     useful = (known > LEAST_ACCEPTED) & (known < MOST_ACCEPTED) & (contrast > LEAST_CONTRAST)
     if not useful.any():
         return Share(MOST_KNOWN, 0.5)
@@ -131,18 +162,18 @@ def known_share(known_scores: np.ndarray, stream_scores: np.ndarray, unknown: Un
     estimate = np.clip((s - u) / c, 0, MOST_KNOWN)
     noise = _noise(k, len(known_scores), s, len(stream_scores))
     variance = (noise + ((1 - estimate) * spread[useful]) ** 2) / c**2
-    # Estimates at neighbouring thresholds err alike, so their mean is hardly better than one of them.
+    # Errors at neighbouring thresholds are correlated, so the mean is hardly more precise than a single estimate.
     return Share(float(np.average(estimate, weights=1 / variance)), float(np.mean(1 / variance) ** -0.5))
 
 
-def _at(unknown: UnknownProfile, known_accepted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Share of unknown rows accepted where that share of known ones is, and its spread."""
+def _interpolate(unknown: UnknownProfile, known_accepted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Interpolate the share of unknown rows accepted, and its spread, at given shares of known rows accepted."""
     at, accepted, spread = unknown
     return np.interp(known_accepted, at, accepted), np.interp(known_accepted, at, spread)
 
 
 def _noise(known: np.ndarray, n_known: int, stream: np.ndarray, n_stream: int) -> np.ndarray:
-    """Variance of the difference of two shares."""
+    """Return the variance of the difference of two shares."""
     sampling = stream * (1 - stream) / max(1, n_stream) + known * (1 - known) / max(1, n_known)
     return np.asarray(sampling + (KNOWN_ERROR * known) ** 2)
 
@@ -153,5 +184,5 @@ def _candidates(known_scores: np.ndarray, stream_scores: np.ndarray) -> np.ndarr
 
 
 def _share_below(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Share of the scores that each threshold accepts."""
+    """Return the share of the scores that each threshold accepts."""
     return np.searchsorted(np.sort(scores), thresholds, side="right") / max(1, len(scores))

@@ -40,7 +40,7 @@ class UncertaintyRejection(Rejection):
         self.alpha_repeats = alpha_repeats
 
     def fit(self, labelled: Labelled, classifier: Any, run: Run) -> Self:
-        """Return a copy with alpha as it was given, or as the search finds it."""
+        """Return a copy with the given alpha, or with the one that the search finds."""
         if self.alpha != "search":
             return self._with_rule(check_alpha(self.alpha), None)
         step = run.at(ALPHA)
@@ -72,7 +72,7 @@ class UncertaintyRejection(Rejection):
 
     @property
     def alpha_search(self) -> AlphaSearch | None:
-        """How alpha was found; None if it was given."""
+        """The search that found alpha; None if alpha was given."""
         return self.search_
 
     def state(self) -> State:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Row, Select, delete, insert, select, update
 
-from opengcd._internal.storage import MISSING, make_folder, store_file
+from opengcd._internal.durable_files import make_folder, store_file
+from opengcd._internal.limited_reading import MISSING
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.errors import DamagedError, WorkspaceError
 from opengcd.workspace.schema import embedders, features, items, shards

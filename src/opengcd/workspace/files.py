@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from opengcd._internal.images import MAX_BYTES, TOO_LARGE, EmbedderError
+from opengcd._internal.limited_reading import read_limited
 from opengcd.workspace.settings import FILE
 
 NO_IMAGES = {"thumbs.db", "desktop.ini"}
@@ -60,11 +61,10 @@ def read_file(path: str) -> bytes:
     if found.reason:
         raise EmbedderError(found.reason)
     try:
-        with open(path, "rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+        raw = read_limited(path, MAX_BYTES)
     except OSError as error:
         raise EmbedderError(_reason(error)) from None
-    if len(raw) > MAX_BYTES:
+    if raw is None:
         raise EmbedderError(TOO_LARGE)
     return raw
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sqlalchemy import select
 
+from opengcd._internal.durable_files import replace_file
 from opengcd._internal.progress import Progress, silent
-from opengcd._internal.storage import replace_file
 from opengcd.workspace import folders, groups
 from opengcd.workspace import review_folder as exported
 from opengcd.workspace.errors import WorkspaceError

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import Connection, delete, insert, select, update
 
-from opengcd._internal.storage import INDEX
+from opengcd._internal.model_folder import INDEX
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.schema import (

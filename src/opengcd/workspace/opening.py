@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, select
 
-from opengcd._internal.storage import sync_folder
+from opengcd._internal.durable_files import sync_folder
 from opengcd.workspace.database import Database
 from opengcd.workspace.errors import DamagedError, ReadOnlyError, UnavailableError, WorkspaceError
 from opengcd.workspace.migrations import create_tables, migrate

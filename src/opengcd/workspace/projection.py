@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from opengcd._internal.storage import make_folder, replace_file
+from opengcd._internal.durable_files import make_folder, replace_file
 
 MOST_DRAWN = 20_000
 """Items for which a map is drawn; for more it would take many minutes, and nobody could tell the points apart."""

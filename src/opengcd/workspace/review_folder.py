@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from opengcd._internal.storage import replace_file
+from opengcd._internal.durable_files import replace_file
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.files import NO_IMAGES, content_hash, readable
 

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from opengcd._internal.storage import replace_file, sync_folder
+from opengcd._internal.durable_files import replace_file, sync_folder
 from opengcd.workspace.errors import DamagedError
 
 LARGEST_SEALED = 256 * 2**20

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from opengcd._internal.storage import make_folder, replace_file
+from opengcd._internal.durable_files import make_folder, replace_file
+from opengcd._internal.limited_reading import read_limited
 from opengcd.workspace.errors import WorkspaceError
 
 FILE = "workspace.json"
@@ -52,9 +53,8 @@ def read_settings(folder: Path) -> Settings:
     """Return the settings of a workspace."""
     _refuse_links(folder)
     try:
-        with open(folder / FILE, "rb") as stream:
-            raw = stream.read(LARGEST + 1)
-        document = json.loads(raw) if len(raw) <= LARGEST else None
+        raw = read_limited(folder / FILE, LARGEST)
+        document = None if raw is None else json.loads(raw)
     except (FileNotFoundError, NotADirectoryError):
         raise WorkspaceError(f"There is no workspace at {folder}; make one with opengcd init.") from None
     except (OSError, ValueError, RecursionError) as error:

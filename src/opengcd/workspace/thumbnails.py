@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from opengcd._internal.durable_files import make_folder, replace_file
 from opengcd._internal.images import EmbedderError, decoders
-from opengcd._internal.storage import make_folder, replace_file
 from opengcd.workspace.errors import MissingError
 from opengcd.workspace.files import read_file
 

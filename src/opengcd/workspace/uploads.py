@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from opengcd._internal.durable_files import make_folder, store_file
 from opengcd._internal.images import EmbedderError, decoders
-from opengcd._internal.storage import make_folder, store_file
 from opengcd.workspace.errors import TooLargeError
 
 MOST_PIXELS = 400_000_000

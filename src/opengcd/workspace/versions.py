@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, func, insert, select, update
 
-from opengcd._internal.storage import INDEX, MISSING, ModelFileError, read_index_file, verify_model
+from opengcd._internal.limited_reading import MISSING
+from opengcd._internal.model_folder import INDEX, ModelFileError, read_index_file, verify_model
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.errors import DamagedError, MissingError
 from opengcd.workspace.log import Edit, now

@@ -1,4 +1,4 @@
-"""Image files to pixels: in this process, or in child processes that a hostile file may crash without harm."""
+"""Decode image files: in this process, or in child processes, which a hostile file can crash without harm."""
 
 from opengcd._internal.images.pool import MAX_BYTES, TOO_LARGE, Decoders, Header, decoders
 from opengcd._internal.images.reading import FORMATS, MAX_PIXELS, EmbedderError, as_rgb, open_image, read_image

@@ -1,4 +1,4 @@
-"""Images decoded by other processes: a file that crashes, hangs or swells its decoder is refused, and that is all."""
+"""Decode images in child processes: a file that crashes, hangs or exhausts its decoder is rejected without harm."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
 
 Source = TypeVar("Source")
 MOST = min(16, os.cpu_count() or 1)
-"""Processes."""
+"""Largest number of processes."""
 AHEAD = 4 * MOST
-"""Images that are read and decoded before they are asked for, if they are small."""
+"""Small images that are read and decoded ahead."""
 SMALL = 1_000_000
-"""Pixels of an image that counts as small."""
+"""Largest number of pixels of a small image."""
 PIXELS_AHEAD = MAX_PIXELS
-"""Pixels of larger images that are decoded before they are asked for."""
+"""Pixels of larger images that are decoded ahead."""
 PIXELS_AT_ONCE = 2 * MAX_PIXELS
-"""Pixels of larger images that all processes together decode at a time: about 20 bytes of memory each, at worst."""
+"""Pixels of larger images that all processes decode at a time; each takes at most about 20 bytes of memory."""
 MAX_BYTES = 256 * 2**20
-"""Largest file that is decoded: the largest image, uncompressed, fits."""
+"""Largest file that is decoded; the largest allowed image fits uncompressed."""
 TOO_LARGE = f"the file has more than {MAX_BYTES // 2**20} MiB; make it smaller"
 MOST_REPLY = 3 * MAX_PIXELS + 100
-"""Bytes that a process may send: not even one that a file has taken over can fill the memory of this one."""
+"""Largest reply in bytes: even a compromised decoder cannot exhaust the memory of this process."""
 TICK = 0.25
-"""Seconds between looks whether a process takes too long."""
+"""Seconds between checks of the time limit."""
 
 
 class Header(NamedTuple):
-    """What a file says of its image."""
+    """Size and format of an image, from the header of its file."""
 
     width: int
     height: int
     format: str
-    """By Pillow's name."""
+    """Pillow's name of it."""
 
 
 class _Reply(NamedTuple):
@@ -58,14 +58,14 @@ class _Reply(NamedTuple):
 
 
 class _Large(NamedTuple):
-    """A file whose image is decoded when there is room for it."""
+    """A file with a large image, which is decoded when enough memory is free."""
 
     raw: bytes
     pixels: int
 
 
 class _Worker:
-    """One process, asked by one thread at a time."""
+    """One process, used by one thread at a time."""
 
     def __init__(self) -> None:
         self._process = start_child("opengcd._internal.images.worker")
@@ -80,10 +80,10 @@ class _Worker:
         except EOFError:
             raise OSError(f"The image decoder does not start (exit status {self.close()}).") from None
 
-    def ask(self, wish: bytes, raw: bytes, most: int, side: int) -> _Reply:
-        """Return the answer; an OSError or EOFError says that the process has ended."""
+    def ask(self, kind: bytes, raw: bytes, most: int, side: int) -> _Reply:
+        """Return the reply; an OSError or EOFError means that the process has ended."""
         self._set_deadline(time.monotonic() + protocol.SECONDS)
-        self._requests.write(protocol.REQUEST.pack(wish, most, side, len(raw)))
+        self._requests.write(protocol.REQUEST.pack(kind, most, side, len(raw)))
         self._requests.write(raw)
         self._requests.flush()
         reply = self._receive()
@@ -97,14 +97,14 @@ class _Worker:
                 self._process.kill()
 
     def end(self) -> int:
-        """End the process; return its exit status."""
+        """Kill the process; return its exit status."""
         self._process.kill()
         return self.close()
 
     def close(self) -> int:
-        """Let the process end when it has nothing more to do; return its exit status."""
+        """Let the process finish; return its exit status."""
         self._replies.close()
-        with suppress(OSError):  # what could not be sent any more
+        with suppress(OSError):  # unsent data
             self._requests.close()
         return self._process.wait()
 
@@ -126,9 +126,9 @@ class _Worker:
 
 
 class Decoders:
-    """Processes that decode images; they start when they are needed, and end with this process.
+    """A pool of processes that decode images; they start on demand and end with this process.
 
-    Threads may share it. A file that cannot be decoded is an :class:`EmbedderError` with the reason.
+    It is thread-safe. A file that cannot be decoded raises an :class:`EmbedderError` with the reason.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -140,7 +140,7 @@ class Decoders:
         self._watching = False
         self._changed = threading.Condition()
         self._pixels = 0
-        """Of large images that are being decoded."""
+        """Pixels of the large images that are being decoded."""
         atexit.register(self.close)
 
     def header(self, raw: bytes) -> Header:
@@ -153,19 +153,20 @@ class Decoders:
         return self._whole(protocol.CHECK, raw).payload.decode()
 
     def image(self, raw: bytes) -> Image:
-        """Return what :func:`~opengcd.embed.read_image` does, pixel for pixel."""
+        """Return the same image as :func:`~opengcd.embed.read_image`."""
         return _image(self._whole(protocol.PIXELS, raw))
 
     def jpeg(self, raw: bytes, side: int = 0) -> bytes:
-        """Return an image as a JPEG file, if wanted at most ``side`` pixels wide and high."""
+        """Return an image as a JPEG file, at most ``side`` pixels wide and high unless that is 0."""
         return bytes(self._whole(protocol.JPEG, raw, side).payload)
 
     def stream(
         self, sources: Iterable[Source], read: Callable[[Source], bytes]
     ) -> Generator[tuple[Source, Image | str]]:
-        """Yield sources, in order, with the image or the reason why there is none; ``read`` returns a source's file.
+        """Yield each source in order, with its image or the reason why it cannot be decoded.
 
-        Coming images are decoded meanwhile: few, and large ones only while they have ``PIXELS_AHEAD`` together.
+        ``read`` returns the file of a source. Following images are decoded ahead, large ones up to ``PIXELS_AHEAD``
+        pixels together.
         """
         source = iter(sources)
         begun: deque[tuple[Source, Future[Image | _Large | str]]] = deque()
@@ -196,7 +197,7 @@ class Decoders:
             threads.shutdown(cancel_futures=True)
 
     def close(self) -> None:
-        """End the processes that have nothing to do."""
+        """End the idle processes."""
         with self._lock:
             idle, self._idle = self._idle, []
         for worker in idle:
@@ -217,35 +218,35 @@ class Decoders:
         except EmbedderError as error:
             return str(error)
 
-    def _whole(self, wish: bytes, raw: bytes, side: int = 0) -> _Reply:
-        reply = self._ask(wish, raw, SMALL, side)
+    def _whole(self, kind: bytes, raw: bytes, side: int = 0) -> _Reply:
+        reply = self._ask(kind, raw, SMALL, side)
         if reply.kind == protocol.DESCRIBED:
-            reply = self._large(wish, _Large(raw, math.prod(reply.size)), side)
+            reply = self._large(kind, _Large(raw, math.prod(reply.size)), side)
         return reply
 
-    def _large(self, wish: bytes, file: _Large, side: int = 0) -> _Reply:
-        """Decode a large image when there is room for it beside others."""
+    def _large(self, kind: bytes, file: _Large, side: int = 0) -> _Reply:
+        """Decode a large image as soon as the limit on pixels allows."""
         with self._changed:
             self._changed.wait_for(lambda: not self._pixels or self._pixels + file.pixels <= PIXELS_AT_ONCE)
             self._pixels += file.pixels
         try:
-            return self._ask(wish, file.raw, MAX_PIXELS, side)
+            return self._ask(kind, file.raw, MAX_PIXELS, side)
         finally:
             with self._changed:
                 self._pixels -= file.pixels
                 self._changed.notify_all()
 
-    def _ask(self, wish: bytes, raw: bytes, most: int, side: int = 0) -> _Reply:
+    def _ask(self, kind: bytes, raw: bytes, most: int, side: int = 0) -> _Reply:
         if len(raw) > MAX_BYTES:
             raise EmbedderError(TOO_LARGE)
         with self._room:
             worker = self._take()
             try:
-                reply = worker.ask(wish, raw, most, side)
+                reply = worker.ask(kind, raw, most, side)
             except (OSError, EOFError):
                 raise EmbedderError(_why(worker.late, worker.end())) from None
             except BaseException:
-                worker.end()  # what it answers now belongs to no request
+                worker.end()  # a later reply would belong to no request
                 raise
             finally:
                 with self._lock:
@@ -278,11 +279,11 @@ class Decoders:
 
 @cache
 def decoders() -> Decoders:
-    """Return the decoders that all of this process shares."""
+    """Return the pool that the whole process shares."""
     return Decoders()
 
 
-if hasattr(os, "register_at_fork"):  # the processes answer to one parent alone
+if hasattr(os, "register_at_fork"):  # child processes belong to one parent only
     os.register_at_fork(after_in_child=decoders.cache_clear)
 
 

@@ -1,4 +1,4 @@
-"""Image files to pixels, in this process. This is the only module that lets Pillow open a file."""
+"""Decode image files in this process. This is the only module in which Pillow opens a file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 MAX_PIXELS = 80_000_000
-"""Largest image that is read: a small file can claim to be huge. Below Pillow's own limit, where it warns."""
+"""Largest image that is read: a small file can declare a huge one. Below the limit at which Pillow warns."""
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "PPM")
-"""What is opened, by Pillow's names; JPEG includes MPO, which many cameras write.
+"""Allowed formats, by Pillow's names; JPEG includes MPO, which many cameras write.
 
-Pillow picks a decoder by a file's content, whatever its name, and some of its decoders run other programs (EPS starts
-Ghostscript, which executes what is in the file) or hand the file to a library of the system (WMF). Formats that
-photographs hardly ever come in are left out too: each one is more code that a hostile file can reach.
+Pillow chooses a decoder by the content of a file, not by its name. Some decoders run other programs (EPS starts
+Ghostscript, which executes code in the file) or pass the file to a system library (WMF). Formats that are rarely used
+for photographs are left out too: each adds code that a hostile file can reach.
 """
 
 NOT_AN_IMAGE = "not a readable image; if it is one in another format, such as HEIC, convert it to JPEG or PNG"
@@ -31,8 +31,8 @@ class EmbedderError(ValueError):
 
 @contextmanager
 def open_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_PIXELS) -> Iterator[ImageFile]:
-    """Open an image of a format on the list, its pixels not yet decoded; whatever goes wrong is an EmbedderError."""
-    # Imported by name: for a format that it does not know yet, Pillow would load all of its decoders.
+    """Open an image of an allowed format without decoding its pixels; all errors are raised as EmbedderError."""
+    # Imported here: for a format that it has not loaded yet, Pillow would load all of its decoders.
     from PIL import (  # noqa: F401
         BmpImagePlugin,
         GifImagePlugin,
@@ -66,12 +66,25 @@ def open_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_
         raise EmbedderError(NOT_AN_IMAGE) from None
     except MemoryError:
         raise EmbedderError("decoding the image takes more memory than there is; make it smaller") from None
-    except Exception as error:  # Pillow raises all kinds on damaged data
+    except Exception as error:  # Pillow raises many kinds of errors for damaged data
         raise EmbedderError(f"the image is damaged: {str(error) or type(error).__name__}") from error
 
 
 def read_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_PIXELS) -> Image:
-    """Read a file as a person would see it: the first picture of an animation, turned as its EXIF data say, in RGB."""
+    """Read an image in RGB: the first frame of an animation, rotated as its EXIF data say.
+
+    Parameters
+    ----------
+    source : path or binary stream
+        A file in one of :data:`FORMATS`.
+    max_pixels : int
+        Largest image that is read.
+
+    Returns
+    -------
+    PIL.Image.Image
+
+    """
     from PIL import ImageOps
 
     with open_image(source, max_pixels) as image:
@@ -80,22 +93,22 @@ def read_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_
 
 
 def as_rgb(image: Image) -> Image:
-    """Decode an image, whatever its mode, to red, green and blue."""
+    """Convert an image of any mode to RGB."""
     try:
         if image.mode == "P":
-            image = image.convert("RGBA")  # Pillow warns where transparent palettes are converted in one step
+            image = image.convert("RGBA")  # Pillow warns if a palette with transparency is converted directly
         elif image.mode.startswith("I"):
             image = _eight_bits(image)
         return image.convert("RGB")
     except MemoryError:
         raise
-    except Exception as error:  # Pillow raises all kinds on damaged data
+    except Exception as error:  # Pillow raises many kinds of errors for damaged data
         where = getattr(image, "filename", "") or f"{image.mode} of {image.width} × {image.height}"
         raise EmbedderError(f"The image {where} cannot be read: {str(error) or type(error).__name__}.") from error
 
 
 def _eight_bits(image: Image) -> Image:
-    """Scale shades of 16 bits; Pillow would turn all but the darkest into white."""
+    """Scale 16-bit grey values to 8 bits; Pillow would clip nearly all of them to white."""
     import numpy as np
     from PIL import Image
 

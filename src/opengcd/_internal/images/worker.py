@@ -1,4 +1,4 @@
-"""A process that decodes images for another one, until that one is gone; see ``pool.py``."""
+"""Child process that decodes images until its parent is gone; see ``pool.py``."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     """Answer requests until there are no more."""
     _reply(replies, protocol.READY)
     while len(head := requests.read(protocol.REQUEST.size)) == protocol.REQUEST.size:
-        wish, most, side, length = protocol.REQUEST.unpack(head)
+        kind, most, side, length = protocol.REQUEST.unpack(head)
         raw = requests.read(length)
-        _end_after(2 * protocol.SECONDS)  # should the other process not be there any more to do so in time
+        _end_after(2 * protocol.SECONDS)  # in case the parent is gone and cannot enforce its limit
         try:
-            _answer(replies, io.BytesIO(raw), wish, most, side)
+            _answer(replies, io.BytesIO(raw), kind, most, side)
         except (EmbedderError, MemoryError) as error:
             reason = str(error) or "decoding it takes too much memory; make it smaller"
             _reply(replies, protocol.REFUSED, payload=reason.encode(errors="backslashreplace"))
         _end_after(0)
 
 
-def _answer(replies: BinaryIO, file: BinaryIO, wish: bytes, most: int, side: int) -> None:
+def _answer(replies: BinaryIO, file: BinaryIO, kind: bytes, most: int, side: int) -> None:
     with open_image(file) as opened:
         size, format = opened.size, (opened.format or "").encode()
     if size[0] * size[1] > most:
@@ -38,9 +38,9 @@ def _answer(replies: BinaryIO, file: BinaryIO, wish: bytes, most: int, side: int
         return
     file.seek(0)
     image = read_image(file)
-    if wish == protocol.CHECK:
+    if kind == protocol.CHECK:
         _reply(replies, protocol.DONE, size, format)
-    elif wish == protocol.PIXELS:
+    elif kind == protocol.PIXELS:
         # Pillow writes a PPM file, which is a short header and the plain pixels, without making a copy of them.
         length = len(protocol.ppm_header(*image.size)) + 3 * image.width * image.height
         replies.write(protocol.REPLY.pack(protocol.DONE, *image.size, length))
@@ -65,7 +65,7 @@ def _end_after(seconds: float) -> None:
 
 
 def main() -> None:
-    """Serve standard input; whatever a library prints goes nowhere."""
+    """Serve standard input; output of libraries is discarded."""
     confine(protocol.MEMORY)
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -74,7 +74,7 @@ def main() -> None:
     try:
         serve(sys.stdin.buffer, replies)
     except BrokenPipeError:
-        os._exit(0)  # the other process is gone
+        os._exit(0)  # the parent is gone
 
 
 if __name__ == "__main__":

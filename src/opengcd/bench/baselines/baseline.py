@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opengcd import __version__
 from opengcd._internal import kernels
+from opengcd._internal.model_folder import ModelFileError, read_model, reporting_damage, restore_classes, write_model
 from opengcd._internal.part import State
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import (
@@ -27,7 +28,6 @@ from opengcd._internal.randomness import (
 )
 from opengcd._internal.run import Run
 from opengcd._internal.splits import RowSplit, hold_out_share, split_open_world
-from opengcd._internal.storage import ModelFileError, read_model, reporting_damage, restore_classes, write_model
 from opengcd._internal.validation import (
     check_features,
     check_first_classes,

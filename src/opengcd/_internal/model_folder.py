@@ -1,8 +1,8 @@
-"""Durable files, and model folders made of them: JSON and safetensors, never pickle.
+"""The layout of a model folder: JSON and safetensors, never pickle.
 
-A model folder holds an index, ``model.json``, which names the other files by their SHA-256 and is replaced last, so a
-crash or a power failure leaves the old model or the new one. The index holds nothing but these checksums: every other
-byte of a model is protected by a checksum in another file.
+It holds an index, ``model.json``, which names the other files with their SHA-256 and is replaced last, so that a crash
+or a power failure leaves either the old model or the new one. The index holds these checksums and nothing else, so
+every byte of the model itself is covered by a checksum in another file.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import hashlib
 import json
 import os
 import re
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +20,18 @@ import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError
 
+from opengcd._internal.durable_files import make_folder, replace_file
+from opengcd._internal.limited_reading import MISSING, read_limited
+from opengcd._internal.numpy_json import plain
 from opengcd._internal.validation import check_labels, refuse_unknown_label
 
 FORMAT = "opengcd"
 FORMAT_VERSION = 2
 INDEX = "model.json"
 LARGEST_INDEX = 64 * 2**20
-"""Bytes; in the first format the index held the header, with a few numbers for each class."""
+"""Bytes; in format version 1 the index contains the header, with a few numbers per class."""
 PART = re.compile(r"[a-z]+-[0-9a-f]{16}\.(json|safetensors|ubj)")
 TEMPORARY = re.compile(r"\..+\.[0-9]+(-[0-9]+)?\.tmp")
-MISSING = FileNotFoundError, NotADirectoryError, IsADirectoryError
-"""Errors that say that a file is not there; others, such as too many open files, say nothing of it, and may pass."""
 
 
 class ModelFileError(ValueError):
@@ -65,7 +65,7 @@ def write_model(path: str | os.PathLike[str], header: Mapping[str, Any], arrays:
 def read_model(
     path: str | os.PathLike[str], kind: str
 ) -> tuple[dict[str, Any], dict[str, np.ndarray], dict[str, bytes]]:
-    """Read a model folder of that kind; return its header, its arrays, and other parts that older versions wrote."""
+    """Return header, arrays, and other files that older versions wrote, of a model folder of the given kind."""
     folder = Path(path)
     header, contents = verify_model(folder)
     if header.get("kind") != kind:
@@ -79,7 +79,7 @@ def read_model(
 
 @contextmanager
 def reporting_damage(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn errors that contents of a wrong kind cause while they are restored into a :class:`ModelFileError`."""
+    """Turn errors that invalid contents cause during restoring into a :class:`ModelFileError`."""
     from torch import OutOfMemoryError
 
     try:
@@ -91,16 +91,16 @@ def reporting_damage(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def restore_classes(stored: Any) -> np.ndarray:
-    """Return the known classes as they were saved."""
+    """Return the saved known classes."""
     if not isinstance(stored, list):
-        raise ModelFileError("The model is damaged: classes is no list.")
+        raise ModelFileError("The model is damaged: classes is not a list.")
     classes = check_labels(stored, len(stored), name="classes")
     refuse_unknown_label(classes, name="classes")
     return classes
 
 
 def verify_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return the header of a model folder and the content of its other parts, all checksums compared."""
+    """Verify all checksums of a model folder; return its header, and the content of its other parts."""
     index = _read_index(folder)
     parts = index.get("parts")
     if not isinstance(parts, dict) or "arrays" not in parts:
@@ -115,9 +115,8 @@ def verify_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 def read_index_file(folder: Path) -> bytes:
     """Return the content of the index of a model folder."""
-    with (folder / INDEX).open("rb") as stream:
-        raw = stream.read(LARGEST_INDEX + 1)
-    if len(raw) > LARGEST_INDEX:
+    raw = read_limited(folder / INDEX, LARGEST_INDEX)
+    if raw is None:
         raise ModelFileError(f"{folder / INDEX} is damaged: it is larger than any index.")
     return raw
 
@@ -154,25 +153,18 @@ def _parse(raw: bytes, file: Path) -> dict[str, Any]:
 
 
 def _ours(folder: Path) -> bool:
-    """Whether a save would overwrite nothing but a model of ours, or what an interrupted first save left."""
+    """Whether a folder holds only a model of OpenGCD, or what an interrupted first save left behind."""
     if (folder / INDEX).exists():
         try:
-            document = json.loads((folder / INDEX).read_bytes())
+            document = json.loads(read_index_file(folder))
         except (OSError, ValueError, RecursionError):
             return False
         return isinstance(document, dict) and document.get("format") == FORMAT
     return all(PART.fullmatch(file.name) or TEMPORARY.fullmatch(file.name) for file in folder.iterdir())
 
 
-def plain(value: Any) -> Any:
-    """Write numpy's numbers as JSON has them."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r} cannot be saved.")
-
-
 def _read_part(folder: Path, part: Any) -> bytes:
-    # A name from the file is used as a name only if it cannot lead out of the folder.
+    # A name from the index is only used if it cannot lead out of the folder.
     if not isinstance(part, dict) or not PART.fullmatch(str(part.get("file"))):
         raise ModelFileError(f"{folder / INDEX} is damaged: {part!r} is not a part of a model.")
     file = folder / part["file"]
@@ -183,57 +175,3 @@ def _read_part(folder: Path, part: Any) -> bytes:
     if hashlib.sha256(raw).hexdigest() != part.get("sha256"):
         raise ModelFileError(f"{file} is damaged: its checksum does not match {INDEX}.")
     return raw
-
-
-def replace_file(file: Path, raw: bytes, *, mode: int = 0o666) -> None:
-    """Write a file so that a reader sees the old one or the new one, whole, and a power failure does not lose it.
-
-    ``mode`` is what a new file is made with, less the bits of the umask.
-    """
-    temporary = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.tmp")
-    try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-        with open(os.open(temporary, flags, mode), "wb") as stream:
-            stream.write(raw)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, file)
-        sync_folder(file.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def store_file(file: Path, raw: bytes) -> None:
-    """Make sure that a file whose name says its content is on disk; a damaged one is replaced."""
-    try:
-        there = file.stat().st_size == len(raw) and file.read_bytes() == raw
-    except FileNotFoundError:
-        there = False
-    if not there:
-        replace_file(file, raw)
-        return
-    # Whoever wrote it may have been killed before it was safe.
-    with open(file, "rb+") as stream:
-        os.fsync(stream.fileno())
-    sync_folder(file.parent)
-
-
-def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Make a folder and those above it, such that a power failure does not lose them."""
-    if not folder.parent.exists():
-        make_folder(folder.parent, mode)
-    folder.mkdir(mode, exist_ok=True)
-    # Also if they exist: whoever made them may have been killed before they were safe.
-    sync_folder(folder.parent)
-    with suppress(PermissionError):  # a folder that we may not read is not one that we made
-        sync_folder(folder.parent.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on disk; on POSIX systems they are stored apart from the files."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -1,0 +1,62 @@
+"""Write files and folders such that a crash or a power failure leaves either the old or the new state."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+
+def replace_file(file: Path, raw: bytes, *, mode: int = 0o666) -> None:
+    """Replace a file atomically and durably: readers see the old or the new content, also after a power failure.
+
+    ``mode`` holds the permissions of a new file, before the umask is applied.
+    """
+    temporary = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        with open(os.open(temporary, flags, mode), "wb") as stream:
+            stream.write(raw)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, file)
+        sync_folder(file.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def store_file(file: Path, raw: bytes) -> None:
+    """Ensure that a content-addressed file is on disk; a damaged one is replaced."""
+    try:
+        there = file.stat().st_size == len(raw) and file.read_bytes() == raw
+    except FileNotFoundError:
+        there = False
+    if not there:
+        replace_file(file, raw)
+        return
+    # Its writer may have been killed before it was synced.
+    with open(file, "rb+") as stream:
+        os.fsync(stream.fileno())
+    sync_folder(file.parent)
+
+
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Create a folder and its parents durably."""
+    if not folder.parent.exists():
+        make_folder(folder.parent, mode)
+    folder.mkdir(mode, exist_ok=True)
+    # Also if they exist: their creator may have been killed before they were synced.
+    sync_folder(folder.parent)
+    with suppress(PermissionError):  # a folder without read permission was not created here
+        sync_folder(folder.parent.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync the entries of a folder to disk; on POSIX systems they are stored separately from the files."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
