@@ -23,8 +23,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from opengcd import ModelFileError, OpenWorldRecognizer
-from opengcd._internal.randomness import seed_sequence
 from opengcd._internal.model_folder import read_model, write_model
+from opengcd._internal.randomness import seed_sequence
 
 # So few classes and rows often leave no alpha that tells known from unknown.
 pytestmark = pytest.mark.filterwarnings("ignore:No alpha of the grid:UserWarning")
