@@ -6,10 +6,8 @@ run does what is missing.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import itertools
-import json
 import multiprocessing
 import os
 import platform
@@ -26,7 +24,6 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import numpy as np
 
@@ -34,45 +31,14 @@ from opengcd import metrics
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import derive
 from opengcd._internal.splits import class_groups
-from opengcd._internal.storage import plain, replace_file
+from opengcd.bench.code_version import code_version
 from opengcd.bench.datasets import feature_file, load_dataset, plan_for
 from opengcd.bench.methods import make_method, method_factory
-from opengcd.bench.protocol import PhaseResult, check_protocol, run_protocol
+from opengcd.bench.protocol import check_protocol, run_protocol
+from opengcd.bench.records import Cell, CellResult, Environment
+from opengcd.bench.results import ResultsError, open_results, read_results, write_result
 
-FORMAT = "opengcd-results"
-FORMAT_VERSION = 2
-HEADER = "results.json"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-class ResultsError(ValueError):
-    """A results folder is of another version, or not one of ours."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Cell:
-    """What is run."""
-
-    dataset: str
-    method: str
-    seed: int
-    protocol: str = "paper"
-    learn: str = "discovered"
-    memory: int | None = None
-    """Number of exemplars; None is the paper's number for the dataset."""
-
-    def __str__(self) -> str:
-        words = [self.dataset, self.method]
-        words += [self.protocol] * (self.protocol != "paper") + ["learns all"] * (self.learn == "all")
-        words += [f"memory {self.memory}"] * (self.memory is not None)
-        return " ".join([*words, "seed", str(self.seed)])
-
-    @property
-    def file(self) -> str:
-        """The name of its file."""
-        memory = "full" if self.memory is None else self.memory
-        parts = (self.dataset, self.method, self.protocol, self.learn, memory, self.seed)
-        return "--".join(quote(str(part), safe="") for part in parts) + ".json"
 
 
 class Outcome(NamedTuple):
@@ -139,8 +105,8 @@ def run_cells(
     prints = {name: fingerprint(feature_file(features, name)) for name in {cell.dataset for cell in cells}}
     done = set()
     for result in read_results(out):
-        cell = Cell(**result["cell"])
-        if result["features"] != prints.get(cell.dataset, result["features"]):
+        cell = result.cell
+        if result.features != prints.get(cell.dataset, result.features):
             raise ResultsError(
                 f"{out / cell.file} was made from other features; nothing was changed. Choose another folder."
             )
@@ -178,11 +144,25 @@ def _run_in_processes(
         listener.stop()
 
 
-def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> dict[str, Any]:
-    """Lead one method through the phases; return all that was measured, ready for JSON.
+def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> CellResult:
+    """Lead one method through the phases.
 
     The class order depends on the seed alone, or is fixed, so all methods meet the same classes in the same phases.
+
+    Parameters
+    ----------
+    cell : Cell
+    features : Path
+        The folder of feature files.
+    progress : callable
+        Called with a stage, the steps done and their total.
+
+    Returns
+    -------
+    CellResult
+
     """
+    code = code_version()
     start = time.perf_counter()
     data = load_dataset(features, cell.dataset)
     plan = plan_for(data)
@@ -207,14 +187,15 @@ def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> dict[st
         progress=progress,
     )
     results = [result for result, _ in phases]
-    return {
-        "cell": dataclasses.asdict(cell),
-        "features": fingerprint(feature_file(features, cell.dataset)),
-        "environment": _describe_environment(),
-        "seconds": time.perf_counter() - start,
-        "final_average_accuracy": metrics.final_average_accuracy([result.accuracy for result in results]),
-        "phases": [_plain(result) for result in results],
-    }
+    return CellResult(
+        cell,
+        features=fingerprint(feature_file(features, cell.dataset)),
+        environment=_describe_environment(),
+        seconds=time.perf_counter() - start,
+        final_average_accuracy=metrics.final_average_accuracy([result.accuracy for result in results]),
+        phases=results,
+        code=code,
+    )
 
 
 def fingerprint(file: Path) -> str:
@@ -223,50 +204,7 @@ def fingerprint(file: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()[:16]
 
 
-def read_results(out: Path) -> list[dict[str, Any]]:
-    """Read every finished cell of a results folder, as :func:`run_cell` returned it."""
-    open_results(out)
-    return [_read_cell(file) for file in sorted(out.glob("*--*.json"))]
-
-
-def open_results(out: Path, *, create: bool = False) -> None:
-    """Check that a folder holds results of this version; with ``create``, make an empty one if there is none."""
-    header = out / HEADER
-    if create and (not out.exists() or (out.is_dir() and not any(out.iterdir()))):
-        out.mkdir(parents=True, exist_ok=True)
-        replace_file(header, json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION}).encode())
-    try:
-        document = json.loads(header.read_text())
-    except (OSError, ValueError):
-        document = None
-    if not isinstance(document, dict):
-        raise ResultsError(f"{out} is no folder of results; choose a new or an empty one.")
-    if document.get("format") != FORMAT or document.get("format_version") != FORMAT_VERSION:
-        raise ResultsError(f"{out} holds results of another version; nothing was changed. Choose another folder.")
-
-
-def _read_cell(file: Path) -> dict[str, Any]:
-    try:
-        result: dict[str, Any] = json.loads(file.read_text())
-        # A copy under another name would count a seed twice.
-        sound = Cell(**result["cell"]).file == file.name and {"features", "environment", "phases"} <= result.keys()
-    except (OSError, ValueError, KeyError, TypeError):
-        sound = False
-    if not sound:
-        raise ResultsError(f"{file} is no result of a cell; move it away to go on.")
-    return result
-
-
-def _plain(result: PhaseResult) -> dict[str, Any]:
-    values = dataclasses.asdict(result)
-    for name in ("osr_parts", "gcd_parts"):
-        found = getattr(result, name)
-        values[name] = None if found is None else found._asdict()
-    return values
-
-
-def _describe_environment() -> dict[str, Any]:
-    """What the numbers may depend on."""
+def _describe_environment() -> Environment:
     import torch
 
     packages = ("opengcd", "numpy", "scipy", "scikit-learn", "torch", "xgboost-cpu", "xgboost")
@@ -274,12 +212,13 @@ def _describe_environment() -> dict[str, Any]:
     for package in packages:
         with suppress(PackageNotFoundError):
             versions[package] = version(package)
-    return versions | {
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-        "threads": torch.get_num_threads(),
-    }
+    return Environment(
+        versions,
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.machine()}",
+        device=torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        threads=torch.get_num_threads(),
+    )
 
 
 # What runs in the processes.
@@ -310,7 +249,7 @@ def _run_and_write(cell: Cell, features: Path, out: Path) -> Outcome:
     """Run a cell; what goes wrong is told in words, since not every exception survives the way to the parent."""
     try:
         result = run_cell(cell, features, lambda stage, done, total: _reports.put((cell, stage, done, total)))
-        replace_file(out / cell.file, json.dumps(result, indent=1, default=plain).encode())
+        write_result(out, result)
     except Exception as error:
         return Outcome(cell, f"{type(error).__name__}: {error}", traceback.format_exc())
     return Outcome(cell)

@@ -8,13 +8,12 @@ from typing import Any
 
 from opengcd._internal import html
 from opengcd.bench.figures import Picture
+from opengcd.bench.records import CellResult, Setting
 from opengcd.bench.tables import (
     BOLD,
     KINDS,
     NOTE,
     Maker,
-    Result,
-    Setting,
     commands,
     environments,
     settings_of,
@@ -25,7 +24,7 @@ FOLDED = {"Behind the numbers": "details", "Time and memory": "cost"}
 """Tables that the reader has to open: their title on the page, and their kind."""
 
 
-def write_report(path: str | Path, results: Sequence[Result], pictures: Sequence[Picture]) -> None:
+def write_report(path: str | Path, results: Sequence[CellResult], pictures: Sequence[Picture]) -> None:
     """Write tables and pictures of all results; the page loads nothing from anywhere."""
     html.write_page(
         path,
@@ -38,7 +37,7 @@ def write_report(path: str | Path, results: Sequence[Result], pictures: Sequence
     )
 
 
-def _of_setting(results: Sequence[Result], setting: Setting) -> dict[str, Any]:
+def _of_setting(results: Sequence[CellResult], setting: Setting) -> dict[str, Any]:
     return {
         "title": str(setting).capitalize(),
         "commands": commands(results, setting),
@@ -50,7 +49,7 @@ def _of_setting(results: Sequence[Result], setting: Setting) -> dict[str, Any]:
     }
 
 
-def _tables(makers: Sequence[Maker], results: Sequence[Result], setting: Setting) -> list[dict[str, Any]]:
+def _tables(makers: Sequence[Maker], results: Sequence[CellResult], setting: Setting) -> list[dict[str, Any]]:
     return [
         {
             "title": table.title,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -50,6 +50,7 @@ from opengcd.bench.baselines.grid_search import (
     search_by_turns,
     thresholds_at,
 )
+from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Verdict
 from opengcd.classify import Labelled
 from opengcd.discover import ClassCount, Discovery, KMeansDiscovery
 from opengcd.memory import ExemplarMemory, Selector
@@ -58,17 +59,6 @@ MEMORY, TRAINING, LEARNING, REJECTION, NUMBER, GROUPS = range(6)
 """The steps of a phase; each has a seed of its own."""
 OPEN_TRIALS = 5
 """How often an open world is simulated to find the parameter of rejection."""
-
-
-class Verdict(NamedTuple):
-    """What a baseline says of n rows."""
-
-    labels: np.ndarray
-    """(n,) A known class, or ``unknown_label_``."""
-    closed: np.ndarray
-    """(n,) The known class that each row would get if none were rejected."""
-    unknown_score: np.ndarray
-    """(n,) Grows with how unknown a row looks."""
 
 
 class Nearest:
@@ -85,7 +75,7 @@ class Nearest:
         return np.argsort(np.linalg.norm(Z - Z.mean(0), axis=1), kind="stable")[:k]
 
 
-class Baseline(BaseEstimator, ABC):
+class Baseline(OpenWorldMethod, BaseEstimator):
     """An open-world method that gives every known class a score and rejects what no class accepts.
 
     A class accepts a row if its score is above a threshold. Parameters that are ``"search"`` are found from labelled
@@ -200,6 +190,10 @@ class Baseline(BaseEstimator, ABC):
         count = ClassCount(None if k is None else check_integer(k, "k", least=None), self.max_classes)
         run = Run(derive(self._seed, self.phase_), self.device, progress)
         return KMeansDiscovery().group(labelled, X, count, run.at(NUMBER), run.at(GROUPS))
+
+    def fitted_parameters(self) -> FittedParameters:
+        """Return ``settings_``."""
+        return FittedParameters(self.settings_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the baseline to a folder: JSON and safetensors, no pickle."""

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import derive, generator
 from opengcd._internal.splits import split_each_class
-from opengcd.bench import Dataset, PhaseDetail, PhaseResult, class_groups, run_protocol
+from opengcd.bench import Dataset, PhaseDetail, PhaseResult, RecognizerMethod, class_groups, run_protocol
 from opengcd.recognizer import OpenWorldRecognizer
 
 SIZES = (4, 2, 2, 2)
@@ -47,6 +47,7 @@ def run_demo(
     """Lead a recogniser through the phases of the paper's protocol."""
     groups = class_groups(10, SIZES, derive(seed, 1))
     recognizer = OpenWorldRecognizer(classifier, preset=preset, max_classes=MAX_CLASSES, random_state=seed)
-    phases = run_protocol(recognizer, data, groups, random_state=derive(seed, 2), progress=progress)
+    method = RecognizerMethod(recognizer)
+    phases = run_protocol(method, data, groups, random_state=derive(seed, 2), progress=progress)
     for group, (result, detail) in zip(groups, phases, strict=True):
         yield DemoPhase(result, detail, sorted(group.tolist()))
