@@ -1,7 +1,6 @@
-"""Cells of the benchmark: one method on one dataset with one seed, each in a file of its own.
+"""Run cells of the benchmark in processes and write each to a file of its own.
 
-A cell is written when it is finished and not before, so an interruption loses at most the cell under way, and a second
-run does what is missing.
+A cell is written when it is finished, so an interruption loses only cells under way, and a second run completes them.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
 
 class Outcome(NamedTuple):
-    """A cell that was run; if it failed, why, and where in the code."""
+    """A cell that was run; if it failed, the error and its traceback."""
 
     cell: Cell
     error: str = ""
@@ -57,7 +56,22 @@ def make_cells(
     learn: str = "discovered",
     memories: Sequence[int | None] = (None,),
 ) -> list[Cell]:
-    """Return every combination once, after checking what can be checked."""
+    """Return every combination once, after checking methods, protocol and memories.
+
+    Parameters
+    ----------
+    datasets, methods : sequence of str
+    seeds : sequence of int
+    protocol, learn : str
+        See :func:`run_protocol`.
+    memories : sequence of int or None
+        Numbers of exemplars; None is the paper's number for the dataset.
+
+    Returns
+    -------
+    list of Cell
+
+    """
     for method in methods:
         method_factory(method)
     check_protocol(protocol, learn)
@@ -94,11 +108,30 @@ def run_cells(
     threads: int = 1,
     progress: Progress = silent,
 ) -> Iterator[Outcome]:
-    """Run the cells that have no file yet in ``jobs`` processes, and yield each as it is done.
+    """Run the cells that have no file yet, and yield each as it is finished.
 
-    A cell that fails is reported and leaves no file; the others go on. Each process computes with ``threads`` threads.
-    Sums are rounded in another order with another number of threads, and small differences grow from phase to phase;
-    so the numbers depend on ``threads``, but not on ``jobs``.
+    A cell that fails is reported and leaves no file; the others go on. Another number of threads adds numbers in
+    another order, and the rounding differences grow from phase to phase; so the numbers depend on ``threads``, but not
+    on ``jobs``.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+    features : Path
+        The folder of feature files.
+    out : Path
+        The folder of results.
+    jobs : int
+        Number of processes.
+    threads : int
+        Threads in each process.
+    progress : callable
+        Called with a stage, the steps done and their total.
+
+    Yields
+    ------
+    Outcome
+
     """
     open_results(out, create=True)
     cells = list(cells)
@@ -131,7 +164,7 @@ def _run_in_processes(
             if isinstance(future.exception(), BrokenProcessPool):
                 left = [str(cell) for cell in todo if not (out / cell.file).exists()]
                 raise ResultsError(
-                    "A process ended without a word, perhaps for lack of memory. What was finished is kept; run the "
+                    "A process ended unexpectedly, perhaps for lack of memory. What was finished is kept; run the "
                     f"same command with fewer jobs to go on. Not finished: {'; '.join(left)}."
                 )
             listener.close_bars(running[future])
@@ -221,7 +254,7 @@ def _describe_environment() -> Environment:
     )
 
 
-# What runs in the processes.
+# In the worker processes.
 
 _reports: Any = None
 """The queue to the parent, in a process that works for it."""
@@ -232,13 +265,13 @@ def _start_worker(threads: int, reports: Any) -> None:
 
     global _reports
     torch.set_num_threads(threads)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent receives it too, and ends its workers
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _reports = reports
 
 
 def _end_with_parent() -> None:
-    """A parent that was killed cannot end its workers, and nobody would wait for what they compute."""
+    """Exit when the parent has ended: if it was killed, it could not end its workers."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -246,7 +279,7 @@ def _end_with_parent() -> None:
 
 
 def _run_and_write(cell: Cell, features: Path, out: Path) -> Outcome:
-    """Run a cell; what goes wrong is told in words, since not every exception survives the way to the parent."""
+    """Run a cell; return errors as text, since not every exception can be unpickled in the parent."""
     try:
         result = run_cell(cell, features, lambda stage, done, total: _reports.put((cell, stage, done, total)))
         write_result(out, result)
@@ -256,10 +289,9 @@ def _run_and_write(cell: Cell, features: Path, out: Path) -> Outcome:
 
 
 class _Listener:
-    """Passes on what the processes report.
+    """Passes on the progress that the processes report.
 
-    A process that is ended while it writes can block the queue for good, so nothing here waits for the queue without
-    a limit.
+    A process that is ended while it writes can block the queue forever, so reading it always has a timeout.
     """
 
     def __init__(self, reports: Any, progress: Progress) -> None:
@@ -271,7 +303,7 @@ class _Listener:
         self._thread.start()
 
     def close_bars(self, cell: Cell) -> None:
-        """Show that nothing of a cell is under way any more."""
+        """Complete the progress bars of a cell."""
         for stage in self._stages.pop(cell, ()):
             self._progress(stage, 1, 1)
 
@@ -293,7 +325,7 @@ class _Listener:
 
 @contextmanager
 def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """Set environment variables for the processes that are started meanwhile."""
+    """Set environment variables for processes started within the block."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

@@ -13,6 +13,8 @@ from opengcd.bench.records import CodeVersion
 CHANGED = "+changes"
 PATIENCE = 20
 """Seconds that git may take."""
+REPOSITORY_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
+"""With these, which hooks have in their environment, git would read another repository."""
 
 
 @cache
@@ -55,8 +57,8 @@ def commit_of(package: Path) -> str | None:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """Ask git about a folder's own repository, whatever repository the environment names (in a hook, say)."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    """Return the output of git for the repository that a folder lies in."""
+    variables = {name: value for name, value in os.environ.items() if name not in REPOSITORY_VARIABLES}
     # Neither locks nor programs that a repository's configuration names: this only reads.
     command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", *arguments]
     done = subprocess.run(  # noqa: S603  fixed arguments, no shell

@@ -1,4 +1,4 @@
-"""Results as pictures (Appendices B and C, and the phases at a glance)."""
+"""Figures of the results: measures by phase, and those of Appendices B and C."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from opengcd import metrics
 from opengcd.bench.datasets import PLANS
 from opengcd.bench.records import CellResult, PhaseResult, Setting
-from opengcd.bench.tables import Runs, board, deviation, methods_of, numbers, settings_of
+from opengcd.bench.tables import Runs, by_dataset, deviation, methods_of, numbers, settings_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ SHOWN: dict[str, Reader] = {
     "HNA": lambda phase: phase.hna,
     "HCA": lambda phase: phase.hca,
 }
-"""What is drawn by phase and by size of the memory."""
+"""Measures drawn by phase and by size of the memory."""
 
 
 class Picture(NamedTuple):
@@ -35,10 +35,20 @@ class Picture(NamedTuple):
 
 
 def pictures(results: Sequence[CellResult]) -> Iterator[Picture]:
-    """Draw all that the results hold, setting by setting, and what the size of the memory does."""
+    """Draw the figures of each setting, and the measures by size of the memory where that was varied.
+
+    Parameters
+    ----------
+    results : sequence of CellResult
+
+    Yields
+    ------
+    Picture
+
+    """
     settings = settings_of(results)
     for setting in settings:
-        found = board(results, setting)
+        found = by_dataset(results, setting)
         suffix = "-".join(str(part) for part in setting if part is not None)
         yield Picture(
             f"phases-{suffix}",
@@ -66,7 +76,7 @@ def pictures(results: Sequence[CellResult]) -> Iterator[Picture]:
             _draw_acc_hca(found),
         )
     for protocol, learn in sorted({(s.protocol, s.learn) for s in settings if s.memory is not None}):
-        found_at = {s: board(results, s) for s in settings if (s.protocol, s.learn) == (protocol, learn)}
+        found_at = {s: by_dataset(results, s) for s in settings if (s.protocol, s.learn) == (protocol, learn)}
         varied = {m for s, found in found_at.items() if s.memory for runs in found.values() for m in methods_of(runs)}
         for method in sorted(varied):
             yield Picture(
@@ -179,16 +189,16 @@ def _draw_acc_hca(found: dict[str, Runs]) -> Figure:
 
 
 def _draw_memory(found: dict[Setting, dict[str, Runs]], method: str) -> Figure:
-    datasets = sorted({dataset for setting, by_dataset in found.items() if setting.memory for dataset in by_dataset})
+    datasets = sorted({dataset for setting, datasets_of in found.items() if setting.memory for dataset in datasets_of})
     figure, grid = _grid(len(datasets), len(SHOWN))
     for row, dataset in zip(grid, datasets, strict=True):
         for axes, (title, read) in zip(row, SHOWN.items(), strict=True):
-            for t in sorted({t for by_dataset in found.values() for t in by_dataset.get(dataset, {})}):
+            for t in sorted({t for datasets_of in found.values() for t in datasets_of.get(dataset, {})}):
                 points = sorted(
                     (size, 100 * np.mean(values))
-                    for setting, by_dataset in found.items()
+                    for setting, datasets_of in found.items()
                     if (size := setting.memory or _usual_memory(dataset))
-                    and (values := _values(by_dataset.get(dataset, {}).get(t, {}).get(method, []), read))
+                    and (values := _values(datasets_of.get(dataset, {}).get(t, {}).get(method, []), read))
                 )
                 if points:
                     sizes, means = zip(*points, strict=True)
@@ -211,7 +221,7 @@ def _grid(rows: int, columns: int) -> tuple[Figure, list[list[Axes]]]:
 
 
 def count_by_logarithm(axes: Axes) -> None:
-    """Spread a count logarithmically, with plain numbers at the ticks."""
+    """Make the x-axis logarithmic, with plain numbers at the ticks."""
     from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
     axes.set_xscale("log")
@@ -221,7 +231,7 @@ def count_by_logarithm(axes: Axes) -> None:
 
 
 def _legend_below(figure: Figure, grid: list[list[Axes]]) -> None:
-    """One legend for all: what has a name has the same look everywhere."""
+    """Draw one legend for all axes; a method has the same colour and marker in each."""
     entries: dict[str, Any] = {}
     for row in grid:
         for axes in row:

@@ -80,7 +80,7 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "best-headless": ("without the refinement head", {"discovery": JointDiscovery(head=False)}),
 }
-"""``best`` and what becomes of it without one part: a text and the part of the preset that differs."""
+"""``best`` and its ablations: a description, and the parts of the preset that differ."""
 FAMILIES = {
     "opengcd": Family("the paper's full method"),
     "csr": Family(
@@ -125,24 +125,37 @@ AUTHORS = {
 
 
 def method_names() -> dict[str, str]:
-    """Return every built-in method with a line that says what it is."""
+    """Return the built-in methods by name, each with a line of description."""
     ours = {name: text for name, (text, _) in ABLATIONS.items()}
     ours |= {f"{name}-{c}": f"{family.text}; classifier {c}" for name, family in FAMILIES.items() for c in CLASSIFIERS}
     return ours | {name: f"baseline: {BASELINE_TEXTS[name]}" for name in BASELINES}
 
 
 def make_method(name: str, *, dataset: str = "", protocol: str = "paper", **settings: Any) -> OpenWorldMethod:
-    """Return a fresh method for a built-in name or ``module:Class``; ``settings`` go to its constructor.
+    """Return an unfitted method.
 
-    In protocol ``authors``, our own methods also follow the code in what it does otherwise than the text.
+    Parameters
+    ----------
+    name : str
+        A built-in name, see :func:`method_names`, or ``module:Class`` for a subclass of :class:`OpenWorldMethod`.
+    dataset, protocol : str
+        In protocol ``authors``, our own methods follow the paper's code where it differs from the text, which depends
+        on the dataset.
+    **settings
+        Of the constructor: of the class, or of :class:`~opengcd.OpenWorldRecognizer` for our own methods.
+
+    Returns
+    -------
+    OpenWorldMethod
+
     """
     if protocol == "authors" and _split(name)[0] in FAMILIES:
-        settings = _as_the_authors(dataset) | settings
+        settings = _authors_settings(dataset) | settings
     return method_factory(name)(**settings)
 
 
 def method_factory(name: str) -> Callable[..., OpenWorldMethod]:
-    """Return what makes a method of that name, or raise an error that lists the names."""
+    """Return the constructor of a method; raise ValueError if the name or the class cannot be used."""
     family, classifier = _split(name)
     if name in ABLATIONS:
         preset = dataclasses.replace(PRESETS["best"], **ABLATIONS[name][1])
@@ -182,7 +195,7 @@ def _split(name: str) -> tuple[str, str]:
     return family, classifier
 
 
-def _as_the_authors(dataset: str) -> dict[str, Any]:
+def _authors_settings(dataset: str) -> dict[str, Any]:
     settings: dict[str, Any] = {"preset": "authors", "selector": "authors"}
     if dataset.lower() in AUTHORS:
         alpha, max_classes, n_init = AUTHORS[dataset.lower()]

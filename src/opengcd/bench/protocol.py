@@ -1,4 +1,4 @@
-"""The two protocols: what a method sees in each phase, and how it is judged (Sec. 4.1)."""
+"""The two protocols: what a method is given in each phase, and how it is evaluated (Sec. 4.1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROTOCOLS = {
     "authors": "what the paper's code did: fixed class order, every novel item annotated, then split 83 / 17",
 }
 PARTS = 10
-"""A method that adapts sees the stream in so many parts."""
+"""Parts of the stream that a method that adapts is shown one after the other."""
 KEPT_FOR_TRAINING = 0.83
 """Share of the annotated items that protocol ``authors`` learns; the rest becomes a test set."""
 
@@ -72,7 +72,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class PhaseDetail:
-    """What a phase looked at and found, for pictures."""
+    """The stream of a phase and what was discovered in it, for figures."""
 
     stream: Stream
     examined: np.ndarray
@@ -82,7 +82,7 @@ class PhaseDetail:
 
 
 def check_protocol(protocol: str, learn: str) -> None:
-    """Raise unless there is such a protocol and it has that rule for what is learnt."""
+    """Raise ValueError unless the protocol exists and allows this choice of what is learnt."""
     if protocol not in PROTOCOLS:
         raise ValueError(f"Unknown protocol {protocol!r}; choose from {', '.join(PROTOCOLS)}.")
     if learn not in ("discovered", "all"):
@@ -115,9 +115,29 @@ def run_protocol(
     Protocol ``authors``: every novel row of the stream is annotated, whether it was rejected or not. 83 % of the
     annotated rows, drawn at random, are learnt, and the others are the next test set.
 
-    A method that has ``learns_from = "all"`` or ``"nothing"`` gets the official training set, or nothing, in both
-    protocols. One that has ``reviews_one_by_one`` costs an action for each rejected row, and in ``authors`` only its
-    rejected rows are annotated, as in the code.
+    A method whose ``learns_from`` is ``"all"`` or ``"nothing"`` gets the official training set, or nothing, in both
+    protocols. With ``reviews_one_by_one`` each rejected row costs an action, and in ``authors`` only rejected rows are
+    annotated, as in the code.
+
+    Parameters
+    ----------
+    method : OpenWorldMethod
+    data : Dataset
+    groups : sequence of int arrays
+        The classes that each phase brings, see :func:`class_groups`.
+    protocol : {"paper", "authors"}
+    learn : {"discovered", "all"}
+    random_state : int, SeedSequence or None
+        Of the order of the streams and, in ``authors``, of the split.
+    progress : callable
+        Called with a stage, the steps done and their total.
+
+    Yields
+    ------
+    result : PhaseResult
+    detail : PhaseDetail or None
+        None in the last phase, which has no stream.
+
     """
     check_protocol(protocol, learn)
     if method.learns_from not in (None, "all", "nothing"):
@@ -189,7 +209,7 @@ def _open_phase(
     with _measured(result, "discover"):
         examined, found = method.discover_in_stream(stream.X, rejected, progress=progress)
     y_pred = y_pred.copy()
-    y_pred[examined] = _apart(found, known, novel)
+    y_pred[examined] = _renumbered(found, known, novel)
     result.k, result.k_true, result.k_trusted = found.k, len(known) + len(novel), found.trusted
     result.k_error, result.k_curve = found.k / result.k_true - 1, found.curve
     result.gcd_parts = metrics.parts(stream.y, y_pred, known, unknown)
@@ -236,8 +256,8 @@ def _check_shape(values: np.ndarray, rows: int, name: str) -> None:
         raise ValueError(f"{name} must hold one entry for each of the {rows} rows, not {values.shape}.")
 
 
-def _apart(found: Discovery, known: np.ndarray, novel: np.ndarray) -> np.ndarray:
-    """Labels after discovery, with groups numbered so that none can be taken for a class of the dataset."""
+def _renumbered(found: Discovery, known: np.ndarray, novel: np.ndarray) -> np.ndarray:
+    """Return the labels after discovery, with groups numbered beyond all classes of the dataset."""
     labels = found.labels.copy()
     groups = np.unique(labels[found.novel], return_inverse=True)[1]
     labels[found.novel] = groups + max(int(known.max()), int(novel.max())) + 1
@@ -260,7 +280,7 @@ def _stream(data: Dataset, rows: np.ndarray, random_state: Seed) -> Stream:
 
 @contextmanager
 def _measured(result: PhaseResult, stage: str) -> Iterator[None]:
-    """Note how long a stage takes, and its peak of resident memory."""
+    """Record the duration of a stage and its peak of resident memory."""
     fresh = _begin_new_peak()
     start = time.perf_counter()
     yield
@@ -269,7 +289,7 @@ def _measured(result: PhaseResult, stage: str) -> Iterator[None]:
 
 
 def _begin_new_peak() -> bool:
-    """Let the system forget the peak of memory so far; only Linux can."""
+    """Reset the system's record of peak memory; only Linux can."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

@@ -1,4 +1,4 @@
-"""All results on one self-contained page."""
+"""The HTML report: all tables and figures on one self-contained page."""
 
 from __future__ import annotations
 
@@ -21,11 +21,21 @@ from opengcd.bench.tables import (
 
 TEMPLATES = Path(__file__).parent / "templates"
 FOLDED = {"Behind the numbers": "details", "Time and memory": "cost"}
-"""Tables that the reader has to open: their title on the page, and their kind."""
+"""Tables that are folded at first: title on the page, and kind."""
 
 
 def write_report(path: str | Path, results: Sequence[CellResult], pictures: Sequence[Picture]) -> None:
-    """Write tables and pictures of all results; the page loads nothing from anywhere."""
+    """Write a page with all tables and pictures; it loads nothing from elsewhere.
+
+    Parameters
+    ----------
+    path : path
+        The HTML file.
+    results : sequence of CellResult
+    pictures : sequence of Picture
+        See :func:`opengcd.bench.pictures`.
+
+    """
     html.write_page(
         path,
         TEMPLATES,

@@ -146,8 +146,8 @@ def settings_of(results: Sequence[CellResult]) -> list[Setting]:
     return sorted(found, key=lambda s: (s.protocol != "paper", s.learn == "all", s.memory is not None, s.memory or 0))
 
 
-def board(results: Sequence[CellResult], setting: Setting) -> dict[str, Runs]:
-    """Return the results of a setting by dataset, phase and method; each of these has a list with a run a seed."""
+def by_dataset(results: Sequence[CellResult], setting: Setting) -> dict[str, Runs]:
+    """Return the phases measured under a setting, by dataset, phase and method, in the order of the seeds."""
     found: dict[str, Runs] = {}
     ordered = sorted(_under(results, setting), key=lambda r: (r.cell.dataset, r.cell.method, r.cell.seed))
     for result in ordered:
@@ -160,7 +160,7 @@ def board(results: Sequence[CellResult], setting: Setting) -> dict[str, Runs]:
 def paper_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]:
     """Return the paper's Table 1 (methods) and Table 2 (ablation) for each dataset that has results."""
     tables = []
-    for dataset, runs in board(results, setting).items():
+    for dataset, runs in by_dataset(results, setting).items():
         methods = methods_of(runs)
         ablations = [method for method in methods if _family(method) in ABLATIONS]
         classifiers = {method.rpartition("-")[2] for method in ablations}
@@ -175,12 +175,12 @@ def paper_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]
 
 
 def detail_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]:
-    """Return for each dataset what the paper's layout leaves out: the parts, alpha, forgetting, effort."""
+    """Return a table for each dataset of what the paper's layout leaves out: parts, alpha, forgetting, effort."""
     return _tables_of_all(results, setting, "behind the numbers", DETAIL_COLUMNS)
 
 
 def cost_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]:
-    """Return for each dataset the seconds and the peak of memory of each stage."""
+    """Return a table for each dataset of the seconds and the peak memory of each stage."""
     return _tables_of_all(results, setting, "time and memory", COST_COLUMNS)
 
 
@@ -231,9 +231,9 @@ def environments(results: Sequence[CellResult], setting: Setting) -> str:
 
 
 def run_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]:
-    """Return for each dataset what a whole run over all phases takes and ends with."""
+    """Return a table for each dataset of whole runs: minutes, and accuracy and forgetting after the last phase."""
     tables = []
-    for dataset, runs in board(results, setting).items():
+    for dataset, runs in by_dataset(results, setting).items():
         rows: list[list[str | Entry]] = []
         for method in methods_of(runs):
             whole = [r for r in _under(results, setting) if (r.cell.dataset, r.cell.method) == (dataset, method)]
@@ -251,7 +251,7 @@ def markdown(table: Table) -> str:
 
 def latex(results: Sequence[CellResult], setting: Setting) -> str:
     """Return the paper's layout for LaTeX, the datasets side by side; it needs booktabs and xcolor."""
-    found = board(results, setting)
+    found = by_dataset(results, setting)
     columns = [column for column in PAPER_COLUMNS if column.title not in ("k true", "k off")]
     width = len(columns)
     titles = " & ".join(_escape(column.title) for column in columns)
@@ -274,13 +274,13 @@ def latex(results: Sequence[CellResult], setting: Setting) -> str:
 
 
 def tidy_csv(results: Sequence[CellResult]) -> str:
-    """Return every number on a line of its own: what it is, mean, standard deviation, seeds, and the paper's."""
+    """Return all numbers as CSV, one per line: what it is, mean, standard deviation, seeds, the paper's number."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([*Setting._fields, "dataset", "phase", "method", "metric", "mean", "sd", "seeds", "paper"])
     columns = [*PAPER_COLUMNS, *DETAIL_COLUMNS, *COST_COLUMNS]
     for setting in settings_of(results):
-        for dataset, runs in board(results, setting).items():
+        for dataset, runs in by_dataset(results, setting).items():
             for phase, by_method in runs.items():
                 for method, entries in _entries(setting, dataset, phase, by_method, columns).items():
                     for column, entry in zip(columns, entries, strict=True):
@@ -296,11 +296,22 @@ KINDS: dict[str, list[Maker]] = {
     "details": [detail_tables],
     "cost": [run_tables, cost_tables],
 }
-"""What there is to show of a setting."""
+"""The tables of a setting, by kind."""
 
 
 def blocks(results: Sequence[CellResult]) -> dict[str, str]:
-    """Return the tables of each setting in Markdown, with the commands that make their results, by name."""
+    """Return Markdown by name: the tables of each setting and kind, with the commands that compute their results.
+
+    Parameters
+    ----------
+    results : sequence of CellResult
+
+    Returns
+    -------
+    dict
+        Names such as ``"tables: protocol paper"``, for :func:`fill`.
+
+    """
     found = {}
     for setting in settings_of(results):
         made_by = f"```\n{commands(results, setting)}\n```\n\n{environments(results, setting)}"
@@ -311,7 +322,20 @@ def blocks(results: Sequence[CellResult]) -> dict[str, str]:
 
 
 def fill(document: str, texts: Mapping[str, str]) -> str:
-    """Put each text between its marks ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; what lies outside stays."""
+    """Put each text between its marks ``<!-- begin NAME -->`` and ``<!-- end NAME -->``.
+
+    Parameters
+    ----------
+    document : str
+    texts : mapping
+        By name, as :func:`blocks` returns them.
+
+    Returns
+    -------
+    str
+        The document; what lies outside of the marks is unchanged.
+
+    """
     for name in re.findall(r"<!-- begin (.*?) -->", document):
         if name not in texts:
             raise ValueError(f"The document asks for {name!r}, but there is only {', '.join(map(repr, texts))}.")
@@ -335,7 +359,7 @@ def _under(results: Sequence[CellResult], setting: Setting) -> list[CellResult]:
 def _tables_of_all(
     results: Sequence[CellResult], setting: Setting, title: str, columns: list[PhaseColumn]
 ) -> list[Table]:
-    found = board(results, setting)
+    found = by_dataset(results, setting)
     return [_table(f"{name}: {title}", setting, name, runs, methods_of(runs), columns) for name, runs in found.items()]
 
 
@@ -379,7 +403,7 @@ def _entries(
         means = {method: round(float(np.mean(values)), column.digits) for method, values in merits.items() if values}
         for method, row in rows.items():
             cell = row[i]
-            if isinstance(cell, Entry) and means[method] == max(means.values()):  # what looks alike is marked alike
+            if isinstance(cell, Entry) and means[method] == max(means.values()):  # equal as printed
                 row[i] = cell._replace(best=True)
     return rows
 
@@ -392,12 +416,12 @@ def _entry(runs: Sequence[Measured], column: Column[Measured], beside: float | N
 
 
 def deviation(values: Sequence[float]) -> float | None:
-    """Return the standard deviation over seeds; of one seed there is none."""
+    """Return the standard deviation over seeds; None for a single seed."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
 def numbers(values: Iterable[float | None]) -> list[float]:
-    """Return the values that are there and are numbers."""
+    """Return the values that are neither None nor NaN."""
     return [float(value) for value in values if value is not None and not np.isnan(value)]
 
 

@@ -16,11 +16,11 @@ from opengcd.recognizer import OpenWorldRecognizer
 
 SIZES = (4, 2, 2, 2)
 MAX_CLASSES = 20
-"""An upper bound that a user would set; the paper's search with its bound of 500 is lost among so few classes."""
+"""An upper bound that a user would set: the paper's search, with its bound of 500, fails with so few classes."""
 
 
 class DemoPhase(NamedTuple):
-    """One phase of the demo: what was measured, what was seen, and the classes that were new in it."""
+    """One phase of the demo: its result, its details, and the classes that were new in it."""
 
     result: PhaseResult
     detail: PhaseDetail | None
@@ -44,7 +44,23 @@ def run_demo(
     classifier: str | None = None,
     progress: Progress = silent,
 ) -> Iterator[DemoPhase]:
-    """Lead a recogniser through the phases of the paper's protocol."""
+    """Run a recogniser through the phases of the paper's protocol.
+
+    Parameters
+    ----------
+    data : Dataset
+        See :func:`digits`.
+    seed : int
+    preset, classifier : str
+        See :class:`opengcd.OpenWorldRecognizer`.
+    progress : callable
+        Called with a stage, the steps done and their total.
+
+    Yields
+    ------
+    DemoPhase
+
+    """
     groups = class_groups(10, SIZES, derive(seed, 1))
     recognizer = OpenWorldRecognizer(classifier, preset=preset, max_classes=MAX_CLASSES, random_state=seed)
     method = RecognizerMethod(recognizer)
