@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.baselines import best_hna
 from opengcd import OpenWorldRecognizer
 from opengcd._internal.randomness import derive
-from opengcd.bench import class_groups, load_dataset, plan_for, run_protocol
+from opengcd.bench import RecognizerMethod, class_groups, load_dataset, plan_for, run_protocol
 
 TOLD = ("nothing", "the true number of classes", "that, and which rows are new")
 
@@ -48,7 +48,8 @@ def measured(features: Path, dataset: str, told: str, seed: int) -> np.ndarray:
         return discover(X, k, rejected=rejected, **more)
 
     recognizer.discover = with_help  # type: ignore[assignment,method-assign]
-    phases = [one for one, _ in run_protocol(recognizer, data, groups, learn="all", random_state=derive(seed, 1))]
+    method = RecognizerMethod(recognizer)
+    phases = [one for one, _ in run_protocol(method, data, groups, learn="all", random_state=derive(seed, 1))]
     at_best.append(np.nan)  # the last phase has no stream
     return np.array(
         [

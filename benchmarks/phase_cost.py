@@ -14,7 +14,7 @@ import torch
 from benchmarks.measure import HAS_GPU
 from opengcd import OpenWorldRecognizer
 from opengcd._internal.randomness import derive
-from opengcd.bench import class_groups, load_dataset, plan_for, run_protocol
+from opengcd.bench import RecognizerMethod, class_groups, load_dataset, plan_for, run_protocol
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
     print(f"{chosen.dataset} on {name}, {torch.get_num_threads()} threads, torch {torch.__version__}\n")
     print("| phase | learn, s | reject, s | count and group, s | reject, count and group, s | memory, MB |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for phase, _ in run_protocol(recognizer, data, groups, random_state=derive(chosen.seed, 1)):
+    for phase, _ in run_protocol(RecognizerMethod(recognizer), data, groups, random_state=derive(chosen.seed, 1)):
         if "discover" in phase.seconds:
             learn, reject, group = (phase.seconds[stage] for stage in ("fit", "recognise", "discover"))
             print(

@@ -23,7 +23,6 @@ import torch
 from opengcd.bench import Cell, run_cell
 
 CHANGE = 1e-7
-MEASURES = ("accuracy_all", "hna", "hca", "k")
 OTHER_PROCESSOR = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "AVX2", "OPENBLAS_CORETYPE": "Haswell"}
 
 
@@ -68,8 +67,8 @@ def measured(cell: Cell, setting: Setting, features: Path) -> np.ndarray:
 def run_alone(cell: Cell, features: Path, threads: int) -> None:
     """Run a cell in this process and print what was measured."""
     torch.set_num_threads(threads)
-    phases = run_cell(cell, features)["phases"]
-    print(json.dumps([[phase[name] for name in MEASURES] for phase in phases]))
+    phases = run_cell(cell, features).phases
+    print(json.dumps([[phase.accuracy_all, phase.hna, phase.hca, phase.k] for phase in phases]))
 
 
 def main() -> None:

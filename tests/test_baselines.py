@@ -18,16 +18,16 @@ from opengcd import ModelFileError, metrics
 from opengcd._internal.splits import hold_out_share
 from opengcd.bench import Dataset, class_groups, make_method, method_names, run_protocol
 from opengcd.bench.baselines import BASELINES, EVM, NNO, DeepNNO, l2ac
-from opengcd.bench.baselines.baseline import Nearest
-from opengcd.bench.baselines.bdoc import NearestOfBoth, learn_radii, neighbour_loss, radius_gradient
+from opengcd.bench.baselines.baseline import NearestToMean
+from opengcd.bench.baselines.bdoc import NearestWithHeldOut, learn_radii, neighbour_loss, radius_gradient
 from opengcd.bench.baselines.deepnno import follow_threshold
 from opengcd.bench.baselines.grid_search import (
     SEARCH,
     OpenTrial,
     Range,
+    coordinate_search,
     decide,
     judge_thresholds,
-    search_by_turns,
     thresholds_at,
 )
 from opengcd.bench.baselines.weibull import fit_weibull
@@ -444,10 +444,10 @@ def test_what_b_doc_held_out_stays_held_out():
 
 def test_exemplars_nearest_the_mean_first():
     rows = np.array([[5.0], [0.0], [2.0], [3.0], [-5.0]])  # mean 1
-    nearest = Nearest(lambda X: X)
+    nearest = NearestToMean(lambda X: X)
     assert nearest(rows, 3, None).tolist() == [1, 2, 3]
     # The fifth row is held out; it stands at the fifth place again although it is not the farthest by rank.
-    assert NearestOfBoth(lambda X: X)(rows[[0, 4, 1, 3, 2]], 5, None).tolist() == [2, 3, 0, 1, 4]
+    assert NearestWithHeldOut(lambda X: X)(rows[[0, 4, 1, 3, 2]], 5, None).tolist() == [2, 3, 0, 1, 4]
 
 
 @pytest.mark.parametrize("name", ["nno", "deepnno", "b-doc"])
@@ -482,7 +482,7 @@ def test_one_parameter_is_tuned_after_the_other():
         asked.append((name, dict(settings)))
         return {0: 0.2, 1: 0.5, 2: 0.7}[settings["a"]] + 0.1 * (settings["b"] == 5)
 
-    found, tried = search_by_turns(ranges, {"a": SEARCH, "b": SEARCH, "c": 1}, score)
+    found, tried = coordinate_search(ranges, {"a": SEARCH, "b": SEARCH, "c": 1}, score)
     assert found == {"a": 2, "b": 5, "c": 1}
     assert [t[:2] for t in tried] == [("a", 1), ("a", 0), ("a", 2), ("b", 5), ("b", 6)]
     assert asked[0] == ("a", {"a": 1, "b": 5, "c": 1})

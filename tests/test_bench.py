@@ -2,6 +2,7 @@ import dataclasses
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -18,14 +19,21 @@ from opengcd._internal.durable_files import replace_file
 from opengcd.bench import (
     PLANS,
     Cell,
+    CellResult,
+    CodeVersion,
     Dataset,
+    Environment,
     FeatureFileError,
+    OpenWorldMethod,
+    PhaseResult,
     ResultsError,
     class_groups,
+    code_version,
     load_dataset,
     make_cells,
     make_method,
     method_names,
+    note_other_code,
     parse_numbers,
     plan_for,
     read_results,
@@ -33,6 +41,8 @@ from opengcd.bench import (
     run_protocol,
 )
 from opengcd.bench import cells as cells_module
+from opengcd.bench.code_version import commit_of
+from opengcd.bench.results import write_result
 from opengcd.cli import app
 
 PATIENCE = 240
@@ -141,12 +151,15 @@ def test_plans():
 
 def test_methods_by_name():
     assert set(method_names()) >= {"opengcd-svm", "opengcd-mlp", "opengcd-xgb", "csr-xgb", "il-e-svm", "owr-ue-mlp"}
-    assert make_method("opengcd-svm", random_state=3).random_state == 3
-    assert type(make_method("opengcd.recognizer:OpenWorldRecognizer")).__name__ == "OpenWorldRecognizer"
+    assert make_method("opengcd-svm", random_state=3).recognizer.random_state == 3
+    assert make_method("opengcd.bench.baselines:NNO", random_state=3).random_state == 3
     for name, message in [
         ("opengcd-nope", "Unknown method"),
         ("nope:Nope", "cannot be imported"),
-        ("opengcd.metrics:Parts", "lacks fit"),
+        ("opengcd.metrics:Parts", "a subclass of opengcd.bench.OpenWorldMethod .* discover, fit, learn, recognize;"),
+        ("opengcd.metrics:hna", "must be a subclass"),
+        ("opengcd.recognizer:OpenWorldRecognizer", "pass it to opengcd.bench.RecognizerMethod"),
+        ("opengcd.bench.open_world_method:OpenWorldMethod", "does not implement discover, fit, learn, recognize"),
         (".metrics:Parts", "cannot be imported: TypeError"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -154,12 +167,12 @@ def test_methods_by_name():
 
 
 def test_methods_follow_the_authors_code_where_they_are_asked_to():
-    method = make_method("opengcd-xgb", dataset="cifar100", protocol="authors", random_state=0)
+    method = make_method("opengcd-xgb", dataset="cifar100", protocol="authors", random_state=0).recognizer
     assert (method.alpha, method.max_classes, method.selector) == (1e5, 110, "authors")
     assert (method.preset.discovery.n_init, method.preset.discovery.objective) == (14, "fmi+db")
-    assert make_method("csr-xgb", dataset="cifar100", protocol="authors").alpha == 0
-    assert make_method("opengcd-xgb", dataset="mine", protocol="authors").preset == "authors"
-    assert make_method("opengcd-xgb", dataset="cifar100").preset == "paper"
+    assert make_method("csr-xgb", dataset="cifar100", protocol="authors").recognizer.alpha == 0
+    assert make_method("opengcd-xgb", dataset="mine", protocol="authors").recognizer.preset == "authors"
+    assert make_method("opengcd-xgb", dataset="cifar100").recognizer.preset == "paper"
 
 
 @pytest.fixture(scope="module")
@@ -225,11 +238,11 @@ def features(tmp_path, blobs):
 
 
 def timeless(results):
+    """Without what may change from run to run: seconds and memory, and the commit while someone works."""
     for result in results:
-        result["seconds"] = 0
-        for phase in result["phases"]:
-            phase["seconds"] = phase["peak_mb"] = {}
-    return results
+        for phase in result.phases:
+            phase.seconds = phase.peak_mb = {}
+    return [dataclasses.replace(result, seconds=0, code=None) for result in results]
 
 
 def test_cells_are_written_resumed_and_repeatable(tmp_path, features):
@@ -271,7 +284,7 @@ def test_the_class_order_depends_on_the_seed_alone_or_is_fixed(features, monkeyp
     assert run_and_listen(authors, features, monkeypatch) == [[7, 6, 5, 4, 3], [2], [1], [0]]
 
 
-class Failing:
+class Failing(OpenWorldMethod):
     """A method of a user's own, with a fault."""
 
     def __init__(self, **settings):
@@ -280,7 +293,7 @@ class Failing:
     def fit(self, X, y, *, progress=None):
         raise ZeroDivisionError("a fault in the method")
 
-    learn = predict = predict_closed = unknown_score = discover = fit
+    learn = recognize = discover = fit
 
 
 def test_a_cell_that_fails_leaves_no_file_and_stops_no_other(tmp_path, features, monkeypatch):
@@ -292,12 +305,23 @@ def test_a_cell_that_fails_leaves_no_file_and_stops_no_other(tmp_path, features,
     assert "in fit" in outcomes[cells[0]][1]
     assert outcomes[cells[1]] == ("", "")
     assert outcomes[cells[2]][0] == "AwkwardError: no pickle brings me back"
-    assert [result["cell"]["method"] for result in read_results(out)] == ["csr-svm"]
+    assert [result.cell.method for result in read_results(out)] == ["csr-svm"]
     runner = CliRunner()
     command = ["bench", "run", "--features", str(features), "--out", str(out), "--datasets", "blobs", "--methods"]
     failed = runner.invoke(app, [*command, "test_bench:Failing,csr-svm"])
     assert failed.exit_code == 1
     assert "1 of 2 cells failed" in failed.output
+
+
+def test_the_method_in_the_documentation_runs(tmp_path, features, monkeypatch):
+    document = (Path(__file__).parent.parent / "docs" / "experiments.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(# nearest\.py.*?)```", document, re.DOTALL)
+    (tmp_path / "nearest.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    result = cells_module.run_cell(Cell("blobs", "nearest:NearestMean", 0), features)
+    assert result.phases[0].accuracy_all > 0.9
+    assert result.phases[0].rejected > 0
+    assert result.phases[0].k == 6
 
 
 class AwkwardError(Exception):
@@ -368,17 +392,157 @@ def test_results_of_other_features_are_left_alone(tmp_path, features):
     cell = Cell("blobs", "csr-svm", 0)
     out.mkdir()
     (out / "results.json").write_text(json.dumps({"format": "opengcd-results", "format_version": 2}))
-    done = {"cell": dataclasses.asdict(cell), "features": "0" * 16, "environment": {}, "phases": []}
-    (out / cell.file).write_text(json.dumps(done))
+    done = CellResult(cell, "0" * 16, Environment(), 1.0, 0.5, [])
+    write_result(out, done)
     for asked in (cell, Cell("blobs", "csr-svm", 1)):  # another seed would stand in the same table
         with pytest.raises(ResultsError, match="made from other features; nothing was changed"):
             list(run_cells([asked], features, out))
-    for file, content in [(cell.file, "{}"), (cell.file.replace(".json", " (copy).json"), json.dumps(done))]:
+    for file, content in [(cell.file, "{}"), (cell.file.replace(".json", " (copy).json"), json.dumps(done.to_json()))]:
         (out / cell.file).unlink(missing_ok=True)
         (out / file).write_text(content)
         with pytest.raises(ResultsError, match="no result of a cell"):
             read_results(out)
     assert len(list(out.iterdir())) == 2
+
+
+def test_a_result_is_read_back_as_it_was_written(tmp_path, features):
+    out = tmp_path / "out"
+    cells_module.open_results(out, create=True)
+    written = [
+        cells_module.run_cell(Cell("blobs", name, 0, memory=50), features) for name in ("opengcd-mlp", "csr-svm")
+    ]
+    for result in written:
+        write_result(out, result)
+    read = {result.cell.method: result for result in read_results(out)}
+    for result in written:
+        assert read[result.cell.method] == result
+        for phase in read[result.cell.method].phases:
+            assert all(map(same_type, vars(phase).items(), vars(result.phases[phase.phase - 1]).items()))
+    first = read["opengcd-mlp"].phases[0]
+    assert first.alpha_curve[0].alpha < first.alpha_curve[-1].alpha
+    assert first.k_curve[0].k > 0
+    assert 0 <= first.osr_parts.aks <= 1
+    assert read["csr-svm"].code == code_version()
+
+
+def same_type(read, written):
+    """A value that is read has the type of the one written, as have the first of its members."""
+    (name, a), (_, b) = read, written
+    first_a, first_b = ((x[0],) if isinstance(x, list) and x else () for x in (a, b))
+    assert type(a) is type(b), name
+    assert list(map(type, first_a)) == list(map(type, first_b)), name
+    return True
+
+
+def test_results_of_earlier_and_later_versions_are_read(tmp_path):
+    out = tmp_path / "out"
+    cells_module.open_results(out, create=True)
+    result = CellResult(
+        Cell("d", "m", 0), "0", Environment({"torch": "2"}, threads=1), 1.0, 0.5, [PhaseResult(1, 2, [0.5], 0.5)]
+    )
+    values = result.to_json()
+    # Earlier ones have no code and no settings; later ones may have more.
+    del values["code"], values["phases"][0]["settings"]
+    values["more"] = values["phases"][0]["more"] = 1
+    (out / result.cell.file).write_text(json.dumps(values))
+    assert read_results(out) == [result]
+    for wrong in (
+        {"phases": 3},
+        {"phases": [3]},
+        {"cell": None},
+        {"environment": 1},
+        {"seconds": "long"},
+        {"code": {}},
+    ):
+        (out / result.cell.file).write_text(json.dumps(values | wrong))
+        with pytest.raises(ResultsError, match="no result of a cell"):
+            read_results(out)
+
+
+def git(folder, *arguments):
+    identity = {f"GIT_{role}_{what}": "t@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    nothing = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder, env=variables | identity | nothing, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A repository with a package in it, and its commit."""
+    package = tmp_path / "checkout" / "src" / "package"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (tmp_path / "checkout" / "README").write_text("")
+    git(tmp_path / "checkout", "init")
+    git(tmp_path / "checkout", "add", ".")
+    git(package, "commit", "-m", "first")
+    return package, git(package, "rev-parse", "HEAD")
+
+
+def test_the_commit_of_a_checkout_and_changes_to_it(checkout, monkeypatch):
+    package, commit = checkout
+    assert commit_of(package) == commit
+    # A hook has these in its environment; they name another repository.
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    assert commit_of(package) == commit
+    (package.parent.parent / "README").write_text("changes elsewhere")
+    assert commit_of(package) == commit
+    (package / "new.py").write_text("")
+    assert commit_of(package) == f"{commit}+changes"
+    (package / "new.py").unlink()
+    (package / "__init__.py").write_text("changed = True")
+    assert commit_of(package) == f"{commit}+changes"
+
+
+def test_a_package_that_is_not_tracked_has_no_commit(checkout, tmp_path, monkeypatch):
+    # Site-packages inside somebody's repository.
+    installed = checkout[0].parent / "site-packages" / "opengcd"
+    installed.mkdir(parents=True)
+    (installed / "__init__.py").write_text("")
+    assert commit_of(installed) is None
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "__init__.py").write_text("")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    assert commit_of(outside) is None
+    assert commit_of(tmp_path / "missing") is None
+    monkeypatch.setenv("PATH", "")  # no git
+    assert commit_of(checkout[0]) is None
+
+
+def test_a_repository_without_a_commit(tmp_path):
+    git(tmp_path, "init")
+    (tmp_path / "__init__.py").write_text("")
+    git(tmp_path, "add", "__init__.py")
+    assert commit_of(tmp_path) is None
+
+
+def test_the_code_in_words():
+    assert str(CodeVersion("0.1.0")) == "opengcd 0.1.0"
+    assert str(CodeVersion("0.1.0", "0123456789abcdef+changes")) == "opengcd 0.1.0 at commit 0123456789ab+changes"
+
+
+def test_a_resumed_run_says_if_cells_are_of_other_code(tmp_path, features):
+    out = tmp_path / "out"
+    now = code_version()
+    assert note_other_code(out, now) == ""
+    (outcome,) = run_cells([Cell("blobs", "csr-svm", 0)], features, out)
+    assert not outcome.error
+    (done,) = read_results(out)
+    assert done.code.version == now.version
+    assert note_other_code(out, done.code) == ""
+    write_result(out, dataclasses.replace(done, code=CodeVersion("0.0.9", "f" * 40)))
+    command = ["bench", "run", "--features", str(features), "--out", str(out), "--datasets", "blobs"]
+    resumed = CliRunner().invoke(app, [*command, "--methods", "csr-svm"])
+    assert resumed.exit_code == 0
+    assert resumed.output.strip().splitlines() == [
+        f"1 finished cell was computed by other code (opengcd 0.0.9 at commit {'f' * 12}); this run is of {now}."
+    ]
+    write_result(out, dataclasses.replace(done, cell=Cell("blobs", "csr-svm", 1), code=None))
+    assert note_other_code(out, now).startswith("2 finished cells were computed by other code (code that was not rec")
 
 
 def test_cells_have_files_of_their_own():

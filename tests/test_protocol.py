@@ -2,7 +2,15 @@ import numpy as np
 import pytest
 
 from opengcd import OpenWorldRecognizer
-from opengcd.bench import Dataset, class_groups, run_protocol
+from opengcd.bench import (
+    Dataset,
+    FittedParameters,
+    OpenWorldMethod,
+    RecognizerMethod,
+    Verdict,
+    class_groups,
+    run_protocol,
+)
 from opengcd.bench import protocol as protocol_module
 from opengcd.discover import Discovery, Group
 
@@ -14,10 +22,8 @@ def line_world(n=6):
     return Dataset("line", X, y, X + np.float32([0, 100]), y.copy(), [str(c) for c in range(8)])
 
 
-class Oracle:
+class Oracle(OpenWorldMethod):
     """Reads the class off the first feature; knows what it was taught; forgets to reject class ``blind``."""
-
-    unknown_label_ = -1
 
     def __init__(self, blind=None):
         self.blind = blind
@@ -31,16 +37,11 @@ class Oracle:
         self.classes_ |= set(y.tolist())
         self.taught.append((X, y))
 
-    def predict(self, X):
+    def recognize(self, X):
         c = X[:, 0].astype(int)
         known = np.isin(c, list(self.classes_))
-        return np.where(known, c, np.where(c == self.blind, 0, -1))
-
-    def predict_closed(self, X):
-        return X[:, 0].astype(int)
-
-    def unknown_score(self, X):
-        return (self.predict(X) == -1).astype(float)
+        labels = np.where(known, c, np.where(c == self.blind, 0, -1))
+        return Verdict(labels, c, (labels == -1).astype(float))
 
     def discover(self, X, *, progress=None):
         c = X[:, 0].astype(int)
@@ -69,24 +70,27 @@ class Watcher(Oracle):
     """Notes what it is shown; asks for the whole stream."""
 
     adapts = True
-    discovers_from = "stream"
 
     def __init__(self):
         super().__init__()
         self.judged, self.observed, self.given = [], [], []
 
-    def predict(self, X):
+    def recognize(self, X):
         self.judged.append(len(self.observed))
-        return super().predict(X)
+        return super().recognize(X)
+
+    def predict_closed(self, X):
+        return X[:, 0].astype(int)
 
     def observe(self, X):
         self.observed.append(X)
 
-    def discover(self, X, *, rejected, progress=None):
+    def discover_in_stream(self, X, rejected, *, progress=None):
         self.given.append((X, rejected))
         c = X[:, 0].astype(int)
         groups = [Group(g, np.flatnonzero(c == g), X[:1], 0.0) for g in np.unique(c[rejected])]
-        return Discovery(c, len(self.classes_) + len(groups), [], groups, rejected, True)
+        found = Discovery(c, len(self.classes_) + len(groups), [], groups, rejected, True)
+        return np.arange(len(X)), found
 
 
 def test_a_method_that_adapts_is_shown_only_what_it_has_judged_and_may_discover_from_the_stream():
@@ -94,7 +98,7 @@ def test_a_method_that_adapts_is_shown_only_what_it_has_judged_and_may_discover_
     watcher = Watcher()
     results = [result for result, _ in run_protocol(watcher, data, groups, random_state=0)]
     # Part i is judged after i parts were observed, in each of two phases.
-    assert watcher.judged[: 2 * protocol_module.PARTS : 2] == list(range(protocol_module.PARTS))
+    assert watcher.judged == list(range(2 * protocol_module.PARTS))
     stream, rejected = watcher.given[0]
     np.testing.assert_array_equal(np.concatenate(watcher.observed[: protocol_module.PARTS]), stream)
     assert len(stream) == 4 * 6 + 2 * 12
@@ -155,17 +159,17 @@ def test_methods_that_learn_all_or_nothing_get_the_official_sets(protocol, learn
     assert len(method.taught) == 1 + 2 * share
 
 
-def test_a_predict_of_ones_own_is_asked_although_recognize_is_inherited():
-    class Cautious(OpenWorldRecognizer):
-        def predict(self, X):
-            return np.full(len(X), self.unknown_label_)
+def test_a_subclass_of_the_recognisers_method_can_recognise_in_its_own_way():
+    class Cautious(RecognizerMethod):
+        def recognize(self, X):
+            return super().recognize(X)._replace(labels=np.full(len(X), self.unknown_label_))
 
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(5), 20)
     train, test = (8 * rng.normal(size=(5, 4))[y] + rng.normal(size=(100, 4)) for _ in range(2))
     data = Dataset("blobs", train, y, test, y, list("abcde"))
     groups = [np.arange(4), np.array([4])]
-    method = Cautious("mlp", max_classes=8, random_state=0)
+    method = Cautious(OpenWorldRecognizer("mlp", max_classes=8, random_state=0))
     first = next(iter(run_protocol(method, data, groups, random_state=0)))[0]
     assert first.rejected == 100 + 20
 
@@ -175,14 +179,44 @@ def test_what_a_method_returns_and_says_of_itself_is_checked():
         def predict_closed(self, X):
             return super().predict_closed(X)[:, None]
 
+    class Short(Oracle):
+        def recognize(self, X):
+            return super().recognize(X)._replace(unknown_score=np.zeros(3))
+
+        def predict_closed(self, X):
+            return X[:, 0].astype(int)
+
     class Misspelt(Oracle):
         learns_from = "everything"
 
     data, groups = line_world(), [np.arange(4), np.array([4, 5])]
     with pytest.raises(ValueError, match=r"predict_closed .* not \(24, 1\)"):
         next(run_protocol(Broad(), data, groups))
+    with pytest.raises(ValueError, match=r"unknown_score of recognize .* not \(3,\)"):
+        next(run_protocol(Short(), data, groups))
     with pytest.raises(ValueError, match="'all' or 'nothing', not 'everything'"):
         next(run_protocol(Misspelt(), data, groups))
+
+
+def test_what_a_method_does_not_say_has_a_default():
+    data, groups = line_world(), [np.arange(4), np.array([4, 5])]
+    oracle = Oracle()
+    assert oracle.fitted_parameters() == FittedParameters({}, None, None)
+    assert (oracle.adapts, oracle.learns_from, oracle.reviews_one_by_one, oracle.unknown_label_) == (
+        False, None, False, -1)  # fmt: skip
+    first, detail = next(run_protocol(oracle, data, groups, random_state=0))
+    assert (first.alpha, first.alpha_curve, first.settings) == (None, [], {})
+    np.testing.assert_array_equal(detail.examined, np.flatnonzero(detail.stream.y >= 4))  # rejected rows alone
+
+
+def test_parameters_that_a_method_found_are_kept():
+    class Tuned(Oracle):
+        def fitted_parameters(self):
+            return FittedParameters({"radius": 2.0}, alpha=10.0)
+
+    data, groups = line_world(), [np.arange(4), np.array([4, 5])]
+    first, _ = next(run_protocol(Tuned(), data, groups, random_state=0))
+    assert (first.settings, first.alpha, first.alpha_curve) == ({"radius": 2.0}, 10.0, [])
 
 
 def test_all_stages_report_their_end():
@@ -228,7 +262,7 @@ def test_hna_at_the_alpha_in_use_is_the_hna_of_the_phase():
     y = np.repeat(np.arange(7), 30)
     train, test = (rng.normal(size=(7, 5))[y] * 3 + rng.normal(size=(210, 5)) for _ in range(2))
     data = Dataset("blobs", train, y, test, y, [str(c) for c in range(7)])
-    method = OpenWorldRecognizer("mlp", preset="paper", max_classes=20, random_state=0)
+    method = RecognizerMethod(OpenWorldRecognizer("mlp", preset="paper", max_classes=20, random_state=0))
     result = next(iter(run_protocol(method, data, class_groups(7, (5, 2), 0), random_state=0)))[0]
     at = {point.alpha: point for point in result.alpha_curve}[result.alpha]
     assert at.stream == pytest.approx(result.hna, abs=1e-12)
@@ -268,7 +302,7 @@ def test_the_recogniser_follows_the_protocol_reproducibly():
     groups = class_groups(8, (4, 2, 2), 1)
 
     def run():
-        method = OpenWorldRecognizer(max_classes=20, random_state=0)
+        method = RecognizerMethod(OpenWorldRecognizer(max_classes=20, random_state=0))
         return [result for result, _ in run_protocol(method, data, groups, random_state=0)]
 
     first, second = run(), run()

@@ -1,11 +1,18 @@
 import csv
 import io
 import re
+from dataclasses import replace
 
 import pytest
 
 from opengcd import metrics
 from opengcd.bench import (
+    AlphaPoint,
+    Cell,
+    CellResult,
+    CodeVersion,
+    Environment,
+    PhaseResult,
     blocks,
     commands,
     environments,
@@ -20,24 +27,13 @@ from opengcd.bench import (
 )
 from opengcd.bench.published import published
 from opengcd.bench.tables import cost_tables, detail_tables, paper_tables, run_tables
+from opengcd.discover import CurvePoint
 
 
 def phase(t, **values):
-    """A phase as a result file holds it, closed unless ``values`` say otherwise."""
-    measured = "hna hna_precision auroc rejected osr_parts gcd_parts k k_true k_error hca acc actions named alpha"
-    empty = dict.fromkeys([*measured.split(), "learnt_share", "missing_classes"])
-    return {
-        "phase": t,
-        "accuracy": [0.5] * t,
-        "accuracy_all": 0.5,
-        "forgetting": 0.1,
-        "seconds": {"fit": 2.0},
-        "peak_mb": {"fit": None},
-        "alpha_curve": [],
-        "k_curve": [],
-        **empty,
-        **values,
-    }
+    """A phase, closed unless ``values`` say otherwise."""
+    known = {"forgetting": 0.1, "seconds": {"fit": 2.0}, "peak_mb": {"fit": None}}
+    return PhaseResult(**({"phase": t, "known": 40, "accuracy": [0.5] * t, "accuracy_all": 0.5} | known | values))
 
 
 def open_phase(t, hna, k, **values):
@@ -47,8 +43,8 @@ def open_phase(t, hna, k, **values):
         hna_precision=hna / 2,
         auroc=0.7,
         rejected=50,
-        osr_parts={"aks": 0.6, "aus": 0.4, "ans": 0.1},
-        gcd_parts={"aks": 0.6, "aus": 0.0, "ans": 0.3},
+        osr_parts=metrics.Parts(0.6, 0.4, 0.1),
+        gcd_parts=metrics.Parts(0.6, 0.0, 0.3),
         k=k,
         k_true=60,
         k_error=k / 60 - 1,
@@ -59,18 +55,15 @@ def open_phase(t, hna, k, **values):
         learnt_share=0.5,
         missing_classes=1,
         alpha=10.0,
-        alpha_curve=[[1.0, 0.2, 0.3], [10.0, 0.4, hna]],
-        k_curve=[[100, 0.5, 0.3, 0.2], [k, 0.8, 0.6, 0.2]],
+        alpha_curve=[AlphaPoint(1.0, 0.2, 0.3), AlphaPoint(10.0, 0.4, hna)],
+        k_curve=[CurvePoint(100, 0.5, 0.3, 0.2), CurvePoint(k, 0.8, 0.6, 0.2)],
         **values,
     )
 
 
 def result(method, seed, phases, **cell):
-    cell = {"dataset": "cifar100", "method": method, "seed": seed, "protocol": "paper", "learn": "discovered",
-            "memory": None} | cell  # fmt: skip
-    environment = {"torch": "2.0", "threads": 1}
-    measured = {"seconds": 90.0, "final_average_accuracy": 0.25, "features": "0", "environment": environment}
-    return {"cell": cell, "phases": phases, **measured}
+    cell = Cell(**({"dataset": "cifar100", "method": method, "seed": seed} | cell))
+    return CellResult(cell, "0", Environment({"torch": "2.0"}, threads=1), 90.0, 0.25, phases)
 
 
 @pytest.fixture
@@ -134,7 +127,7 @@ def test_settings_are_kept_apart_and_named(results):
 def test_what_results_were_computed_with_is_said(results):
     setting = settings_of(results)[0]
     assert environments(results, setting) == "Computed with threads 1, torch 2.0."
-    results[0]["environment"] = {"torch": "2.0", "threads": 4}
+    results[0] = replace(results[0], environment=Environment({"torch": "2.0"}, threads=4))
     assert environments(results, setting).splitlines() == [
         "1 cells (opengcd-mlp) computed with threads 4, torch 2.0.",
         "3 cells (csr-xgb, opengcd-mlp, opengcd-xgb) computed with threads 1, torch 2.0.",
@@ -142,6 +135,22 @@ def test_what_results_were_computed_with_is_said(results):
     one, four = commands(results, setting).splitlines()
     assert "--seeds 0-1 " in one
     assert "--methods opengcd-mlp --seeds 0 --protocol paper --threads 4 " in four
+
+
+def test_the_code_that_computed_the_results_is_said(results):
+    setting = settings_of(results)[0]
+    code = CodeVersion("0.1.0", "0123456789abcdef")
+    results = [replace(one, code=code) for one in results]
+    assert environments(results, setting).splitlines() == [
+        "Computed with threads 1, torch 2.0.",
+        "Computed by opengcd 0.1.0 at commit 0123456789ab.",
+    ]
+    results[0], results[1] = replace(results[0], code=None), replace(results[1], code=CodeVersion("0.2.0"))
+    assert environments(results, setting).splitlines()[1] == (
+        "Computed by code that was not recorded (1 cell), opengcd 0.1.0 at commit 0123456789ab (2 cells), "
+        "opengcd 0.2.0 (1 cell)."
+    )
+    assert "at commit 0123456789ab" in blocks(results)["tables: protocol paper"]
 
 
 def test_whole_runs(results):

@@ -1,29 +1,18 @@
 """The paper's experiments: protocol and measurements."""
 
 from opengcd._internal.splits import class_groups
-from opengcd.bench.cells import (
-    Cell,
-    Outcome,
-    ResultsError,
-    make_cells,
-    parse_numbers,
-    read_results,
-    run_cell,
-    run_cells,
-)
+from opengcd.bench.cells import Outcome, make_cells, parse_numbers, run_cell, run_cells
+from opengcd.bench.code_version import code_version
 from opengcd.bench.datasets import PLANS, FeatureFileError, Plan, available, load_dataset, plan_for
 from opengcd.bench.figures import Picture, pictures
 from opengcd.bench.methods import make_method, method_names
-from opengcd.bench.protocol import (
-    PROTOCOLS,
-    Dataset,
-    OpenWorldMethod,
-    PhaseDetail,
-    PhaseResult,
-    run_protocol,
-)
+from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Verdict
+from opengcd.bench.protocol import PROTOCOLS, Dataset, PhaseDetail, run_protocol
 from opengcd.bench.raw import RAW_DATASETS, RawDataset, RawDatasetError, make_features, read_raw
+from opengcd.bench.recognizer_method import RecognizerMethod
+from opengcd.bench.records import AlphaPoint, Cell, CellResult, CodeVersion, Environment, PhaseResult, Setting
 from opengcd.bench.report import write_report
+from opengcd.bench.results import ResultsError, note_other_code, read_results
 from opengcd.bench.tables import (
     KINDS,
     NOTE,
@@ -43,9 +32,14 @@ __all__ = [
     "PLANS",
     "PROTOCOLS",
     "RAW_DATASETS",
+    "AlphaPoint",
     "Cell",
+    "CellResult",
+    "CodeVersion",
     "Dataset",
+    "Environment",
     "FeatureFileError",
+    "FittedParameters",
     "OpenWorldMethod",
     "Outcome",
     "PhaseDetail",
@@ -54,10 +48,14 @@ __all__ = [
     "Plan",
     "RawDataset",
     "RawDatasetError",
+    "RecognizerMethod",
     "ResultsError",
+    "Setting",
+    "Verdict",
     "available",
     "blocks",
     "class_groups",
+    "code_version",
     "commands",
     "environments",
     "fill",
@@ -68,6 +66,7 @@ __all__ = [
     "make_method",
     "markdown",
     "method_names",
+    "note_other_code",
     "parse_numbers",
     "pictures",
     "plan_for",

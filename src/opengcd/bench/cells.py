@@ -1,15 +1,12 @@
-"""Cells of the benchmark: one method on one dataset with one seed, each in a file of its own.
+"""Run cells of the benchmark in processes and write each to a file of its own.
 
-A cell is written when it is finished and not before, so an interruption loses at most the cell under way, and a second
-run does what is missing.
+A cell is written when it is finished, so an interruption loses only cells under way, and a second run completes them.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import itertools
-import json
 import multiprocessing
 import os
 import platform
@@ -26,58 +23,25 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import numpy as np
 
 from opengcd import metrics
-from opengcd._internal.durable_files import replace_file
-from opengcd._internal.numpy_json import plain
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import derive
 from opengcd._internal.splits import class_groups
+from opengcd.bench.code_version import code_version
 from opengcd.bench.datasets import feature_file, load_dataset, plan_for
 from opengcd.bench.methods import make_method, method_factory
-from opengcd.bench.protocol import PhaseResult, check_protocol, run_protocol
+from opengcd.bench.protocol import check_protocol, run_protocol
+from opengcd.bench.records import Cell, CellResult, Environment
+from opengcd.bench.results import ResultsError, open_results, read_results, write_result
 
-FORMAT = "opengcd-results"
-FORMAT_VERSION = 2
-HEADER = "results.json"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-class ResultsError(ValueError):
-    """A results folder is of another version, or not one of ours."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Cell:
-    """What is run."""
-
-    dataset: str
-    method: str
-    seed: int
-    protocol: str = "paper"
-    learn: str = "discovered"
-    memory: int | None = None
-    """Number of exemplars; None is the paper's number for the dataset."""
-
-    def __str__(self) -> str:
-        words = [self.dataset, self.method]
-        words += [self.protocol] * (self.protocol != "paper") + ["learns all"] * (self.learn == "all")
-        words += [f"memory {self.memory}"] * (self.memory is not None)
-        return " ".join([*words, "seed", str(self.seed)])
-
-    @property
-    def file(self) -> str:
-        """The name of its file."""
-        memory = "full" if self.memory is None else self.memory
-        parts = (self.dataset, self.method, self.protocol, self.learn, memory, self.seed)
-        return "--".join(quote(str(part), safe="") for part in parts) + ".json"
-
-
 class Outcome(NamedTuple):
-    """A cell that was run; if it failed, why, and where in the code."""
+    """A cell that was run; if it failed, the error and its traceback."""
 
     cell: Cell
     error: str = ""
@@ -92,7 +56,22 @@ def make_cells(
     learn: str = "discovered",
     memories: Sequence[int | None] = (None,),
 ) -> list[Cell]:
-    """Return every combination once, after checking what can be checked."""
+    """Return every combination once, after checking methods, protocol and memories.
+
+    Parameters
+    ----------
+    datasets, methods : sequence of str
+    seeds : sequence of int
+    protocol, learn : str
+        See :func:`run_protocol`.
+    memories : sequence of int or None
+        Numbers of exemplars; None is the paper's number for the dataset.
+
+    Returns
+    -------
+    list of Cell
+
+    """
     for method in methods:
         method_factory(method)
     check_protocol(protocol, learn)
@@ -129,19 +108,38 @@ def run_cells(
     threads: int = 1,
     progress: Progress = silent,
 ) -> Iterator[Outcome]:
-    """Run the cells that have no file yet in ``jobs`` processes, and yield each as it is done.
+    """Run the cells that have no file yet, and yield each as it is finished.
 
-    A cell that fails is reported and leaves no file; the others go on. Each process computes with ``threads`` threads.
-    Sums are rounded in another order with another number of threads, and small differences grow from phase to phase;
-    so the numbers depend on ``threads``, but not on ``jobs``.
+    A cell that fails is reported and leaves no file; the others go on. Another number of threads adds numbers in
+    another order, and the rounding differences grow from phase to phase; so the numbers depend on ``threads``, but not
+    on ``jobs``.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+    features : Path
+        The folder of feature files.
+    out : Path
+        The folder of results.
+    jobs : int
+        Number of processes.
+    threads : int
+        Threads in each process.
+    progress : callable
+        Called with a stage, the steps done and their total.
+
+    Yields
+    ------
+    Outcome
+
     """
     open_results(out, create=True)
     cells = list(cells)
     prints = {name: fingerprint(feature_file(features, name)) for name in {cell.dataset for cell in cells}}
     done = set()
     for result in read_results(out):
-        cell = Cell(**result["cell"])
-        if result["features"] != prints.get(cell.dataset, result["features"]):
+        cell = result.cell
+        if result.features != prints.get(cell.dataset, result.features):
             raise ResultsError(
                 f"{out / cell.file} was made from other features; nothing was changed. Choose another folder."
             )
@@ -166,7 +164,7 @@ def _run_in_processes(
             if isinstance(future.exception(), BrokenProcessPool):
                 left = [str(cell) for cell in todo if not (out / cell.file).exists()]
                 raise ResultsError(
-                    "A process ended without a word, perhaps for lack of memory. What was finished is kept; run the "
+                    "A process ended unexpectedly, perhaps for lack of memory. What was finished is kept; run the "
                     f"same command with fewer jobs to go on. Not finished: {'; '.join(left)}."
                 )
             listener.close_bars(running[future])
@@ -179,11 +177,25 @@ def _run_in_processes(
         listener.stop()
 
 
-def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> dict[str, Any]:
-    """Lead one method through the phases; return all that was measured, ready for JSON.
+def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> CellResult:
+    """Lead one method through the phases.
 
     The class order depends on the seed alone, or is fixed, so all methods meet the same classes in the same phases.
+
+    Parameters
+    ----------
+    cell : Cell
+    features : Path
+        The folder of feature files.
+    progress : callable
+        Called with a stage, the steps done and their total.
+
+    Returns
+    -------
+    CellResult
+
     """
+    code = code_version()
     start = time.perf_counter()
     data = load_dataset(features, cell.dataset)
     plan = plan_for(data)
@@ -208,14 +220,15 @@ def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> dict[st
         progress=progress,
     )
     results = [result for result, _ in phases]
-    return {
-        "cell": dataclasses.asdict(cell),
-        "features": fingerprint(feature_file(features, cell.dataset)),
-        "environment": _describe_environment(),
-        "seconds": time.perf_counter() - start,
-        "final_average_accuracy": metrics.final_average_accuracy([result.accuracy for result in results]),
-        "phases": [_plain(result) for result in results],
-    }
+    return CellResult(
+        cell,
+        features=fingerprint(feature_file(features, cell.dataset)),
+        environment=_describe_environment(),
+        seconds=time.perf_counter() - start,
+        final_average_accuracy=metrics.final_average_accuracy([result.accuracy for result in results]),
+        phases=results,
+        code=code,
+    )
 
 
 def fingerprint(file: Path) -> str:
@@ -224,50 +237,7 @@ def fingerprint(file: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()[:16]
 
 
-def read_results(out: Path) -> list[dict[str, Any]]:
-    """Read every finished cell of a results folder, as :func:`run_cell` returned it."""
-    open_results(out)
-    return [_read_cell(file) for file in sorted(out.glob("*--*.json"))]
-
-
-def open_results(out: Path, *, create: bool = False) -> None:
-    """Check that a folder holds results of this version; with ``create``, make an empty one if there is none."""
-    header = out / HEADER
-    if create and (not out.exists() or (out.is_dir() and not any(out.iterdir()))):
-        out.mkdir(parents=True, exist_ok=True)
-        replace_file(header, json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION}).encode())
-    try:
-        document = json.loads(header.read_text())
-    except (OSError, ValueError):
-        document = None
-    if not isinstance(document, dict):
-        raise ResultsError(f"{out} is no folder of results; choose a new or an empty one.")
-    if document.get("format") != FORMAT or document.get("format_version") != FORMAT_VERSION:
-        raise ResultsError(f"{out} holds results of another version; nothing was changed. Choose another folder.")
-
-
-def _read_cell(file: Path) -> dict[str, Any]:
-    try:
-        result: dict[str, Any] = json.loads(file.read_text())
-        # A copy under another name would count a seed twice.
-        sound = Cell(**result["cell"]).file == file.name and {"features", "environment", "phases"} <= result.keys()
-    except (OSError, ValueError, KeyError, TypeError):
-        sound = False
-    if not sound:
-        raise ResultsError(f"{file} is no result of a cell; move it away to go on.")
-    return result
-
-
-def _plain(result: PhaseResult) -> dict[str, Any]:
-    values = dataclasses.asdict(result)
-    for name in ("osr_parts", "gcd_parts"):
-        found = getattr(result, name)
-        values[name] = None if found is None else found._asdict()
-    return values
-
-
-def _describe_environment() -> dict[str, Any]:
-    """What the numbers may depend on."""
+def _describe_environment() -> Environment:
     import torch
 
     packages = ("opengcd", "numpy", "scipy", "scikit-learn", "torch", "xgboost-cpu", "xgboost")
@@ -275,15 +245,16 @@ def _describe_environment() -> dict[str, Any]:
     for package in packages:
         with suppress(PackageNotFoundError):
             versions[package] = version(package)
-    return versions | {
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-        "threads": torch.get_num_threads(),
-    }
+    return Environment(
+        versions,
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.machine()}",
+        device=torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        threads=torch.get_num_threads(),
+    )
 
 
-# What runs in the processes.
+# In the worker processes.
 
 _reports: Any = None
 """The queue to the parent, in a process that works for it."""
@@ -294,13 +265,13 @@ def _start_worker(threads: int, reports: Any) -> None:
 
     global _reports
     torch.set_num_threads(threads)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent receives it too, and ends its workers
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _reports = reports
 
 
 def _end_with_parent() -> None:
-    """A parent that was killed cannot end its workers, and nobody would wait for what they compute."""
+    """Exit when the parent has ended: if it was killed, it could not end its workers."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -308,20 +279,19 @@ def _end_with_parent() -> None:
 
 
 def _run_and_write(cell: Cell, features: Path, out: Path) -> Outcome:
-    """Run a cell; what goes wrong is told in words, since not every exception survives the way to the parent."""
+    """Run a cell; return errors as text, since not every exception can be unpickled in the parent."""
     try:
         result = run_cell(cell, features, lambda stage, done, total: _reports.put((cell, stage, done, total)))
-        replace_file(out / cell.file, json.dumps(result, indent=1, default=plain).encode())
+        write_result(out, result)
     except Exception as error:
         return Outcome(cell, f"{type(error).__name__}: {error}", traceback.format_exc())
     return Outcome(cell)
 
 
 class _Listener:
-    """Passes on what the processes report.
+    """Passes on the progress that the processes report.
 
-    A process that is ended while it writes can block the queue for good, so nothing here waits for the queue without
-    a limit.
+    A process that is ended while it writes can block the queue forever, so reading it always has a timeout.
     """
 
     def __init__(self, reports: Any, progress: Progress) -> None:
@@ -333,7 +303,7 @@ class _Listener:
         self._thread.start()
 
     def close_bars(self, cell: Cell) -> None:
-        """Show that nothing of a cell is under way any more."""
+        """Complete the progress bars of a cell."""
         for stage in self._stages.pop(cell, ()):
             self._progress(stage, 1, 1)
 
@@ -355,7 +325,7 @@ class _Listener:
 
 @contextmanager
 def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """Set environment variables for the processes that are started meanwhile."""
+    """Set environment variables for processes started within the block."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

@@ -1,4 +1,4 @@
-"""Feature files of the benchmark, and how each dataset is dealt to the phases."""
+"""Feature files of the benchmark, and how many classes each phase of a dataset brings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FeatureFileError(ValueError):
 
 
 def available(folder: str | Path) -> list[str]:
-    """Names of the feature files in a folder."""
+    """Return the names of the feature files in a folder."""
     if not Path(folder).is_dir():
         raise FeatureFileError(f"There is no folder {folder}.")
     return sorted(file.stem for file in Path(folder).glob("*.npz"))
@@ -44,7 +44,17 @@ def load_dataset(folder: str | Path, name: str) -> Dataset:
     """Read ``name.npz`` with x_train, y_train, x_test, y_test and class_names; rows are scaled to unit length.
 
     The paper's code scales features when it loads them, though its text does not say so. An array ``class_order`` may
-    say in which order protocol ``authors`` meets the classes; without it they come in the order of their numbers.
+    give the class order of protocol ``authors``; without it, classes come in the order of their numbers.
+
+    Parameters
+    ----------
+    folder : path
+    name : str
+
+    Returns
+    -------
+    Dataset
+
     """
     file = feature_file(folder, name)
     try:
@@ -52,7 +62,7 @@ def load_dataset(folder: str | Path, name: str) -> Dataset:
             missing = [key for key in KEYS if key not in archive]
             if missing:
                 raise FeatureFileError(f"{file} lacks {', '.join(missing)}; a feature file needs {', '.join(KEYS)}.")
-            # What is not in numpy's format within the archive comes as bytes.
+            # A member of the archive that is not in numpy's format is returned as bytes.
             arrays = {key: np.asarray(archive[key]) for key in (*KEYS, *({"class_order"} & set(archive)))}
     except FeatureFileError:
         raise

@@ -1,23 +1,29 @@
-"""Results as pictures (Appendices B and C, and the phases at a glance)."""
+"""Figures of the results: measures by phase, and those of Appendices B and C."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from opengcd import metrics
 from opengcd.bench.datasets import PLANS
-from opengcd.bench.tables import Phase, Result, Runs, Setting, board, deviation, methods_of, numbers, settings_of
+from opengcd.bench.records import CellResult, PhaseResult, Setting
+from opengcd.bench.tables import Runs, by_dataset, deviation, methods_of, numbers, settings_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MARKERS = "os^Dvph*X<>P"
-SHOWN = {"Acc": "accuracy_all", "HNA": "hna", "HCA": "hca"}
-"""What is drawn by phase and by size of the memory."""
+Reader = Callable[[PhaseResult], float | None]
+SHOWN: dict[str, Reader] = {
+    "Acc": lambda phase: phase.accuracy_all,
+    "HNA": lambda phase: phase.hna,
+    "HCA": lambda phase: phase.hca,
+}
+"""Measures drawn by phase and by size of the memory."""
 
 
 class Picture(NamedTuple):
@@ -28,25 +34,35 @@ class Picture(NamedTuple):
     figure: Figure
 
 
-def pictures(results: Sequence[Result]) -> Iterator[Picture]:
-    """Draw all that the results hold, setting by setting, and what the size of the memory does."""
+def pictures(results: Sequence[CellResult]) -> Iterator[Picture]:
+    """Draw the figures of each setting, and the measures by size of the memory where that was varied.
+
+    Parameters
+    ----------
+    results : sequence of CellResult
+
+    Yields
+    ------
+    Picture
+
+    """
     settings = settings_of(results)
     for setting in settings:
-        found = board(results, setting)
+        found = by_dataset(results, setting)
         suffix = "-".join(str(part) for part in setting if part is not None)
         yield Picture(
             f"phases-{suffix}",
             f"Accuracy, HNA and HCA by phase; bars are standard deviations over seeds ({setting}).",
             _draw_phases(found),
         )
-        for method in _with(found, "alpha_curve"):
+        for method in _with(found, lambda phase: phase.alpha_curve):
             yield Picture(
                 f"alpha-{method}-{suffix}",
                 f"HNA of {method} against alpha: solid on the stream, dashed in the search on labelled data; "
                 f"a mark is an alpha that was chosen ({setting}).",
                 _draw_alpha(found, method),
             )
-        for method in _with(found, "k_curve"):
+        for method in _with(found, lambda phase: phase.k_curve):
             yield Picture(
                 f"k-{method}-{suffix}",
                 f"The search of {method} for the number of classes, first seed: the numbers give its order, the dotted "
@@ -60,7 +76,7 @@ def pictures(results: Sequence[Result]) -> Iterator[Picture]:
             _draw_acc_hca(found),
         )
     for protocol, learn in sorted({(s.protocol, s.learn) for s in settings if s.memory is not None}):
-        found_at = {s: board(results, s) for s in settings if (s.protocol, s.learn) == (protocol, learn)}
+        found_at = {s: by_dataset(results, s) for s in settings if (s.protocol, s.learn) == (protocol, learn)}
         varied = {m for s, found in found_at.items() if s.memory for runs in found.values() for m in methods_of(runs)}
         for method in sorted(varied):
             yield Picture(
@@ -85,9 +101,9 @@ def _draw_phases(found: dict[str, Runs]) -> Figure:
     figure, grid = _grid(len(found), len(SHOWN))
     methods = sorted({method for runs in found.values() for method in methods_of(runs)})
     for row, (dataset, runs) in zip(grid, found.items(), strict=True):
-        for axes, (title, name) in zip(row, SHOWN.items(), strict=True):
+        for axes, (title, read) in zip(row, SHOWN.items(), strict=True):
             for i, method in enumerate(methods):
-                points = [(t, values) for t in sorted(runs) if (values := _values(runs[t].get(method, []), name))]
+                points = [(t, values) for t in sorted(runs) if (values := _values(runs[t].get(method, []), read))]
                 if points:
                     axes.errorbar(
                         [t for t, _ in points],
@@ -107,15 +123,15 @@ def _draw_alpha(found: dict[str, Runs], method: str) -> Figure:
     figure, grid = _grid(1, len(found))
     for axes, (dataset, runs) in zip(grid[0], found.items(), strict=True):
         for t in sorted(runs):
-            of_method = [phase for phase in runs[t].get(method, []) if phase["alpha_curve"]]
+            of_method = [phase for phase in runs[t].get(method, []) if phase.alpha_curve]
             if not of_method:
                 continue
-            curves = np.array([phase["alpha_curve"] for phase in of_method]).mean(0)
+            curves = np.array([phase.alpha_curve for phase in of_method]).mean(0)
             axes.plot(curves[:, 0], 100 * curves[:, 2], color=f"C{t}", label=f"phase {t}")
             axes.plot(curves[:, 0], 100 * curves[:, 1], "--", color=f"C{t}", linewidth=0.8)
             for phase in of_method:
-                for alpha, _, hna in phase["alpha_curve"]:
-                    if alpha == phase["alpha"]:
+                for alpha, _, hna in phase.alpha_curve:
+                    if alpha == phase.alpha:
                         axes.plot(alpha, 100 * hna, "o", color=f"C{t}", markersize=5)
         axes.set(title=f"{dataset}: {method}", xlabel="α", ylabel="HNA, %", xscale="log", ylim=(-2, 102))
     _legend_below(figure, grid)
@@ -137,13 +153,15 @@ def _draw_k(found: dict[str, Runs], method: str) -> Figure:
     return figure
 
 
-def _draw_search(axes: Axes, phase: Phase) -> None:
-    curve = sorted(phase["k_curve"])
+def _draw_search(axes: Axes, phase: PhaseResult) -> None:
+    assert phase.k is not None  # a phase with a curve has a k
+    assert phase.k_true is not None
+    curve = sorted(phase.k_curve)
     axes.plot([point[0] for point in curve], [point[1] for point in curve], ".-", color="0.6", linewidth=0.8)
-    for i, (k, score, *_) in enumerate(phase["k_curve"], 1):
+    for i, (k, score, *_) in enumerate(phase.k_curve, 1):
         axes.annotate(str(i), (k, score), fontsize=7, xytext=(0, 3), textcoords="offset points", ha="center")
-    axes.axvline(phase["k"], color="C0", linewidth=1, label=f"k = {phase['k']}")
-    axes.axvline(phase["k_true"], color="k", linestyle=":", linewidth=1, label=f"true k = {phase['k_true']}")
+    axes.axvline(phase.k, color="C0", linewidth=1, label=f"k = {phase.k}")
+    axes.axvline(phase.k_true, color="k", linestyle=":", linewidth=1, label=f"true k = {phase.k_true}")
     axes.legend(frameon=False, fontsize=8)
 
 
@@ -162,7 +180,7 @@ def _draw_acc_hca(found: dict[str, Runs]) -> Figure:
     left.set(**ticks)
     for i, (dataset, runs) in enumerate(found.items()):
         phases = [p for by_method in runs.values() for of_method in by_method.values() for p in of_method]
-        x, y = 100 * np.array([(p["acc"], p["hca"]) for p in phases if p["acc"] is not None]).reshape(-1, 2).T
+        x, y = 100 * np.array([(p.acc, p.hca) for p in phases if p.acc is not None]).reshape(-1, 2).T
         right.scatter(x, y, marker=MARKERS[i % len(MARKERS)], s=14, label=dataset)
     right.plot([0, 100], [0, 100], ":", color="0.5", linewidth=1)
     right.set(xlabel="ACC, %", ylabel="HCA, %", xlim=(-2, 102), ylim=(-2, 102))
@@ -171,16 +189,16 @@ def _draw_acc_hca(found: dict[str, Runs]) -> Figure:
 
 
 def _draw_memory(found: dict[Setting, dict[str, Runs]], method: str) -> Figure:
-    datasets = sorted({dataset for setting, by_dataset in found.items() if setting.memory for dataset in by_dataset})
+    datasets = sorted({dataset for setting, datasets_of in found.items() if setting.memory for dataset in datasets_of})
     figure, grid = _grid(len(datasets), len(SHOWN))
     for row, dataset in zip(grid, datasets, strict=True):
-        for axes, (title, name) in zip(row, SHOWN.items(), strict=True):
-            for t in sorted({t for by_dataset in found.values() for t in by_dataset.get(dataset, {})}):
+        for axes, (title, read) in zip(row, SHOWN.items(), strict=True):
+            for t in sorted({t for datasets_of in found.values() for t in datasets_of.get(dataset, {})}):
                 points = sorted(
                     (size, 100 * np.mean(values))
-                    for setting, by_dataset in found.items()
+                    for setting, datasets_of in found.items()
                     if (size := setting.memory or _usual_memory(dataset))
-                    and (values := _values(by_dataset.get(dataset, {}).get(t, {}).get(method, []), name))
+                    and (values := _values(datasets_of.get(dataset, {}).get(t, {}).get(method, []), read))
                 )
                 if points:
                     sizes, means = zip(*points, strict=True)
@@ -203,7 +221,7 @@ def _grid(rows: int, columns: int) -> tuple[Figure, list[list[Axes]]]:
 
 
 def count_by_logarithm(axes: Axes) -> None:
-    """Spread a count logarithmically, with plain numbers at the ticks."""
+    """Make the x-axis logarithmic, with plain numbers at the ticks."""
     from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
     axes.set_xscale("log")
@@ -213,7 +231,7 @@ def count_by_logarithm(axes: Axes) -> None:
 
 
 def _legend_below(figure: Figure, grid: list[list[Axes]]) -> None:
-    """One legend for all: what has a name has the same look everywhere."""
+    """Draw one legend for all axes; a method has the same colour and marker in each."""
     entries: dict[str, Any] = {}
     for row in grid:
         for axes in row:
@@ -224,21 +242,21 @@ def _legend_below(figure: Figure, grid: list[list[Axes]]) -> None:
         figure.legend([entries[n] for n in order], order, loc="outside lower center", ncols=4, frameon=False)
 
 
-def _values(runs: Sequence[Phase], name: str) -> list[float]:
-    return numbers(run[name] for run in runs)
+def _values(runs: Sequence[PhaseResult], read: Reader) -> list[float]:
+    return numbers(map(read, runs))
 
 
-def _searched(runs: Sequence[Phase]) -> bool:
-    return any(run["k_curve"] for run in runs)
+def _searched(runs: Sequence[PhaseResult]) -> bool:
+    return any(run.k_curve for run in runs)
 
 
-def _with(found: dict[str, Runs], name: str) -> list[str]:
+def _with(found: dict[str, Runs], curve: Callable[[PhaseResult], Sequence[Any]]) -> list[str]:
     """Methods that have such a curve in any phase."""
     drawn = {
         method
         for runs in found.values()
         for by_method in runs.values()
         for method, phases in by_method.items()
-        if any(phase[name] for phase in phases)
+        if any(map(curve, phases))
     }
     return sorted(drawn)

@@ -13,7 +13,8 @@ from sklearn.base import clone
 
 from opengcd._internal.run import Run
 from opengcd.bench.baselines import BASELINES
-from opengcd.bench.protocol import OpenWorldMethod
+from opengcd.bench.open_world_method import OpenWorldMethod
+from opengcd.bench.recognizer_method import RecognizerMethod
 from opengcd.classify import CLASSIFIERS, Labelled, Stream
 from opengcd.discover import (
     ClassCount,
@@ -27,24 +28,6 @@ from opengcd.discover import (
 from opengcd.osr import NoveltyRejection, Rejection
 from opengcd.presets import PRESETS, resolve_preset
 from opengcd.recognizer import OpenWorldRecognizer
-
-
-class IncrementalOnly(OpenWorldRecognizer):
-    """IL-E: learns new classes from all of their labelled data, but neither rejects nor discovers."""
-
-    learns_from = "all"
-
-
-class ClosedSet(OpenWorldRecognizer):
-    """CSR: neither learns new classes, nor rejects, nor discovers."""
-
-    learns_from = "nothing"
-
-
-class Undiscovered(OpenWorldRecognizer):
-    """OWR-UE: rejects, but leaves the rejected rows in one group, to be labelled one by one."""
-
-    reviews_one_by_one = True
 
 
 class SingleGroup(DiscoveryStrategy):
@@ -63,11 +46,13 @@ class SingleGroup(DiscoveryStrategy):
 class Family(NamedTuple):
     """A method that exists for every classifier."""
 
-    kind: type[OpenWorldRecognizer]
     text: str
-    settings: dict[str, Any]
-    parts: dict[str, Any]
+    settings: dict[str, Any] = {}  # noqa: RUF012  a tuple is not changed
+    """Of the recogniser."""
+    parts: dict[str, Any] = {}  # noqa: RUF012
     """Parts of the preset that are replaced."""
+    rules: dict[str, Any] = {}  # noqa: RUF012
+    """What :class:`RecognizerMethod` is told of how the method takes part."""
 
 
 NEVER_REJECT = {"alpha": 0.0}
@@ -95,16 +80,23 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "best-headless": ("without the refinement head", {"discovery": JointDiscovery(head=False)}),
 }
-"""``best`` and what becomes of it without one part: a text and the part of the preset that differs."""
+"""``best`` and its ablations: a description, and the parts of the preset that differ."""
 FAMILIES = {
-    "opengcd": Family(OpenWorldRecognizer, "the paper's full method", {}, {}),
-    "csr": Family(ClosedSet, "closed-set recognition: no learning, rejection or discovery", NEVER_REJECT, {}),
-    "il-e": Family(IncrementalOnly, "incremental learning from exemplars: no rejection or discovery", NEVER_REJECT, {}),
+    "opengcd": Family("the paper's full method"),
+    "csr": Family(
+        "closed-set recognition: no learning, rejection or discovery",
+        settings=NEVER_REJECT,
+        rules={"learns_from": "nothing"},
+    ),
+    "il-e": Family(
+        "incremental learning from exemplars: no rejection or discovery",
+        settings=NEVER_REJECT,
+        rules={"learns_from": "all"},
+    ),
     "owr-ue": Family(
-        Undiscovered,
         "open-world recognition without discovery: rejects are labelled one by one",
-        {},
-        {"discovery": SingleGroup()},
+        parts={"discovery": SingleGroup()},
+        rules={"reviews_one_by_one": True},
     ),
 }
 
@@ -133,28 +125,41 @@ AUTHORS = {
 
 
 def method_names() -> dict[str, str]:
-    """Return every built-in method with a line that says what it is."""
+    """Return the built-in methods by name, each with a line of description."""
     ours = {name: text for name, (text, _) in ABLATIONS.items()}
     ours |= {f"{name}-{c}": f"{family.text}; classifier {c}" for name, family in FAMILIES.items() for c in CLASSIFIERS}
     return ours | {name: f"baseline: {BASELINE_TEXTS[name]}" for name in BASELINES}
 
 
 def make_method(name: str, *, dataset: str = "", protocol: str = "paper", **settings: Any) -> OpenWorldMethod:
-    """Return a fresh method for a built-in name or ``module:Class``; ``settings`` go to its constructor.
+    """Return an unfitted method.
 
-    In protocol ``authors``, our own methods also follow the code in what it does otherwise than the text.
+    Parameters
+    ----------
+    name : str
+        A built-in name, see :func:`method_names`, or ``module:Class`` for a subclass of :class:`OpenWorldMethod`.
+    dataset, protocol : str
+        In protocol ``authors``, our own methods follow the paper's code where it differs from the text, which depends
+        on the dataset.
+    **settings
+        Of the constructor: of the class, or of :class:`~opengcd.OpenWorldRecognizer` for our own methods.
+
+    Returns
+    -------
+    OpenWorldMethod
+
     """
     if protocol == "authors" and _split(name)[0] in FAMILIES:
-        settings = _as_the_authors(dataset) | settings
+        settings = _authors_settings(dataset) | settings
     return method_factory(name)(**settings)
 
 
-def method_factory(name: str) -> Callable[..., Any]:
-    """Return what makes a method of that name, or raise an error that lists the names."""
+def method_factory(name: str) -> Callable[..., OpenWorldMethod]:
+    """Return the constructor of a method; raise ValueError if the name or the class cannot be used."""
     family, classifier = _split(name)
     if name in ABLATIONS:
         preset = dataclasses.replace(PRESETS["best"], **ABLATIONS[name][1])
-        return lambda **settings: OpenWorldRecognizer(**({"preset": preset} | settings))
+        return lambda **settings: RecognizerMethod(OpenWorldRecognizer(**({"preset": preset} | settings)))
     if family in FAMILIES and classifier in CLASSIFIERS:
         return partial(_make_ours, FAMILIES[family], classifier)
     if name in BASELINES:
@@ -166,18 +171,23 @@ def method_factory(name: str) -> Callable[..., Any]:
         found = getattr(importlib.import_module(module), attribute)
     except Exception as error:  # a user's module can fail in any way
         raise ValueError(f"The method {name!r} cannot be imported: {type(error).__name__}: {error}.") from error
-    verbs = ("fit", "learn", "predict", "predict_closed", "unknown_score", "discover")
-    lacking = [verb for verb in verbs if not hasattr(found, verb)]
-    if lacking:
-        raise ValueError(f"The method {name!r} lacks {', '.join(lacking)}.")
+    if not (isinstance(found, type) and issubclass(found, OpenWorldMethod)):
+        raise ValueError(
+            f"The method {name!r} must be a subclass of opengcd.bench.OpenWorldMethod that implements "
+            f"{', '.join(sorted(OpenWorldMethod.__abstractmethods__))}; to use a recogniser, pass it to "
+            "opengcd.bench.RecognizerMethod."
+        )
+    if found.__abstractmethods__:
+        raise ValueError(f"The method {name!r} does not implement {', '.join(sorted(found.__abstractmethods__))}.")
     return found
 
 
-def _make_ours(family: Family, classifier: str, **settings: Any) -> OpenWorldRecognizer:
+def _make_ours(family: Family, classifier: str, **settings: Any) -> RecognizerMethod:
     preset = settings.pop("preset", "paper")
     if family.parts:
         preset = dataclasses.replace(resolve_preset(preset), **family.parts)
-    return family.kind(classifier, preset=preset, **(settings | family.settings))
+    recognizer = OpenWorldRecognizer(classifier, preset=preset, **(settings | family.settings))
+    return RecognizerMethod(recognizer, **family.rules)
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -185,7 +195,7 @@ def _split(name: str) -> tuple[str, str]:
     return family, classifier
 
 
-def _as_the_authors(dataset: str) -> dict[str, Any]:
+def _authors_settings(dataset: str) -> dict[str, Any]:
     settings: dict[str, Any] = {"preset": "authors", "selector": "authors"}
     if dataset.lower() in AUTHORS:
         alpha, max_classes, n_init = AUTHORS[dataset.lower()]

@@ -1,4 +1,4 @@
-"""The numbers that the paper printed, to stand beside ours."""
+"""The numbers of the paper's tables, for comparison."""
 
 from __future__ import annotations
 

@@ -80,14 +80,32 @@ RAW_DATASETS = {name: f"{layout.python} or {layout.binary}" for name, layout in 
 def make_features(
     raw: str | Path, name: str, embedder: Embedder, folder: str | Path, progress: Progress = silent
 ) -> Path:
-    """Embed a raw dataset and write ``name.npz``, as :func:`opengcd.bench.load_dataset` reads it; return its path.
+    """Embed a raw dataset and write ``name.npz``, as :func:`opengcd.bench.load_dataset` reads it.
 
-    Vectors are kept as the embedder returns them, in float16 where that can hold them. The file appears when it is
-    whole, so an interruption leaves what was there before.
+    Vectors are kept as the embedder returns them, in float16 where that can hold them. The file is replaced when it is
+    complete, so an interruption leaves what was there before.
+
+    Parameters
+    ----------
+    raw : path
+        Folder of raw datasets.
+    name : str
+        One of ``RAW_DATASETS``.
+    embedder : Embedder
+    folder : path
+        Folder of feature files.
+    progress : callable
+        Called with a stage, the steps done and their total.
+
+    Returns
+    -------
+    Path
+        The feature file.
+
     """
     data = read_raw(raw, name)
     file = Path(folder) / f"{name}.npz"
-    file.parent.mkdir(parents=True, exist_ok=True)  # a folder that cannot be made is better known before the work
+    file.parent.mkdir(parents=True, exist_ok=True)  # fail before embedding, not after
     rows = len(data.y_train) + len(data.y_test)
     X = check_features(embedder(data.images, rows, progress), name=f"The output of {embedder.name}")
     if len(X) != rows:
@@ -103,9 +121,9 @@ def make_features(
 
 
 def read_raw(raw: str | Path, name: str) -> RawDataset:
-    """Read a dataset from the folder of its archive, or from the folder that this one lies in.
+    """Read a dataset from the folder that its archive unpacks to, or from the parent of that folder.
 
-    All but the images is read and checked at once.
+    Labels and names are read and checked at once, images when they are needed.
     """
     if name not in RAW_DATASETS:
         raise RawDatasetError(f"Raw images of {name!r} cannot be read; choose from {', '.join(RAW_DATASETS)}.")
@@ -148,7 +166,7 @@ def _read_batch(file: Path, layout: Cifar) -> tuple[np.ndarray, list[Any]]:
     labels = _entry(file, batch, layout.labels)
     pixels = batch.get("data")
     if not isinstance(pixels, np.ndarray) or pixels.shape != (len(labels), PIXELS):
-        shape = getattr(pixels, "shape", "none")
+        shape = pixels.shape if isinstance(pixels, np.ndarray) else "none"
         raise RawDatasetError(f"{file} is damaged: it has {len(labels)} labels, and data of shape {shape}.")
     return pixels, labels
 
@@ -209,7 +227,7 @@ def _open_images(files: Iterable[Path]) -> Iterator[Image]:
 
 
 def _table(file: Path) -> dict[str, str]:
-    """Lines of a number and what belongs to it."""
+    """Read lines of a number and its entry."""
     table: dict[str, str] = {}
     for line in _lines(file):
         number, _, value = line.strip().partition(" ")

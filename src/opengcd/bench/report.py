@@ -1,4 +1,4 @@
-"""All results on one self-contained page."""
+"""The HTML report: all tables and figures on one self-contained page."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 
 from opengcd._internal import html
 from opengcd.bench.figures import Picture
+from opengcd.bench.records import CellResult, Setting
 from opengcd.bench.tables import (
     BOLD,
     KINDS,
     NOTE,
     Maker,
-    Result,
-    Setting,
     commands,
     environments,
     settings_of,
@@ -22,11 +21,21 @@ from opengcd.bench.tables import (
 
 TEMPLATES = Path(__file__).parent / "templates"
 FOLDED = {"Behind the numbers": "details", "Time and memory": "cost"}
-"""Tables that the reader has to open: their title on the page, and their kind."""
+"""Tables that are folded at first: title on the page, and kind."""
 
 
-def write_report(path: str | Path, results: Sequence[Result], pictures: Sequence[Picture]) -> None:
-    """Write tables and pictures of all results; the page loads nothing from anywhere."""
+def write_report(path: str | Path, results: Sequence[CellResult], pictures: Sequence[Picture]) -> None:
+    """Write a page with all tables and pictures; it loads nothing from elsewhere.
+
+    Parameters
+    ----------
+    path : path
+        The HTML file.
+    results : sequence of CellResult
+    pictures : sequence of Picture
+        See :func:`opengcd.bench.pictures`.
+
+    """
     html.write_page(
         path,
         TEMPLATES,
@@ -38,7 +47,7 @@ def write_report(path: str | Path, results: Sequence[Result], pictures: Sequence
     )
 
 
-def _of_setting(results: Sequence[Result], setting: Setting) -> dict[str, Any]:
+def _of_setting(results: Sequence[CellResult], setting: Setting) -> dict[str, Any]:
     return {
         "title": str(setting).capitalize(),
         "commands": commands(results, setting),
@@ -50,7 +59,7 @@ def _of_setting(results: Sequence[Result], setting: Setting) -> dict[str, Any]:
     }
 
 
-def _tables(makers: Sequence[Maker], results: Sequence[Result], setting: Setting) -> list[dict[str, Any]]:
+def _tables(makers: Sequence[Maker], results: Sequence[CellResult], setting: Setting) -> list[dict[str, Any]]:
     return [
         {
             "title": table.title,

@@ -1,8 +1,8 @@
-"""A reviewer whose every action is counted: the simulated annotator of demo and benchmark (Sec. 3.5.2).
+"""The simulated annotator of demo and benchmark, whose actions are counted (Sec. 3.5.2).
 
-A person who corrects groups may
+These are the actions of a person who corrects groups, and their costs:
 
-- name a group (1 action), after a known class too;
+- name a group (1 action), which may be the name of a known class;
 - merge a group into one that is already named (1 action);
 - move or remove a set of selected items (1 action, and 1 for each item selected);
 - confirm a named group (1 action).
@@ -20,7 +20,7 @@ import numpy as np
 
 
 class Review(NamedTuple):
-    """The items of novel classes with their labels, and what it took to get there."""
+    """The items of novel classes with their labels, and the actions it took."""
 
     rows: np.ndarray
     labels: np.ndarray
@@ -35,30 +35,44 @@ def simulate_review(groups: Sequence[np.ndarray], truth: Any, known: Iterable[An
     class is selected and moved, one set for each novel class; all items of known classes make one set, which is
     removed. The rest is named, or merged into the group that has this name already; a rest of a known class is given
     its name and so leaves the review. A set moved to a class that has no group yet makes a new one, which is named too.
+
+    Parameters
+    ----------
+    groups : sequence of int arrays
+        The rows of each group.
+    truth : array of shape (n,)
+        The true class of every row.
+    known : iterable
+        The known classes.
+
+    Returns
+    -------
+    Review
+
     """
     truth, known = np.asarray(truth), set(known)
     counts: Counter[str] = Counter()
     named: set[Any] = set()
     kept: list[np.ndarray] = []
 
-    def give_home(label: Any) -> None:
+    def name_or_merge(label: Any) -> None:
         counts["name" if label not in named else "merge"] += 1
         if label not in known:
             named.add(label)
 
     for rows in sorted(groups, key=len, reverse=True):
         classes, sizes = np.unique(truth[rows], return_counts=True)
-        main = classes[sizes.argmax()].item()
+        majority = classes[sizes.argmax()].item()
         sizes_of = dict(zip(classes.tolist(), sizes.tolist(), strict=True))
-        strangers = {c: n for c, n in sizes_of.items() if c != main}
-        removed = sum(n for c, n in strangers.items() if c in known)
-        moved = {c: n for c, n in strangers.items() if c not in known}
+        others = {c: n for c, n in sizes_of.items() if c != majority}
+        removed = sum(n for c, n in others.items() if c in known)
+        moved = {c: n for c, n in others.items() if c not in known}
         counts["select"] += removed + sum(moved.values())
         counts["remove"] += removed > 0
         counts["move"] += len(moved)
-        give_home(main)
+        name_or_merge(majority)
         for label in sorted(set(moved) - named):
-            give_home(label)
+            name_or_merge(label)
         kept.append(rows[[label not in known for label in truth[rows].tolist()]])
     counts["confirm"] = len(named)
     rows = np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)

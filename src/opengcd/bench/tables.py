@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from opengcd.bench.published import published
+from opengcd.bench.records import CellResult, PhaseResult, Setting
 
 ABLATIONS = ("csr", "il-e", "owr-ue")
 BOLD = "**"
@@ -24,26 +26,9 @@ NOTE = (
     "test sets and in the paper's code were not (docs/experiments.md)."
 )
 
-Result = dict[str, Any]
-"""A cell as :func:`opengcd.bench.read_results` returns it."""
-Phase = dict[str, Any]
-"""One phase of it."""
-Runs = dict[int, dict[str, list[Phase]]]
-"""By phase and method, a run a seed."""
-
-
-class Setting(NamedTuple):
-    """What results must share to stand in one table."""
-
-    protocol: str
-    learn: str
-    memory: int | None
-
-    def __str__(self) -> str:
-        words = [f"protocol {self.protocol}"]
-        words += ["the whole next training set is learnt"] * (self.learn == "all")
-        words += [f"{self.memory} exemplars"] * (self.memory is not None)
-        return ", ".join(words)
+Runs = dict[int, dict[str, list[PhaseResult]]]
+"""By phase and method, one phase per seed."""
+Measured = TypeVar("Measured", PhaseResult, CellResult)
 
 
 class Entry(NamedTuple):
@@ -75,111 +60,107 @@ class Table(NamedTuple):
         return [[cell if isinstance(cell, str) else cell.text(bold) for cell in row] for row in self.rows]
 
 
-class Column(NamedTuple):
-    """A title, how its number is read off a phase in the unit shown, what our copy of the paper's numbers calls it."""
+class Column(NamedTuple, Generic[Measured]):
+    """A column: how its number is read off what was measured, in the unit shown."""
 
     title: str
-    read: Callable[[Phase], float | None]
+    read: Callable[[Measured], float | None]
     published: str = ""
-    merit: Callable[[Phase], float | None] | None = None
+    """What ``published.csv`` calls it."""
+    merit: Callable[[Measured], float | None] | None = None
     """The larger, the better; None for a column that has no best."""
     digits: int = 1
 
 
-def _percent(name: str) -> Callable[[Phase], float | None]:
-    return lambda phase: None if phase[name] is None else 100 * phase[name]
+Reader = Callable[[PhaseResult], float | None]
+PhaseColumn = Column[PhaseResult]
 
 
-def _part(of: str, name: str) -> Callable[[Phase], float | None]:
-    return lambda phase: None if phase[of] is None else 100 * phase[of][name]
+def _percent(read: Reader) -> Reader:
+    return lambda phase: None if (value := read(phase)) is None else 100 * value
 
 
-def _accuracy_on(i: int) -> Callable[[Phase], float | None]:
-    return lambda phase: 100 * phase["accuracy"][i] if i < len(phase["accuracy"]) else None
-
-
-def _larger(title: str, read: Callable[[Phase], float | None], published: str = "") -> Column:
+def _larger(title: str, read: Reader, published: str = "") -> PhaseColumn:
     return Column(title, read, published, read)
 
 
-def _smaller(title: str, read: Callable[[Phase], float | None], digits: int = 1) -> Column:
+def _smaller(title: str, read: Reader, digits: int = 1) -> PhaseColumn:
     return Column(title, read, "", lambda phase: None if (value := read(phase)) is None else -value, digits)
 
 
-def _actions_per_item(phase: Phase) -> float | None:
-    return phase["actions"] / phase["rejected"] if phase["rejected"] else None
+def _accuracy_on(i: int) -> Reader:
+    return lambda phase: phase.accuracy[i] if i < len(phase.accuracy) else None
 
 
-def _actions_per_name(phase: Phase) -> float | None:
-    return phase["actions"] / phase["named"] if phase["named"] else None
-
-
-def _k_off(phase: Phase) -> float | None:
-    return None if phase["k_error"] is None else 100 * abs(phase["k_error"])
+def _ratio(numerator: int | None, denominator: int | None) -> float | None:
+    return numerator / denominator if numerator is not None and denominator else None
 
 
 PAPER_COLUMNS = [
-    *(_larger(f"Ts{i + 1}", _accuracy_on(i), f"acc_ts{i + 1}") for i in range(4)),
-    _larger("Acc", _percent("accuracy_all"), "acc_all"),
-    _larger("HNA", _percent("hna")),
-    _larger("HNA′", _percent("hna_precision"), "hna"),
-    Column("k true", lambda phase: phase["k_true"], digits=0),
-    Column("k", lambda phase: phase["k"], "est_k"),
-    _smaller("k off", _k_off),
-    _larger("HCA", _percent("hca"), "hca"),
+    *(_larger(f"Ts{i + 1}", _percent(_accuracy_on(i)), f"acc_ts{i + 1}") for i in range(4)),
+    _larger("Acc", _percent(lambda phase: phase.accuracy_all), "acc_all"),
+    _larger("HNA", _percent(lambda phase: phase.hna)),
+    _larger("HNA′", _percent(lambda phase: phase.hna_precision), "hna"),
+    Column("k true", lambda phase: phase.k_true, digits=0),
+    Column("k", lambda phase: phase.k, "est_k"),
+    _smaller("k off", _percent(lambda phase: None if phase.k_error is None else abs(phase.k_error))),
+    _larger("HCA", _percent(lambda phase: phase.hca), "hca"),
 ]
 K_COLUMNS = ("k true", "k", "k off")
 """Without discovery there is no k to estimate."""
-DETAIL_COLUMNS = [
-    Column("lg α", lambda phase: np.log10(phase["alpha"]) if phase["alpha"] else None),
-    _larger("AUROC", _percent("auroc")),
-    _larger("AKS", _part("osr_parts", "aks")),
-    _larger("AUS", _part("osr_parts", "aus")),
-    _larger("AKS after", _part("gcd_parts", "aks")),
-    _larger("ANS", _part("gcd_parts", "ans")),
-    _larger("ACC", _percent("acc")),
-    _smaller("forgetting", _percent("forgetting")),
-    _larger("learnt", _percent("learnt_share")),
-    _smaller("classes missed", lambda phase: phase["missing_classes"]),
-    Column("rejected", lambda phase: phase["rejected"], digits=0),
-    Column("actions per item", _actions_per_item, digits=2),
-    _smaller("actions per name", _actions_per_name, digits=2),
-]
-COST_COLUMNS = [
-    Column(f"{stage}, {unit}", lambda phase, s=stage, m=measure: phase[m].get(s), digits=0)  # type: ignore[misc]
-    for unit, measure in (("s", "seconds"), ("MB", "peak_mb"))
-    for stage in ("fit", "recognise", "discover")
+DETAIL_COLUMNS: list[PhaseColumn] = [
+    Column("lg α", lambda phase: np.log10(phase.alpha) if phase.alpha else None),
+    _larger("AUROC", _percent(lambda phase: phase.auroc)),
+    _larger("AKS", _percent(lambda phase: phase.osr_parts and phase.osr_parts.aks)),
+    _larger("AUS", _percent(lambda phase: phase.osr_parts and phase.osr_parts.aus)),
+    _larger("AKS after", _percent(lambda phase: phase.gcd_parts and phase.gcd_parts.aks)),
+    _larger("ANS", _percent(lambda phase: phase.gcd_parts and phase.gcd_parts.ans)),
+    _larger("ACC", _percent(lambda phase: phase.acc)),
+    _smaller("forgetting", _percent(lambda phase: phase.forgetting)),
+    _larger("learnt", _percent(lambda phase: phase.learnt_share)),
+    _smaller("classes missed", lambda phase: phase.missing_classes),
+    Column("rejected", lambda phase: phase.rejected, digits=0),
+    Column("actions per item", lambda phase: _ratio(phase.actions, phase.rejected), digits=2),
+    _smaller("actions per name", lambda phase: _ratio(phase.actions, phase.named), digits=2),
 ]
 
-RUN_COLUMNS = [
-    Column("minutes", lambda result: result["seconds"] / 60),
-    Column("mean of the last accuracies", lambda result: 100 * result["final_average_accuracy"]),
-    Column("last forgetting", lambda result: 100 * result["phases"][-1]["forgetting"]),
+
+def _cost_columns(stages: Sequence[str]) -> list[PhaseColumn]:
+    seconds = [Column(f"{stage}, s", lambda phase, s=stage: phase.seconds.get(s), digits=0) for stage in stages]  # type: ignore[misc]
+    memory = [Column(f"{stage}, MB", lambda phase, s=stage: phase.peak_mb.get(s), digits=0) for stage in stages]  # type: ignore[misc]
+    return seconds + memory
+
+
+COST_COLUMNS = _cost_columns(("fit", "recognise", "discover"))
+RUN_COLUMNS: list[Column[CellResult]] = [
+    Column("minutes", lambda result: result.seconds / 60),
+    Column("mean of the last accuracies", lambda result: 100 * result.final_average_accuracy),
+    Column("last forgetting", lambda result: 100 * result.phases[-1].forgetting),
 ]
-"""These are read off a whole result."""
+"""Columns of whole runs."""
 
 
-def settings_of(results: Sequence[Result]) -> list[Setting]:
+def settings_of(results: Sequence[CellResult]) -> list[Setting]:
     """Return the settings that results were made under, the paper's own first."""
-    found = {_setting(result) for result in results}
+    found = {result.cell.setting for result in results}
     return sorted(found, key=lambda s: (s.protocol != "paper", s.learn == "all", s.memory is not None, s.memory or 0))
 
 
-def board(results: Sequence[Result], setting: Setting) -> dict[str, Runs]:
-    """Return the results of a setting by dataset, phase and method; each of these has a list with a run a seed."""
+def by_dataset(results: Sequence[CellResult], setting: Setting) -> dict[str, Runs]:
+    """Return the phases measured under a setting, by dataset, phase and method, in the order of the seeds."""
     found: dict[str, Runs] = {}
-    cells = ((r["cell"]["dataset"], r["cell"]["method"], r["cell"]["seed"], r) for r in _under(results, setting))
-    for dataset, method, _, result in sorted(cells, key=lambda cell: cell[:3]):
-        runs = found.setdefault(dataset, {})
-        for phase in result["phases"]:
-            runs.setdefault(phase["phase"], {}).setdefault(method, []).append(phase)
+    ordered = sorted(_under(results, setting), key=lambda r: (r.cell.dataset, r.cell.method, r.cell.seed))
+    for result in ordered:
+        runs = found.setdefault(result.cell.dataset, {})
+        for phase in result.phases:
+            runs.setdefault(phase.phase, {}).setdefault(result.cell.method, []).append(phase)
     return found
 
 
-def paper_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
+def paper_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]:
     """Return the paper's Table 1 (methods) and Table 2 (ablation) for each dataset that has results."""
     tables = []
-    for dataset, runs in board(results, setting).items():
+    for dataset, runs in by_dataset(results, setting).items():
         methods = methods_of(runs)
         ablations = [method for method in methods if _family(method) in ABLATIONS]
         classifiers = {method.rpartition("-")[2] for method in ablations}
@@ -193,28 +174,28 @@ def paper_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
     return tables
 
 
-def detail_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
-    """Return for each dataset what the paper's layout leaves out: the parts, alpha, forgetting, effort."""
+def detail_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]:
+    """Return a table for each dataset of what the paper's layout leaves out: parts, alpha, forgetting, effort."""
     return _tables_of_all(results, setting, "behind the numbers", DETAIL_COLUMNS)
 
 
-def cost_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
-    """Return for each dataset the seconds and the peak of memory of each stage."""
+def cost_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]:
+    """Return a table for each dataset of the seconds and the peak memory of each stage."""
     return _tables_of_all(results, setting, "time and memory", COST_COLUMNS)
 
 
-def commands(results: Sequence[Result], setting: Setting) -> str:
+def commands(results: Sequence[CellResult], setting: Setting) -> str:
     """Return the commands that make the results of a setting."""
-    groups: dict[tuple[str, int], list[Result]] = {}
+    groups: dict[tuple[str, int], list[CellResult]] = {}
     for result in _under(results, setting):
-        key = result["cell"]["dataset"], result["environment"].get("threads", 1)
+        key = result.cell.dataset, result.environment.threads or 1
         groups.setdefault(key, []).append(result)
     lines: list[str] = []
     for (dataset, threads), group in sorted(groups.items()):
-        seeds = sorted({result["cell"]["seed"] for result in group})
+        seeds = sorted({result.cell.seed for result in group})
         consecutive = len(seeds) > 1 and seeds == list(range(seeds[0], seeds[-1] + 1))
         shown = f"{seeds[0]}-{seeds[-1]}" if consecutive else ",".join(map(str, seeds))
-        methods = ",".join(sorted({result["cell"]["method"] for result in group}, key=_rank))
+        methods = ",".join(sorted({result.cell.method for result in group}, key=_rank))
         line = f"opengcd bench run --datasets {quote(dataset)} --methods {quote(methods)} --seeds {shown}"
         line += f" --protocol {setting.protocol}"
         line += " --learn all" if setting.learn == "all" else ""
@@ -224,29 +205,38 @@ def commands(results: Sequence[Result], setting: Setting) -> str:
     return "\n".join(lines)
 
 
-def environments(results: Sequence[Result], setting: Setting) -> str:
-    """Say what the results were computed with, each difference on a line of its own."""
-    lines: dict[str, list[Result]] = {}
-    for result in _under(results, setting):
-        known = result["environment"]
-        lines.setdefault(", ".join(f"{name} {known[name]}" for name in sorted(known)), []).append(result)
-    if len(lines) == 1:
-        return f"Computed with {next(iter(lines))}."
-    return "\n".join(
-        f"{len(cells)} cells ({', '.join(sorted({c['cell']['method'] for c in cells}))}) computed with {line}."
-        for line, cells in lines.items()
-    )
+def environments(results: Sequence[CellResult], setting: Setting) -> str:
+    """Say what the results were computed with, each difference on a line of its own, and by which code.
+
+    Nothing is said of the code if no result tells.
+    """
+    found = _under(results, setting)
+    by_environment: dict[str, list[CellResult]] = {}
+    for result in found:
+        by_environment.setdefault(str(result.environment), []).append(result)
+    if len(by_environment) == 1:
+        lines = [f"Computed with {next(iter(by_environment))}."]
+    else:
+        lines = [
+            f"{len(cells)} cells ({', '.join(sorted({r.cell.method for r in cells}))}) computed with {environment}."
+            for environment, cells in by_environment.items()
+        ]
+    by_code = Counter(result.computed_by for result in found)
+    if any(result.code is not None for result in found):
+        parts = [
+            code if len(by_code) == 1 else f"{code} ({n} cell{'s' * (n != 1)})" for code, n in sorted(by_code.items())
+        ]
+        lines.append(f"Computed by {', '.join(parts)}.")
+    return "\n".join(lines)
 
 
-def run_tables(results: Sequence[Result], setting: Setting) -> list[Table]:
-    """Return for each dataset what a whole run over all phases takes and ends with."""
+def run_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]:
+    """Return a table for each dataset of whole runs: minutes, and accuracy and forgetting after the last phase."""
     tables = []
-    for dataset, runs in board(results, setting).items():
+    for dataset, runs in by_dataset(results, setting).items():
         rows: list[list[str | Entry]] = []
         for method in methods_of(runs):
-            whole = [
-                r for r in _under(results, setting) if (r["cell"]["dataset"], r["cell"]["method"]) == (dataset, method)
-            ]
+            whole = [r for r in _under(results, setting) if (r.cell.dataset, r.cell.method) == (dataset, method)]
             rows.append([method, str(len(whole)), *(_entry(whole, column, None) for column in RUN_COLUMNS)])
         header = ["method", "seeds", *(column.title for column in RUN_COLUMNS)]
         tables.append(Table(f"{dataset}: whole runs", header, rows))
@@ -259,9 +249,9 @@ def markdown(table: Table) -> str:
     return f"**{table.title}**\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def latex(results: Sequence[Result], setting: Setting) -> str:
+def latex(results: Sequence[CellResult], setting: Setting) -> str:
     """Return the paper's layout for LaTeX, the datasets side by side; it needs booktabs and xcolor."""
-    found = board(results, setting)
+    found = by_dataset(results, setting)
     columns = [column for column in PAPER_COLUMNS if column.title not in ("k true", "k off")]
     width = len(columns)
     titles = " & ".join(_escape(column.title) for column in columns)
@@ -283,14 +273,14 @@ def latex(results: Sequence[Result], setting: Setting) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 
-def tidy_csv(results: Sequence[Result]) -> str:
-    """Return every number on a line of its own: what it is, mean, standard deviation, seeds, and the paper's."""
+def tidy_csv(results: Sequence[CellResult]) -> str:
+    """Return all numbers as CSV, one per line: what it is, mean, standard deviation, seeds, the paper's number."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([*Setting._fields, "dataset", "phase", "method", "metric", "mean", "sd", "seeds", "paper"])
     columns = [*PAPER_COLUMNS, *DETAIL_COLUMNS, *COST_COLUMNS]
     for setting in settings_of(results):
-        for dataset, runs in board(results, setting).items():
+        for dataset, runs in by_dataset(results, setting).items():
             for phase, by_method in runs.items():
                 for method, entries in _entries(setting, dataset, phase, by_method, columns).items():
                     for column, entry in zip(columns, entries, strict=True):
@@ -300,17 +290,28 @@ def tidy_csv(results: Sequence[Result]) -> str:
     return stream.getvalue()
 
 
-Maker = Callable[[Sequence[Result], Setting], list[Table]]
+Maker = Callable[[Sequence[CellResult], Setting], list[Table]]
 KINDS: dict[str, list[Maker]] = {
     "tables": [paper_tables],
     "details": [detail_tables],
     "cost": [run_tables, cost_tables],
 }
-"""What there is to show of a setting."""
+"""The tables of a setting, by kind."""
 
 
-def blocks(results: Sequence[Result]) -> dict[str, str]:
-    """Return the tables of each setting in Markdown, with the commands that make their results, by name."""
+def blocks(results: Sequence[CellResult]) -> dict[str, str]:
+    """Return Markdown by name: the tables of each setting and kind, with the commands that compute their results.
+
+    Parameters
+    ----------
+    results : sequence of CellResult
+
+    Returns
+    -------
+    dict
+        Names such as ``"tables: protocol paper"``, for :func:`fill`.
+
+    """
     found = {}
     for setting in settings_of(results):
         made_by = f"```\n{commands(results, setting)}\n```\n\n{environments(results, setting)}"
@@ -321,7 +322,20 @@ def blocks(results: Sequence[Result]) -> dict[str, str]:
 
 
 def fill(document: str, texts: Mapping[str, str]) -> str:
-    """Put each text between its marks ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; what lies outside stays."""
+    """Put each text between its marks ``<!-- begin NAME -->`` and ``<!-- end NAME -->``.
+
+    Parameters
+    ----------
+    document : str
+    texts : mapping
+        By name, as :func:`blocks` returns them.
+
+    Returns
+    -------
+    str
+        The document; what lies outside of the marks is unchanged.
+
+    """
     for name in re.findall(r"<!-- begin (.*?) -->", document):
         if name not in texts:
             raise ValueError(f"The document asks for {name!r}, but there is only {', '.join(map(repr, texts))}.")
@@ -338,21 +352,19 @@ def methods_of(runs: Runs) -> list[str]:
     return sorted({method for by_method in runs.values() for method in by_method}, key=_rank)
 
 
-def _under(results: Sequence[Result], setting: Setting) -> list[Result]:
-    return [result for result in results if _setting(result) == setting]
+def _under(results: Sequence[CellResult], setting: Setting) -> list[CellResult]:
+    return [result for result in results if result.cell.setting == setting]
 
 
-def _setting(result: Result) -> Setting:
-    return Setting(*(result["cell"][field] for field in Setting._fields))
-
-
-def _tables_of_all(results: Sequence[Result], setting: Setting, title: str, columns: list[Column]) -> list[Table]:
-    found = board(results, setting)
+def _tables_of_all(
+    results: Sequence[CellResult], setting: Setting, title: str, columns: list[PhaseColumn]
+) -> list[Table]:
+    found = by_dataset(results, setting)
     return [_table(f"{name}: {title}", setting, name, runs, methods_of(runs), columns) for name, runs in found.items()]
 
 
 def _table(
-    title: str, setting: Setting, dataset: str, runs: Runs, methods: Sequence[str], columns: list[Column]
+    title: str, setting: Setting, dataset: str, runs: Runs, methods: Sequence[str], columns: list[PhaseColumn]
 ) -> Table:
     rows: list[list[str | Entry]] = []
     for phase, by_method in sorted(runs.items()):
@@ -368,11 +380,15 @@ def _table(
 
 
 def _entries(
-    setting: Setting, dataset: str, phase: int, by_method: Mapping[str, Sequence[Phase]], columns: Sequence[Column]
+    setting: Setting,
+    dataset: str,
+    phase: int,
+    by_method: Mapping[str, Sequence[PhaseResult]],
+    columns: Sequence[PhaseColumn],
 ) -> dict[str, list[str | Entry]]:
     """Return the row of each method, with the best entry of each column marked."""
 
-    def entry(method: str, column: Column) -> str | Entry:
+    def entry(method: str, column: PhaseColumn) -> str | Entry:
         if column.title in K_COLUMNS and _family(method) in ABLATIONS:
             return ""
         # The paper's tables are for its own size of the memory.
@@ -387,12 +403,12 @@ def _entries(
         means = {method: round(float(np.mean(values)), column.digits) for method, values in merits.items() if values}
         for method, row in rows.items():
             cell = row[i]
-            if isinstance(cell, Entry) and means[method] == max(means.values()):  # what looks alike is marked alike
+            if isinstance(cell, Entry) and means[method] == max(means.values()):  # equal as printed
                 row[i] = cell._replace(best=True)
     return rows
 
 
-def _entry(runs: Sequence[Phase], column: Column, beside: float | None) -> str | Entry:
+def _entry(runs: Sequence[Measured], column: Column[Measured], beside: float | None) -> str | Entry:
     values = numbers(map(column.read, runs))
     if not values:
         return ""
@@ -400,12 +416,12 @@ def _entry(runs: Sequence[Phase], column: Column, beside: float | None) -> str |
 
 
 def deviation(values: Sequence[float]) -> float | None:
-    """Return the standard deviation over seeds; of one seed there is none."""
+    """Return the standard deviation over seeds; None for a single seed."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
 def numbers(values: Iterable[float | None]) -> list[float]:
-    """Return the values that are there and are numbers."""
+    """Return the values that are neither None nor NaN."""
     return [float(value) for value in values if value is not None and not np.isnan(value)]
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from opengcd._internal.progress import Progress
 from opengcd.cli.failures import report_errors, require
 from opengcd.cli.output import echo, echo_lines, write_out
+
+if TYPE_CHECKING:
+    from opengcd.bench import CellResult
 
 bench = typer.Typer(help="Run the paper's protocol on feature files and tabulate the results.", no_args_is_help=True)
 
@@ -59,7 +62,7 @@ def bench_run(
 ) -> None:
     """Run every method on every dataset with every seed; a second run does what is missing."""
     from opengcd._internal import terminal
-    from opengcd.bench import load_dataset, make_cells, parse_numbers, run_cells
+    from opengcd.bench import code_version, load_dataset, make_cells, note_other_code, parse_numbers, run_cells
 
     sys.path.insert(0, os.getcwd())  # so that module:Class finds a module of the user's own
     failed = 0
@@ -72,6 +75,8 @@ def bench_run(
                 _make_features(raw, names, embedder, features, progress)
             for name in names:
                 load_dataset(features, name)
+            if note := note_other_code(out, code_version()):
+                echo(note, err=True)
             for outcome in run_cells(cells, features, out, jobs=jobs, threads=threads, progress=progress):
                 echo(f"{outcome.cell}: {outcome.error or 'done'}", err=bool(outcome.error))
                 if outcome.trace:
@@ -151,7 +156,7 @@ def bench_figures(
     with report_errors():
         found = _finished(results)
         if methods is not None:
-            found = [result for result in found if result["cell"]["method"] in _split(methods)]
+            found = [result for result in found if result.cell.method in _split(methods)]
             if not found:
                 raise ValueError(f"{results} holds no finished cell of {methods}.")
         out.mkdir(parents=True, exist_ok=True)
@@ -162,7 +167,7 @@ def bench_figures(
     echo(f"{len(drawn)} pictures and report.html: {out}")
 
 
-def _finished(results: Path) -> list[dict[str, Any]]:
+def _finished(results: Path) -> list[CellResult]:
     from opengcd.bench import read_results
 
     found = read_results(results)

@@ -1,12 +1,12 @@
-"""What the five baselines share: classes, exemplars, search, rejection, discovery, files. The rest is its own idea."""
+"""What the five baselines share: classes, exemplars, parameter search, rejection, discovery, saving and loading."""
 
 from __future__ import annotations
 
 import copy
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -45,33 +45,23 @@ from opengcd.bench.baselines.grid_search import (
     OpenTrial,
     Range,
     Trial,
+    coordinate_search,
     decide,
     judge_thresholds,
-    search_by_turns,
     thresholds_at,
 )
+from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Verdict
 from opengcd.classify import Labelled
 from opengcd.discover import ClassCount, Discovery, KMeansDiscovery
 from opengcd.memory import ExemplarMemory, Selector
 
 MEMORY, TRAINING, LEARNING, REJECTION, NUMBER, GROUPS = range(6)
-"""The steps of a phase; each has a seed of its own."""
+"""Steps of a phase, each with its own seed."""
 OPEN_TRIALS = 5
-"""How often an open world is simulated to find the parameter of rejection."""
+"""Number of simulated open worlds in the search for the parameter of rejection."""
 
 
-class Verdict(NamedTuple):
-    """What a baseline says of n rows."""
-
-    labels: np.ndarray
-    """(n,) A known class, or ``unknown_label_``."""
-    closed: np.ndarray
-    """(n,) The known class that each row would get if none were rejected."""
-    unknown_score: np.ndarray
-    """(n,) Grows with how unknown a row looks."""
-
-
-class Nearest:
+class NearestToMean:
     """The exemplar rule of NNO, DeepNNO and B-DOC: rows of a class by their distance to its mean, nearest first."""
 
     nested = True
@@ -85,8 +75,8 @@ class Nearest:
         return np.argsort(np.linalg.norm(Z - Z.mean(0), axis=1), kind="stable")[:k]
 
 
-class Baseline(BaseEstimator, ABC):
-    """An open-world method that gives every known class a score and rejects what no class accepts.
+class Baseline(OpenWorldMethod, BaseEstimator):
+    """An open-world method that scores every known class and rejects rows that no class accepts.
 
     A class accepts a row if its score is above a threshold. Parameters that are ``"search"`` are found from labelled
     rows: those of learning once, by accuracy on held-out rows, one after the other; the one of rejection in each phase,
@@ -101,7 +91,7 @@ class Baseline(BaseEstimator, ABC):
     settings_ : dict
         The parameters in use, given or found.
     search_ : list of Trial
-        All that was tried, in all phases.
+        All values tried, in all phases.
     threshold_ : array
         Of the scores: one for all classes, or one each.
     memory_ : ExemplarMemory
@@ -119,9 +109,9 @@ class Baseline(BaseEstimator, ABC):
     REJECTION_VALUES: ClassVar[tuple[float, ...]] = ()
     """Its grid; without one, thresholds that reject 0, 1, ... 100 % of known rows are tried."""
     SEARCH_ROWS: ClassVar[int | None] = None
-    """At most so many rows judge the parameters of learning, an equal share of each class."""
+    """Largest number of rows used in the search for the parameters of learning, the same for each class."""
     STRICT: ClassVar[bool] = True
-    """Whether a score must be above the threshold, and not at it."""
+    """Whether a class accepts only scores above its threshold, or equal ones too."""
     ARRAYS: ClassVar[tuple[str, ...]]
     """Names of the fitted arrays."""
 
@@ -201,6 +191,10 @@ class Baseline(BaseEstimator, ABC):
         run = Run(derive(self._seed, self.phase_), self.device, progress)
         return KMeansDiscovery().group(labelled, X, count, run.at(NUMBER), run.at(GROUPS))
 
+    def fitted_parameters(self) -> FittedParameters:
+        """Return ``settings_``."""
+        return FittedParameters(self.settings_)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the baseline to a folder: JSON and safetensors, no pickle."""
         check_is_fitted(self)
@@ -243,11 +237,11 @@ class Baseline(BaseEstimator, ABC):
                 raise ModelFileError(f"{path} is damaged: its arrays and classes do not fit together.")
         return model
 
-    # What a baseline is.
+    # To be implemented by each baseline.
 
     @abstractmethod
     def _learn(self, X: np.ndarray, codes: np.ndarray, progress: Progress) -> None:
-        """Take in rows, of classes that may be new; ``memory_`` holds what was remembered before, if anything."""
+        """Learn from rows, of known or new classes; ``memory_`` still holds the exemplars of the phase before."""
 
     @abstractmethod
     def _scores(self, X: np.ndarray) -> np.ndarray:
@@ -255,18 +249,18 @@ class Baseline(BaseEstimator, ABC):
 
     @abstractmethod
     def _threshold(self, value: float) -> float | np.ndarray:
-        """Return the threshold of the scores that a value of the parameter of rejection means."""
+        """Return the threshold of the scores for a value of the parameter of rejection."""
 
     def _value(self, threshold: float) -> float:
-        """Return what value of the parameter of rejection a threshold is."""
+        """Return the value of the parameter of rejection for a threshold: the inverse of :meth:`_threshold`."""
         raise NotImplementedError
 
     @abstractmethod
     def _selector(self) -> Selector:
         """Return the exemplar rule."""
 
-    def _settle(self) -> None:
-        """Do what must wait until the exemplars are chosen."""
+    def _after_selection(self) -> None:
+        """Do what needs the newly selected exemplars; nothing by default."""
 
     # The phases.
 
@@ -289,7 +283,7 @@ class Baseline(BaseEstimator, ABC):
         if self.memory_size is not None:
             self.memory_.size = self.memory_size
         self.memory_.update(X, y)
-        self._settle()
+        self._after_selection()
         progress("learning", 1, 1)
 
     def _refuse_divergence(self) -> None:
@@ -297,7 +291,7 @@ class Baseline(BaseEstimator, ABC):
             raise ValueError(f"The training of {type(self).__name__} diverged; choose a smaller step or learning rate.")
 
     def _trial(self, settings: dict[str, Any], X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
-        """Return a fresh baseline with these settings that learnt numbered classes; nothing is searched for."""
+        """Return a new baseline with these settings, fitted on encoded classes without any search."""
         model = clone(self).set_params(memory_size=None)
         model._start(np.arange(int(codes.max()) + 1), X.shape[1], seed_sequence(seed), settings)
         model._take_in(X, codes)
@@ -327,7 +321,7 @@ class Baseline(BaseEstimator, ABC):
             raise ValueError(
                 "No class has two rows, so nothing can be searched for; give every parameter, or more rows."
             )
-        self.settings_, tried = search_by_turns(self.RANGES, given, score)
+        self.settings_, tried = coordinate_search(self.RANGES, given, score)
         if total:
             progress(stage, total, total)
         self.search_ = [Trial(self.phase_, name, value, "accuracy", got) for name, value, got in tried]
@@ -341,7 +335,7 @@ class Baseline(BaseEstimator, ABC):
         split: RowSplit,
         seed: Seed,
     ) -> float:
-        """Accuracy on held-out rows; parameters between phases are judged where half of the classes come later."""
+        """Accuracy on held-out rows; for ``BETWEEN_PHASES``, half of the classes are learnt in a second phase."""
         fitting, held_out = split
         if name not in self.BETWEEN_PHASES:
             model = self._trial(settings, X[fitting], codes[fitting], seed)
@@ -384,7 +378,7 @@ class Baseline(BaseEstimator, ABC):
         else:
             # Scores depend on how many classes and rows a model has seen, so the share is carried over, not the number.
             fitting, held_out = hold_out_share(codes, HELD_OUT, generator(derive(seed, OPEN_TRIALS)))
-            known = self._stand_in(X[fitting], codes[fitting], derive(seed, OPEN_TRIALS, 0))._scores(X[held_out])
+            known = self._refitted(X[fitting], codes[fitting], derive(seed, OPEN_TRIALS, 0))._scores(X[held_out])
             self.threshold_ = np.asarray(thresholds_at(known, values[best : best + 1])[0])
             self.settings_[name] = self._value(float(self.threshold_))
         progress("searching the threshold", OPEN_TRIALS + 1, OPEN_TRIALS + 1)
@@ -396,8 +390,8 @@ class Baseline(BaseEstimator, ABC):
         """Return a baseline that knows only some classes, as in a simulated open world."""
         return self._trial(self.settings_, X, codes, seed)
 
-    def _stand_in(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
-        """Return a baseline like this one that knows all classes, but not the rows that are held out."""
+    def _refitted(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
+        """Return a baseline with these settings, fitted on rows of all classes."""
         return self._trial(self.settings_, X, codes, seed)
 
     def _check_settings(self) -> None:
@@ -416,7 +410,7 @@ class Baseline(BaseEstimator, ABC):
 
     @abstractmethod
     def _check_rejection(self, value: Any, name: str) -> Any:
-        """Raise unless this can be the parameter of rejection."""
+        """Raise unless the value is valid for the parameter of rejection."""
 
     def _decision(self, X: Any) -> Decision:
         check_is_fitted(self)

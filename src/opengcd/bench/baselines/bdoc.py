@@ -13,9 +13,9 @@ from opengcd._internal import kernels
 from opengcd._internal.progress import Progress
 from opengcd._internal.randomness import Seed, derive, generator
 from opengcd._internal.validation import check_not_negative, check_positive
-from opengcd.bench.baselines.baseline import Nearest
+from opengcd.bench.baselines.baseline import NearestToMean
 from opengcd.bench.baselines.grid_search import SEARCH, Range
-from opengcd.bench.baselines.trained_head import FORGET, MOMENTUM, Rows, TrainedHead
+from opengcd.bench.baselines.trained_head import BATCH_WEIGHT, MOMENTUM, Rows, TrainedHead
 
 EVERY = 5
 """One row in so many of each class is held out from training, for the radii."""
@@ -24,11 +24,11 @@ RADII = 6
 """The step of the seed for the order of held-out rows, after those of all baselines."""
 
 
-class NearestOfBoth(Nearest):
+class NearestWithHeldOut(NearestToMean):
     """Rows of a class nearest its mean, where every fifth place belongs to a row that is held out."""
 
     def __call__(self, X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-        """Return k rows; what was held out stays so, as it stands at a fifth place again."""
+        """Return k rows; every fifth is one that was held out, so that the same rows are held out again."""
         order = super().__call__(X, len(X), rng)
         held_out = _every_fifth(np.zeros(len(X), dtype=np.int64))
         chosen = np.empty(len(X), dtype=np.int64)
@@ -127,7 +127,7 @@ class BDOC(TrainedHead):
         distances = kernels.squared_distances(z, self._means).clamp(min=1e-12).sqrt()
         with torch.no_grad():
             self._follow(z, codes)
-            self._sigma = torch.lerp(self._sigma, sigma, FORGET)
+            self._sigma = torch.lerp(self._sigma, sigma, BATCH_WEIGHT)
         settings = self.settings_
         clusters = functional.cross_entropy(-distances, codes)
         return settings["global_weight"] * clusters + settings["local_weight"] * neighbour_loss(z, codes)
@@ -142,7 +142,7 @@ class BDOC(TrainedHead):
         gaps = (functional.linear(rows.Z.double(), head) - centres[rows.codes]).norm(dim=1)
         members = functional.one_hot(rows.codes, len(centres)).double()
         sizes = members.sum(0)
-        # A single row is its own mean and says nothing of the class.
+        # The distance of a single row to its mean is 0.
         start = torch.where(sizes > 1, gaps @ members / sizes.clamp(min=1), gaps.mean()).cpu().numpy()
         self.rates_ = np.array(self.REJECTION_VALUES if self.radius_rate == SEARCH else [self.radius_rate])
         self.radii_ = np.tile(start, (len(self.rates_), 1))
@@ -165,8 +165,8 @@ class BDOC(TrainedHead):
     def _held_out(self, codes: np.ndarray) -> np.ndarray:
         return _every_fifth(codes)
 
-    def _selector(self) -> Nearest:
-        return NearestOfBoth(self._embed)
+    def _selector(self) -> NearestToMean:
+        return NearestWithHeldOut(self._embed)
 
 
 def neighbour_loss(z: Tensor, codes: Tensor) -> Tensor:
@@ -187,7 +187,7 @@ def radius_gradient(distances: np.ndarray, own: np.ndarray, radii: np.ndarray) -
 
 
 def learn_radii(distances: np.ndarray, codes: np.ndarray, rates: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return radii, a row for each learning rate, from 1 on, by the rows that are nearest their own class."""
+    """Return radii, one row per learning rate, starting at 1 and learnt on rows nearest to their own class."""
     right = distances.argmin(1) == codes
     distances, own = distances[right], codes[right, None] == np.arange(distances.shape[1])
     radii = np.ones((len(rates), distances.shape[1]))

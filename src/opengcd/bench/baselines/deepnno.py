@@ -14,7 +14,7 @@ from opengcd._internal.progress import Progress
 from opengcd._internal.randomness import Seed
 from opengcd._internal.validation import check_not_negative, check_positive
 from opengcd.bench.baselines.grid_search import SEARCH, Range
-from opengcd.bench.baselines.trained_head import FORGET, Rows, TrainedHead
+from opengcd.bench.baselines.trained_head import BATCH_WEIGHT, Rows, TrainedHead
 
 FIRST_TAU = 0.5
 LEAST = 1e-6
@@ -137,4 +137,4 @@ def follow_threshold(taus: Tensor, scores: Tensor, codes: Tensor, etas: Tensor, 
     number = wrong @ members
     weight = etas[:, None] * (number.clamp(min=1) if pulled_down else number)
     means = (scores @ members + etas[:, None] * ((wrong * scores) @ members)) / (members.sum(0) + weight)
-    return torch.lerp(taus, means.mean(1), FORGET)
+    return torch.lerp(taus, means.mean(1), BATCH_WEIGHT)

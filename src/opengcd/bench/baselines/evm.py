@@ -1,4 +1,4 @@
-"""Extreme Value Machine (Rudd et al. 2018): each class is what lies nearer to its points than the margin allows."""
+"""Extreme Value Machine (Rudd et al. 2018): Weibull distributions of the margins around the points of each class."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ class EVM(Baseline):
         self.random_state = random_state
 
     def _learn(self, X: np.ndarray, codes: np.ndarray, progress: Progress) -> None:
-        """Wait for the exemplars."""
+        """Do nothing: the model is fitted on the exemplars, in :meth:`_after_selection`."""
 
     def _check_settings(self) -> None:
         check_choice(self.form, "form", FORMS)
         super()._check_settings()
 
-    def _settle(self) -> None:
-        """Fit everything anew on the exemplars."""
+    def _after_selection(self) -> None:
+        """Fit the model on the exemplars."""
         codes = encode(self.memory_.y, self.classes_)
         order = np.argsort(codes, kind="stable")
         codes = codes[order]
@@ -157,7 +157,7 @@ class EVM(Baseline):
         covers = self._inclusion(self._distances(Z, Z), own, ends[rows, None]) >= self._threshold(
             self.settings_["cover"]
         )
-        covers.fill_diagonal_(True)  # whatever rounding says
+        covers.fill_diagonal_(True)  # despite rounding
         gains, picks = covers.sum(1), []
         open_ = torch.ones(len(Z), dtype=torch.bool, device=Z.device)
         while bool(open_.any()):

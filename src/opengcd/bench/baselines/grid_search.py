@@ -14,7 +14,7 @@ from opengcd.osr import KNOWN_KEPT
 SEARCH = "search"
 """A parameter that is given this value is searched for."""
 HELD_OUT = 0.2
-"""Share of the rows of each class that judges a setting."""
+"""Share of the rows of each class that is held out to evaluate a setting."""
 SHARES = tuple(np.linspace(0, 1, 101).tolist())
 """Shares of known rows to reject that are tried where a method rejects by a plain threshold."""
 
@@ -66,10 +66,10 @@ def decide(scores: np.ndarray, threshold: float | np.ndarray, strict: bool) -> D
     return Decision(codes, scores.argmax(1), lacking.min(1))
 
 
-def search_by_turns(
+def coordinate_search(
     ranges: Mapping[str, Range], given: Mapping[str, Any], score: Callable[[dict[str, Any], str], float]
 ) -> tuple[dict[str, Any], list[tuple[str, Any, float]]]:
-    """Tune one parameter after the other, the rest being as they were found or start.
+    """Tune one parameter after the other, with the others at their start or at the value found.
 
     ``score(settings, name)`` judges settings while ``name`` is tuned. On a tie the start stays, then the first value
     wins. Returns the settings, and each value tried with its score.

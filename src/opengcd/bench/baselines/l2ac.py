@@ -24,20 +24,20 @@ DROPOUT = 0.5
 EPOCHS = 50
 GROUPS = 5_000
 """Groups, each a query and the examples of a class, that make an epoch; its queries are drawn anew each time."""
-JUDGES = 500
-"""Rows of the classes kept apart that are asked."""
+VALIDATION_ROWS = 500
+"""Rows of the validation classes that are used."""
 BATCH = 256
 """Groups in a batch."""
 VALIDATION = 4
-"""One class in so many says how long to train: as long as its rows rank it first among similar classes."""
+"""One class in four is a validation class: training goes on while its rows rank it first among similar classes."""
 NOISE = 0.02
-"""Differences of this size between shares of so many rows are chance."""
+"""Differences between validation accuracies up to this size are chance."""
 PATIENCE = 10
-"""Epochs after which what has become worse stays so."""
+"""Epochs without improvement after which training stops."""
 PAIRS = {"cpu": 2**12, "cuda": 2**18}
 """Pairs of a query and an example that are compared at a time."""
 TIES = 1e-9
-"""Weight of the similarities as they are before the sigmoid, which sets apart classes where that is 1 for all."""
+"""Weight of the mean similarity before the sigmoid, which breaks ties where the sigmoid saturates."""
 WEIGHTS = ("difference_", "sum_", "hidden_bias_", "similarity_", "recurrent_", "output_")
 
 
@@ -51,8 +51,8 @@ class L2AC(Standardised, Baseline):
     with :math:`a_1 \dots a_k` the examples of class c most similar to x (cosine), the most similar last. The LSTM has
     one unit in each direction; with k = 1 there is none, and :math:`p = \sigma(v \cdot h)`. The network is trained
     once, on the first classes: each row is to accept its own class and to refuse the ``negatives`` classes whose means
-    are most similar to it. How many epochs that takes, a quarter of the classes says, kept apart at first: as long as
-    their rows rank their own class first no less often. A new class only adds its examples.
+    are most similar to it. The number of epochs is found by early stopping on a quarter of the classes, held out in a
+    first training: the share of their rows that rank their own class first. A new class only adds its examples.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class L2AC(Standardised, Baseline):
             self._train(X, codes)
 
     def _train(self, X: np.ndarray, codes: np.ndarray) -> None:
-        """Let a quarter of the classes find how long to train, on the others; then train so long on all."""
+        """Find the number of epochs by early stopping on a quarter of the classes; then train on all."""
         where = kernels.resolve_device(self.device)
         seed = as_int(derive(self._seed, TRAINING))
         order = np.argsort(codes, kind="stable")
@@ -120,7 +120,7 @@ class L2AC(Standardised, Baseline):
     def _descend(
         self, Z: Tensor, unit: Tensor, targets: Tensor, apart: Tensor, epochs: int, seed: int
     ) -> tuple[list[Tensor], int]:
-        """Train a network without the classes ``apart``; return it, and for how many epochs these do not get worse."""
+        """Train without the validation classes ``apart``; return the network, and the epochs until these get worse."""
         rng, drops = torch.Generator().manual_seed(seed), torch.Generator(Z.device).manual_seed(seed)
         n = int(targets.max()) + 1
         negatives = min(self.settings_["negatives"], n - len(apart) - 1)
@@ -128,7 +128,7 @@ class L2AC(Standardised, Baseline):
         judges = torch.isin(targets, apart)
         accompanied = torch.bincount(targets)[targets] > 1  # a row alone in its class has no example but itself
         asking, judging = (torch.nonzero(part & accompanied)[:, 0] for part in (~judges, judges))
-        judging = judging[torch.randperm(len(judging), generator=rng)[:JUDGES].to(Z.device)]
+        judging = judging[torch.randperm(len(judging), generator=rng)[:VALIDATION_ROWS].to(Z.device)]
         answers = functional.one_hot(torch.zeros(1, dtype=torch.long, device=Z.device), 1 + negatives).float()
         # The own class weighs as much as all negatives together.
         weight = torch.where(answers > 0, negatives / (1 + negatives), 1 / (1 + negatives))
@@ -138,7 +138,7 @@ class L2AC(Standardised, Baseline):
         for epoch in range(1, epochs + 1 if len(asking) else 1):
             drawn = asking[torch.randperm(len(asking), generator=rng)[: GROUPS // (1 + negatives)].to(Z.device)]
             for rows in drawn.split(max(1, BATCH // (1 + negatives))):
-                logits = self._ask(network, Z, rows, groups[rows], drops)
+                logits = self._group_logits(network, Z, rows, groups[rows], drops)
                 loss = functional.binary_cross_entropy_with_logits(logits, answers.expand_as(logits), weight)
                 optimiser.zero_grad()
                 loss.backward()
@@ -147,7 +147,7 @@ class L2AC(Standardised, Baseline):
                 after = epoch
                 continue
             with torch.no_grad():
-                logits = torch.cat([self._ask(network, Z, r, groups[r], None) for r in judging.split(BATCH)])
+                logits = torch.cat([self._group_logits(network, Z, r, groups[r], None) for r in judging.split(BATCH)])
             right = float((logits[:, 0] > logits[:, 1:].amax(1)).double().mean())
             best = max(best, right)
             if right >= best - NOISE:
@@ -172,7 +172,7 @@ class L2AC(Standardised, Baseline):
             torch.cat([uniform(2, fans=3), torch.zeros(1)]),
         ]
 
-    def _accept(
+    def _acceptance_logits(
         self, network: list[Tensor], x: Tensor, a: Tensor, sums: Tensor, rng: torch.Generator | None = None
     ) -> Tensor:
         """Return logits of acceptance from (n, 1, 1, D) queries, (n, groups, k, D) examples, and what W makes of x + a.
@@ -195,11 +195,11 @@ class L2AC(Standardised, Baseline):
         logits = torch.stack(ends, -1) @ output[:-1] + output[-1]
         return logits if rng is not None else logits + TIES * before.mean(-1)
 
-    def _ask(
+    def _group_logits(
         self, network: list[Tensor], Z: Tensor, rows: Tensor, groups: Tensor, rng: torch.Generator | None
     ) -> Tensor:
         x, a = Z[rows][:, None, None], Z[groups]
-        return self._accept(network, x, a, functional.linear(x + a, network[1], network[2]), rng)
+        return self._acceptance_logits(network, x, a, functional.linear(x + a, network[1], network[2]), rng)
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
         """Logits of p(c | x), in blocks; of a class with fewer than k examples the least similar one is repeated."""
@@ -219,14 +219,16 @@ class L2AC(Standardised, Baseline):
             for rows in torch.arange(len(X), device=where).split(max(1, PAIRS[where.type] // (len(sizes) * k))):
                 groups = _most_similar(unit[rows] @ others.T, sizes, k)
                 sums = theirs[groups].add_(own[rows][:, None, None])
-                scores.append(self._accept(network, queries[rows][:, None, None], examples[groups], sums).double())
+                scores.append(
+                    self._acceptance_logits(network, queries[rows][:, None, None], examples[groups], sums).double()
+                )
         return torch.cat(scores).cpu().numpy()
 
     def _open_world_model(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
         """Train a network that has not seen the classes that are treated as unknown; later phases train none."""
-        return super()._open_world_model(X, codes, seed) if self.phase_ == 1 else self._stand_in(X, codes, seed)
+        return super()._open_world_model(X, codes, seed) if self.phase_ == 1 else self._refitted(X, codes, seed)
 
-    def _stand_in(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
+    def _refitted(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
         """Keep the network, since logits of another have another scale, and change the examples."""
         model = copy.copy(self)
         model.classes_, model.memory_ = np.arange(int(codes.max()) + 1), copy.copy(self.memory_)

@@ -1,4 +1,4 @@
-"""Nearest Non-Outlier (Bendale & Boult 2015): nearest class mean in a learnt metric, nothing beyond a radius."""
+"""NearestToMean Non-Outlier (Bendale & Boult 2015): nearest class mean in a learnt metric, nothing beyond a radius."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opengcd._internal import kernels
 from opengcd._internal.progress import Progress
 from opengcd._internal.randomness import Seed, as_int, derive
 from opengcd._internal.validation import check_integer, check_positive
-from opengcd.bench.baselines.baseline import TRAINING, Baseline, Nearest
+from opengcd.bench.baselines.baseline import TRAINING, Baseline, NearestToMean
 from opengcd.bench.baselines.grid_search import SEARCH, Range
 from opengcd.classify import Standardised
 
@@ -124,5 +124,5 @@ class NNO(Standardised, Baseline):
     def _check_rejection(self, value: Any, name: str) -> float:
         return check_positive(value, name)
 
-    def _selector(self) -> Nearest:
-        return Nearest(self._project)
+    def _selector(self) -> NearestToMean:
+        return NearestToMean(self._project)

@@ -14,18 +14,18 @@ from opengcd._internal import kernels
 from opengcd._internal.progress import Progress
 from opengcd._internal.randomness import as_int, derive
 from opengcd._internal.validation import encode
-from opengcd.bench.baselines.baseline import TRAINING, Baseline, Nearest
+from opengcd.bench.baselines.baseline import TRAINING, Baseline, NearestToMean
 from opengcd.classify import Standardised
 
 EPOCHS = 12
-"""In the first phase; later phases take the share that their new classes have of the first ones."""
+"""In the first phase; later phases have epochs in proportion to their number of new classes."""
 BATCH = 128
 MOMENTUM = 0.9
-SLOW_FROM, SLOWER = 0.8, 0.1
-"""After this share of the epochs the learning rate is multiplied by that."""
+DECAY_FROM, DECAY = 0.8, 0.1
+"""After the first share of the epochs the learning rate is multiplied by the second number."""
 REPLAY = 0.4
 """Weight of all exemplars together in drawing rows, relative to that of all rows."""
-FORGET = 0.1
+BATCH_WEIGHT = 0.1
 """Weight of a batch in a running average."""
 
 
@@ -89,7 +89,7 @@ class TrainedHead(Standardised, Baseline):
         with kernels.threads_for(W.numel()):
             for epoch in range(epochs):
                 for group in optimiser.param_groups:
-                    group["lr"] = settings["learning_rate"] * (SLOWER if epoch >= SLOW_FROM * epochs else 1)
+                    group["lr"] = settings["learning_rate"] * (DECAY if epoch >= DECAY_FROM * epochs else 1)
                 for batch in self._draw(rows, rng):
                     x = rows.Z[batch]
                     z = functional.linear(x, W)
@@ -124,7 +124,7 @@ class TrainedHead(Standardised, Baseline):
         """Move the means of the classes in a batch towards it."""
         sizes = torch.bincount(codes, minlength=len(self._means))
         means = kernels.class_means(z, codes, len(self._means))
-        self._means = torch.where((sizes > 0)[:, None], torch.lerp(self._means, means, FORGET), self._means)
+        self._means = torch.where((sizes > 0)[:, None], torch.lerp(self._means, means, BATCH_WEIGHT), self._means)
 
     def _embed(self, X: np.ndarray) -> np.ndarray:
         return self._standardised(X) @ self.head_.T.astype(np.float64)
@@ -134,11 +134,11 @@ class TrainedHead(Standardised, Baseline):
         A, B = (kernels.to_tensor(A.astype(np.float64), self.device) for A in (self._embed(X), self.class_means_))
         return kernels.exact_distances(A, B).cpu().numpy()
 
-    def _selector(self) -> Nearest:
-        return Nearest(self._embed)
+    def _selector(self) -> NearestToMean:
+        return NearestToMean(self._embed)
 
     def _held_out(self, codes: np.ndarray) -> np.ndarray:
-        """Return which rows training must not see."""
+        """Return which rows are held out of training; none by default."""
         return np.zeros(len(codes), dtype=bool)
 
     @abstractmethod
@@ -147,11 +147,11 @@ class TrainedHead(Standardised, Baseline):
 
     @abstractmethod
     def _prepare(self, rows: Rows, W: Tensor) -> None:
-        """Set what training follows online, the class means ``_means`` among it."""
+        """Initialise the running averages, such as the class means ``_means``."""
 
     @abstractmethod
     def _loss(self, z: Tensor, codes: Tensor) -> Tensor:
-        """Return the loss of a batch in the head's space, and let what is online follow."""
+        """Return the loss of a batch in the head's space, and update the running averages."""
 
     def _calibrate(self, rows: Rows, Z: np.ndarray, codes: np.ndarray) -> None:
-        """Do what follows training, with held-out rows."""
+        """Calibrate on held-out rows after training; nothing by default."""

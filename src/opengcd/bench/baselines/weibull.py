@@ -9,9 +9,9 @@ from torch import Tensor
 
 STEPS = 10
 FLOOR = 1e-12
-"""Least value, as a share of the largest of its row: logarithms of zero help nobody."""
+"""Least value, as a share of the largest of its row, so that its logarithm is finite."""
 SHARPEST = 1e5
-"""Largest shape; rows whose values are all alike have none."""
+"""Largest shape; for a row of equal values the maximum-likelihood shape is infinite."""
 
 
 class Weibull(NamedTuple):
@@ -35,7 +35,7 @@ def fit_weibull(values: Tensor) -> Weibull:
     """
     top = values.amax(1, keepdim=True).clamp(min=torch.finfo(values.dtype).tiny)
     logs = (values / top).clamp(min=FLOOR).log()
-    logs = logs - logs.amax(1, keepdim=True)  # 0 already, but in a row of zeros
+    logs = logs - logs.amax(1, keepdim=True)  # differs from 0 only in a row of zeros
     mean = logs.mean(1)
     deviation = logs.std(1, correction=0)
     shape = (torch.pi / 6**0.5 / deviation.clamp(min=1 / SHARPEST)).clamp(max=SHARPEST)

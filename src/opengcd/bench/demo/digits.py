@@ -11,16 +11,16 @@ from sklearn.datasets import load_digits
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import derive, generator
 from opengcd._internal.splits import split_each_class
-from opengcd.bench import Dataset, PhaseDetail, PhaseResult, class_groups, run_protocol
+from opengcd.bench import Dataset, PhaseDetail, PhaseResult, RecognizerMethod, class_groups, run_protocol
 from opengcd.recognizer import OpenWorldRecognizer
 
 SIZES = (4, 2, 2, 2)
 MAX_CLASSES = 20
-"""An upper bound that a user would set; the paper's search with its bound of 500 is lost among so few classes."""
+"""An upper bound that a user would set: the paper's search, with its bound of 500, fails with so few classes."""
 
 
 class DemoPhase(NamedTuple):
-    """One phase of the demo: what was measured, what was seen, and the classes that were new in it."""
+    """One phase of the demo: its result, its details, and the classes that were new in it."""
 
     result: PhaseResult
     detail: PhaseDetail | None
@@ -44,9 +44,26 @@ def run_demo(
     classifier: str | None = None,
     progress: Progress = silent,
 ) -> Iterator[DemoPhase]:
-    """Lead a recogniser through the phases of the paper's protocol."""
+    """Run a recogniser through the phases of the paper's protocol.
+
+    Parameters
+    ----------
+    data : Dataset
+        See :func:`digits`.
+    seed : int
+    preset, classifier : str
+        See :class:`opengcd.OpenWorldRecognizer`.
+    progress : callable
+        Called with a stage, the steps done and their total.
+
+    Yields
+    ------
+    DemoPhase
+
+    """
     groups = class_groups(10, SIZES, derive(seed, 1))
     recognizer = OpenWorldRecognizer(classifier, preset=preset, max_classes=MAX_CLASSES, random_state=seed)
-    phases = run_protocol(recognizer, data, groups, random_state=derive(seed, 2), progress=progress)
+    method = RecognizerMethod(recognizer)
+    phases = run_protocol(method, data, groups, random_state=derive(seed, 2), progress=progress)
     for group, (result, detail) in zip(groups, phases, strict=True):
         yield DemoPhase(result, detail, sorted(group.tolist()))

@@ -1,0 +1,148 @@
+"""The interface of a method in the benchmark."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from opengcd import UNKNOWN
+from opengcd._internal.progress import Progress, silent
+from opengcd.discover import Discovery
+from opengcd.osr import AlphaSearch
+
+
+class Verdict(NamedTuple):
+    """What a method says of n rows."""
+
+    labels: np.ndarray
+    """(n,) A known class, or ``unknown_label_``."""
+    closed: np.ndarray
+    """(n,) The known class that each row would get if none were rejected."""
+    unknown_score: np.ndarray
+    """(n,) The larger, the more likely a row is of no known class."""
+
+
+class FittedParameters(NamedTuple):
+    """Parameters that a method found by itself; they are kept with the results."""
+
+    settings: dict[str, Any] = {}  # noqa: RUF012  a tuple is not changed
+    """By name; what JSON can hold."""
+    alpha: float | None = None
+    """Weight of uncertainty in the paper's open-set rule."""
+    alpha_search: AlphaSearch | None = None
+    """The search for it; the unknown score must then be the paper's u (Eq. 1)."""
+
+
+class OpenWorldMethod(ABC):
+    """A method that recognises, rejects, discovers and learns: all that the protocols call.
+
+    ``fit``, ``learn``, ``recognize`` and ``discover`` must be implemented; the other methods and the attributes have
+    defaults. The command line constructs a method with the keyword arguments ``memory_size`` (None: as many exemplars
+    as ``fit`` is given rows) and ``random_state``.
+
+    Attributes
+    ----------
+    unknown_label_ : int or str
+        The label of rejected rows.
+    learns_from : {"all", "nothing"} or None
+        What the method is given after each phase: the whole official training set of the next classes, or nothing;
+        None leaves it to the protocol.
+    reviews_one_by_one : bool
+        Whether rejected rows are labelled one by one, at one action for each, and not by groups.
+
+    """
+
+    unknown_label_: Any = UNKNOWN
+    learns_from: Literal["all", "nothing"] | None = None
+    reviews_one_by_one: bool = False
+
+    @abstractmethod
+    def fit(self, X: np.ndarray, y: np.ndarray, *, progress: Progress = silent) -> Any:
+        """Start from labelled rows of the first known classes.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+        progress : callable
+            Called with a stage, the steps done and their total.
+
+        """
+
+    @abstractmethod
+    def learn(self, X: np.ndarray, y: np.ndarray, *, progress: Progress = silent) -> Any:
+        """Enter the next phase with newly labelled rows; parameters as for :meth:`fit`."""
+
+    @abstractmethod
+    def recognize(self, X: np.ndarray) -> Verdict:
+        """Return labels with rejection, labels without, and the unknown score.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        Verdict
+
+        """
+
+    @abstractmethod
+    def discover(self, X: np.ndarray, *, progress: Progress = silent) -> Discovery:
+        """Group rejected rows.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The rejected rows of a stream.
+        progress : callable
+            Called with a stage, the steps done and their total.
+
+        Returns
+        -------
+        Discovery
+
+        """
+
+    def predict_closed(self, X: np.ndarray) -> np.ndarray:
+        """Return the known class of each row, rejecting nothing."""
+        return self.recognize(X).closed
+
+    def discover_in_stream(
+        self, X: np.ndarray, rejected: np.ndarray, *, progress: Progress = silent
+    ) -> tuple[np.ndarray, Discovery]:
+        """Group rows of a stream; by default the rejected rows alone, by :meth:`discover`.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            All rows of the stream.
+        rejected : bool array of shape (n,)
+            Which of them were rejected.
+        progress : callable
+            Called with a stage, the steps done and their total.
+
+        Returns
+        -------
+        rows : int array
+            The rows of ``X`` that were examined.
+        discovery : Discovery
+            What was found in ``X[rows]``.
+
+        """
+        rows = np.flatnonzero(rejected)
+        return rows, self.discover(X[rows], progress=progress)
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the method adapts to the stream: it then sees the stream in parts and :meth:`observe` is called."""
+        return False
+
+    def observe(self, X: np.ndarray) -> Any:  # noqa: B027  optional
+        """Adapt to rows of the stream that were just recognised; by default nothing is done."""
+
+    def fitted_parameters(self) -> FittedParameters:
+        """Return the parameters found in this phase; none by default."""
+        return FittedParameters()

@@ -1,0 +1,80 @@
+"""The recogniser as a method of the benchmark."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from opengcd._internal.progress import Progress, silent
+from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Verdict
+from opengcd.discover import Discovery
+from opengcd.recognizer import OpenWorldRecognizer
+
+
+class RecognizerMethod(OpenWorldMethod):
+    """Any :class:`~opengcd.OpenWorldRecognizer` in the benchmark.
+
+    Parameters
+    ----------
+    recognizer : OpenWorldRecognizer
+    learns_from : {"all", "nothing"} or None
+        See :class:`OpenWorldMethod`.
+    reviews_one_by_one : bool
+        See :class:`OpenWorldMethod`.
+
+    """
+
+    def __init__(
+        self,
+        recognizer: OpenWorldRecognizer,
+        *,
+        learns_from: Literal["all", "nothing"] | None = None,
+        reviews_one_by_one: bool = False,
+    ) -> None:
+        self.recognizer = recognizer
+        self.learns_from = learns_from
+        self.reviews_one_by_one = reviews_one_by_one
+
+    def fit(self, X: np.ndarray, y: np.ndarray, *, progress: Progress = silent) -> Any:
+        """Start from labelled rows of the first known classes."""
+        self.recognizer.fit(X, y, progress=progress)
+        self.unknown_label_ = self.recognizer.unknown_label_
+
+    def learn(self, X: np.ndarray, y: np.ndarray, *, progress: Progress = silent) -> Any:
+        """Enter the next phase with newly labelled rows."""
+        self.recognizer.learn(X, y, progress=progress)
+
+    def recognize(self, X: np.ndarray) -> Verdict:
+        """Return labels with rejection, labels without, and the unknown score."""
+        found = self.recognizer.recognize(X)
+        return Verdict(found.labels, found.closed, found.unknown_score)
+
+    def predict_closed(self, X: np.ndarray) -> np.ndarray:
+        """Return the known class of each row, rejecting nothing."""
+        return self.recognizer.predict_closed(X)
+
+    def discover(self, X: np.ndarray, *, progress: Progress = silent) -> Discovery:
+        """Group rejected rows."""
+        return self.recognizer.discover(X, progress=progress)
+
+    def discover_in_stream(
+        self, X: np.ndarray, rejected: np.ndarray, *, progress: Progress = silent
+    ) -> tuple[np.ndarray, Discovery]:
+        """Group the rows that the recogniser's discovery is best given: the whole stream, or rejected rows."""
+        if self.recognizer.discovers_from == "stream":
+            return np.arange(len(X)), self.recognizer.discover(X, rejected=rejected, progress=progress)
+        return super().discover_in_stream(X, rejected, progress=progress)
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the threshold for "unknown" follows the stream."""
+        return self.recognizer.adapts
+
+    def observe(self, X: np.ndarray) -> Any:
+        """Adapt the threshold for "unknown" to rows of the stream."""
+        self.recognizer.observe(X)
+
+    def fitted_parameters(self) -> FittedParameters:
+        """Return alpha and the search for it, where the recogniser rejects by the paper's rule."""
+        return FittedParameters({}, self.recognizer.alpha_, self.recognizer.alpha_search_)

@@ -1,0 +1,239 @@
+"""The records of the benchmark, and how they are written as JSON and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, NamedTuple, Self
+from urllib.parse import quote
+
+from opengcd import metrics
+from opengcd.discover import CurvePoint
+
+
+class Setting(NamedTuple):
+    """What results must share to stand in one table."""
+
+    protocol: str
+    learn: str
+    memory: int | None
+
+    def __str__(self) -> str:
+        words = [f"protocol {self.protocol}"]
+        words += ["the whole next training set is learnt"] * (self.learn == "all")
+        words += [f"{self.memory} exemplars"] * (self.memory is not None)
+        return ", ".join(words)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one dataset with one seed under one setting."""
+
+    dataset: str
+    method: str
+    seed: int
+    protocol: str = "paper"
+    learn: str = "discovered"
+    memory: int | None = None
+    """Number of exemplars; None is the paper's number for the dataset."""
+
+    def __str__(self) -> str:
+        words = [self.dataset, self.method]
+        words += [self.protocol] * (self.protocol != "paper") + ["learns all"] * (self.learn == "all")
+        words += [f"memory {self.memory}"] * (self.memory is not None)
+        return " ".join([*words, "seed", str(self.seed)])
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        memory = "full" if self.memory is None else self.memory
+        parts = (self.dataset, self.method, self.protocol, self.learn, memory, self.seed)
+        return "--".join(quote(str(part), safe="") for part in parts) + ".json"
+
+    @property
+    def setting(self) -> Setting:
+        """The setting it is run under."""
+        return Setting(self.protocol, self.learn, self.memory)
+
+
+class AlphaPoint(NamedTuple):
+    """HNA at one alpha of the grid: in the search on labelled data, and on the stream."""
+
+    alpha: float
+    searched: float
+    stream: float
+
+
+@dataclass
+class PhaseResult:
+    """All that is measured in one phase. Shares run from 0 to 1; what a phase does not measure is None."""
+
+    phase: int
+    known: int
+    """Number of known classes."""
+    accuracy: list[float]
+    """On each test set Ts_i up to this phase, without rejection."""
+    accuracy_all: float
+    """On their union."""
+    forgetting: float = 0.0
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Of each stage: fit, recognise, discover."""
+    peak_mb: dict[str, float | None] = field(default_factory=dict)
+    """Largest resident memory of the process in each stage; None where the system does not tell."""
+    alpha: float | None = None
+    alpha_curve: list[AlphaPoint] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Parameters that a method found by itself, see :class:`opengcd.bench.FittedParameters`."""
+    hna: float | None = None
+    hna_precision: float | None = None
+    """What the paper's code printed as HNA; see :func:`opengcd.metrics.hna_precision`."""
+    auroc: float | None = None
+    rejected: int | None = None
+    osr_parts: metrics.Parts | None = None
+    k: int | None = None
+    k_true: int | None = None
+    k_error: float | None = None
+    """(k - k_true) / k_true."""
+    k_trusted: bool | None = None
+    k_curve: list[CurvePoint] = field(default_factory=list)
+    hca: float | None = None
+    acc: float | None = None
+    gcd_parts: metrics.Parts | None = None
+    actions: int | None = None
+    actions_by_kind: dict[str, int] = field(default_factory=dict)
+    named: int | None = None
+    """Novel items that the reviewer gave a name."""
+    learnt_share: float | None = None
+    """Share of what could be learnt that is learnt."""
+    missing_classes: int | None = None
+    """New classes of which not one sample is learnt."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a result file holds of the phase."""
+        parts = {"osr_parts": self.osr_parts, "gcd_parts": self.gcd_parts}
+        return asdict(self) | {name: None if part is None else part._asdict() for name, part in parts.items()}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Return the phase that :meth:`to_json` was called on; fields that older files lack have their defaults."""
+        phase = cls(**_of_fields(cls, values))
+        phase.alpha_curve = [AlphaPoint(*point) for point in phase.alpha_curve]
+        phase.k_curve = [CurvePoint(*point) for point in phase.k_curve]
+        phase.osr_parts, phase.gcd_parts = _parts(values.get("osr_parts")), _parts(values.get("gcd_parts"))
+        return phase
+
+
+@dataclass(frozen=True)
+class CodeVersion:
+    """Which code computed a result."""
+
+    version: str
+    """Of the package."""
+    commit: str | None = None
+    """Of the checkout that the package was imported from, with ``+changes`` if its files differ from the commit; None
+    for an installed package."""
+
+    def __str__(self) -> str:
+        if self.commit is None:
+            return f"opengcd {self.version}"
+        commit, plus, changes = self.commit.partition("+")
+        return f"opengcd {self.version} at commit {commit[:12]}{plus}{changes}"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What else the last digits of a result may depend on; None where older files do not tell."""
+
+    packages: dict[str, str] = field(default_factory=dict)
+    """Their versions."""
+    python: str | None = None
+    system: str | None = None
+    device: str | None = None
+    threads: int | None = None
+
+    def to_json(self) -> dict[str, str | int]:
+        """Return what a result file holds: names of packages and of what else is known, with their values."""
+        others = {"python": self.python, "system": self.system, "device": self.device, "threads": self.threads}
+        return self.packages | {name: value for name, value in others.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Return the environment that :meth:`to_json` was called on."""
+        others = _of_fields(cls, values)
+        return cls({name: value for name, value in values.items() if name not in others}, **others)
+
+    def __str__(self) -> str:
+        values = self.to_json()
+        return ", ".join(f"{name} {values[name]}" for name in sorted(values))
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """A finished cell: what was run, with what, and what was measured."""
+
+    cell: Cell
+    features: str
+    """Digest of the feature file."""
+    environment: Environment
+    seconds: float
+    final_average_accuracy: float
+    """Mean accuracy over the test sets after the last phase."""
+    phases: list[PhaseResult]
+    code: CodeVersion | None = None
+    """None in files from before it was recorded."""
+
+    @property
+    def computed_by(self) -> str:
+        """The code in words."""
+        return "code that was not recorded" if self.code is None else str(self.code)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a result file holds."""
+        return {
+            "cell": asdict(self.cell),
+            "features": self.features,
+            "code": None if self.code is None else asdict(self.code),
+            "environment": self.environment.to_json(),
+            "seconds": self.seconds,
+            "final_average_accuracy": self.final_average_accuracy,
+            "phases": [phase.to_json() for phase in self.phases],
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Return the result that :meth:`to_json` was called on.
+
+        Parameters
+        ----------
+        values : mapping
+            The content of a result file. Files of earlier versions have no ``code``, and no ``settings`` in a phase.
+
+        Returns
+        -------
+        CellResult
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError, AttributeError
+            If this is not the content of a result file.
+
+        """
+        code = values.get("code")
+        return cls(
+            cell=Cell(**values["cell"]),
+            features=values["features"],
+            environment=Environment.from_json(values["environment"]),
+            seconds=float(values["seconds"]),
+            final_average_accuracy=float(values["final_average_accuracy"]),
+            phases=[PhaseResult.from_json(phase) for phase in values["phases"]],
+            code=None if code is None else CodeVersion(**_of_fields(CodeVersion, code)),
+        )
+
+
+def _of_fields(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep the values that a record has a field for; a later version may write more."""
+    return {field.name: values[field.name] for field in fields(kind) if field.name in values}
+
+
+def _parts(values: Mapping[str, float] | None) -> metrics.Parts | None:
+    return None if values is None else metrics.Parts(**values)
