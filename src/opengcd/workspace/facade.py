@@ -129,7 +129,7 @@ class Workspace(ReviewVerbs):
         self.models = Models(store, self.recognizers)
         self.formats = Formats(store)
         self._discovery = GroupDiscovery(store, *seen, self.recognition)
-        self._learning = Learning(store, *seen, self._intake, self.recognition)
+        self._learning = Learning(store, *seen, self.exemplars, self._intake, self.recognition)
 
     @classmethod
     def create(

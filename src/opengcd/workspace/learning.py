@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from opengcd._internal.progress import Progress
 from opengcd.workspace import groups, versions
 from opengcd.workspace.errors import WorkspaceError
+from opengcd.workspace.exemplars import Exemplars, store_exemplars
 from opengcd.workspace.files import Found, find_files, readable
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.predictions import unlearnt
@@ -33,12 +34,19 @@ class Learning:
     """Makes versions of the recogniser and puts them to use."""
 
     def __init__(
-        self, store: Store, vectors: Vectors, recognizers: Recognizers, intake: Intake, recognition: Recognition
+        self,
+        store: Store,
+        vectors: Vectors,
+        recognizers: Recognizers,
+        exemplars: Exemplars,
+        intake: Intake,
+        recognition: Recognition,
     ) -> None:
         self._store = store
         self._database = store.database
         self._vectors = vectors
         self._recognizers = recognizers
+        self._exemplars = exemplars
         self._intake = intake
         self._recognition = recognition
 
@@ -66,6 +74,7 @@ class Learning:
             report = _report(recognizer, _accuracies(recognizer, memory=(recognizer.memory_.X, recognizer.memory_.y)))
             with self._store.editing("init") as edit:
                 versions.add(edit, version, recognizer, labels, digest)
+                store_exemplars(edit.connection, version, np.array(list(labels))[recognizer.memory_.kept])
                 versions.note_report(edit.connection, version, report)
                 edit.before.clear()  # there is nothing before it to go back to
                 edit.details = {"classes": len(recognizer.classes_), "images": len(labels), "bad": len(bad)}
@@ -89,7 +98,9 @@ class Learning:
                 "confirmed": (X, y),
             }
             before = _accuracies(self._recognizers.in_use()[1], **rows)
+            offered = np.concatenate([self._exemplars.of_memory(version, recognizer.memory_), list(labels)])
             recognizer.learn(X, y, progress=progress)
+            exemplars = offered[recognizer.memory_.kept]
             progress("storing the version", 0, 2)
             digest = versions.save(recognizer, self._store.models, new)
             recognizer = self._recognizers.read(new, limit)  # what cannot be read must not be put to use
@@ -101,6 +112,7 @@ class Learning:
                 _refuse_other_labels(edit.connection, labels)
                 new_classes = sorted(set(recognizer.classes_.tolist()) - set(groups.classes(edit.connection)))
                 versions.add(edit, new, recognizer, labels, digest)
+                store_exemplars(edit.connection, new, exemplars)
                 versions.note_report(edit.connection, new, report)
                 edit.details = {"version": new, "images": len(labels), "new classes": new_classes}
                 record(edit.connection, versions.all_versions(edit.connection)[-1])

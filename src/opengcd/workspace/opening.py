@@ -30,6 +30,8 @@ CONTENTS = ("features", "models", "uploads")
 NO_TABLES = "The database of this workspace holds no tables"
 WITH_ID = 4
 """The first version of the schema whose workspaces have their id in ``workspace.json`` too."""
+WITH_SHARDS = 4
+"""The first version of the schema whose vectors are in files with checksums."""
 TRIES = 5
 """How often a database that others write to is copied before that is given up."""
 
@@ -74,7 +76,8 @@ def open_database(folder: Path, settings: Settings) -> Database:
                 if settings.id is None:
                     store_settings(folder, replace(settings, id=_id(connection)))
                 migrate(connection, folder)
-            _delete_outdated(folder)
+            if (version or 0) < WITH_SHARDS:
+                _delete_outdated(folder)
     except BaseException:
         database.close()
         raise
@@ -188,7 +191,7 @@ def _beside(file: Path, end: str) -> Path:
 
 
 def _delete_outdated(folder: Path) -> None:
-    """Delete what versions before 4 left: vectors now in shards, and thumbnails that may be of other images."""
+    """Delete old files: vectors that are in shards now, and thumbnails that may be of other images."""
     for old in folder.glob("features/*/*.f32"):
         old.unlink()
     shutil.rmtree(folder / "thumbnails", ignore_errors=True)

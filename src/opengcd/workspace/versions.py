@@ -1,6 +1,6 @@
 """Versions of the recogniser: each is a folder, all are kept, and one of them is in use.
 
-A version has learnt the training labels of its own and of all its ancestors (table ``lessons``).
+A version has learnt the training labels of its own and of all its ancestors (table ``training_labels``).
 """
 
 from __future__ import annotations
@@ -61,20 +61,20 @@ def all_versions(connection: Connection) -> list[Version]:
     ]
 
 
-def lineage(connection: Connection) -> list[int]:
-    """Return the version in use and all it came from."""
+def lineage(connection: Connection, id: int | None = None) -> list[int]:
+    """Return a version, by default the one in use, and all its ancestors."""
     parents = {row.id: row.parent for row in connection.execute(select(models.c.id, models.c.parent))}
-    found, current = [], in_use(connection)
+    found, current = [], in_use(connection) if id is None else id
     while current is not None:
         found.append(current)
         current = parents[current]
     return found
 
 
-def learnt(connection: Connection) -> Select[tuple[int, str]]:
-    """Select the item and label of all that the version in use has learnt."""
+def learnt(connection: Connection, id: int | None = None) -> Select[tuple[int, str]]:
+    """Select the item and label of all that a version, by default the one in use, has learnt."""
     return select(training_labels.c.item_id, training_labels.c.label).where(
-        training_labels.c.model_id.in_(lineage(connection))
+        training_labels.c.model_id.in_(lineage(connection, id))
     )
 
 
