@@ -340,7 +340,7 @@ export interface Session {
   csrf: string;
 }
 
-/** Cluster a group anew, in n parts. */
+/** Cluster the images of a group again, into n groups. */
 export interface Split {
   /** The last edit that the client has seen. */
   on: number;
@@ -486,11 +486,6 @@ export interface Operations {
     query?: { limit?: number };
     answer: Neighbour[];
   };
-  /** Change groups; refused if someone else has changed the same ones since the edit that the client saw. */
-  "POST /edits": {
-    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Merge | Split;
-    answer: Edited;
-  };
   /** Undo the last edit, if it is the one that the client saw. */
   "POST /undo": {
     body: On;
@@ -527,6 +522,11 @@ export interface Operations {
   /** Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `ping`. */
   "GET /events": {
     answer: null;
+  };
+  /** Change groups; refused if someone else has changed the same ones since the edit that the client saw. */
+  "POST /edits": {
+    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Merge | Split;
+    answer: Edited;
   };
   /** Return who is logged in. */
   "GET /session": {
