@@ -51,7 +51,7 @@ def test_nothing_is_wrong(workspace):
     assert workspace.check() == []
     assert workspace.check(repair=True) == []
     done = opengcd("check", workspace.path)
-    assert (done.exit_code, done.stdout) == (0, "Everything is as it was written.\n")
+    assert (done.exit_code, done.stdout) == (0, "No damage found.\n")
 
 
 @pytest.mark.parametrize("number", [1, 2])

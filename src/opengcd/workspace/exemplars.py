@@ -70,9 +70,8 @@ class Exemplars:
     def _by_features(self, connection: Connection, version: int, memory: ExemplarMemory) -> np.ndarray:
         """Return the item of each exemplar of a version that was made before items were stored with exemplars.
 
-        An exemplar was a training label of its version or of an ancestor, so its item is the one with the
-        same label and features. The vector of an item may have been computed again since and differ in the last digit;
-        such an item is not found.
+        An exemplar was a training item of its version or of an ancestor, so its item is the one with the same label and
+        features. A vector that was computed again since may differ in the last digit; then the item is not found.
         """
         learnt = connection.execute(versions.learnt(connection, version)).all()
         X = self._vectors.read(connection, [row.item_id for row in learnt])

@@ -79,7 +79,7 @@ def _kind(hint: Any) -> Kind:
 
 @dataclass(frozen=True)
 class Verb(ABC):
-    """One act of a person on groups, which becomes one edit."""
+    """An action of a person on groups, which becomes one edit."""
 
     act: ClassVar[str]
     """Its name, in the history and in the API."""
@@ -126,7 +126,7 @@ def review_verb(verb: AnyVerb) -> AnyVerb:
 @review_verb
 @dataclass(frozen=True)
 class Name(Verb):
-    """Name a group; by the name of a known class or another group it joins that one."""
+    """Name a group; with the name of a known class or of another group, the two are joined."""
 
     act = "name"
     group: GroupId
@@ -146,7 +146,7 @@ class Name(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Confirm(Verb):
-    """Say that a named group is right, so that learn takes it."""
+    """Confirm a named group, so that learn takes it."""
 
     act = "confirm"
     group: GroupId
@@ -161,7 +161,7 @@ class Confirm(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Unconfirm(Verb):
-    """Say that a group is not confirmed any more."""
+    """Withdraw the confirmation of a group."""
 
     act = "unconfirm"
     group: GroupId
@@ -176,7 +176,7 @@ class Unconfirm(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Move(Verb):
-    """Move images to a group, or to the class or group of a name, which is made if need be."""
+    """Move images to a group, or to the class or group of that name, which is made if it does not exist."""
 
     act = "move"
     items: ItemIds
@@ -210,7 +210,7 @@ class Separate(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Remove(Verb):
-    """Take images out of the review for good."""
+    """Remove images from the review; they are neither learnt nor grouped again."""
 
     act = "remove"
     items: ItemIds
@@ -224,7 +224,7 @@ class Remove(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Merge(Verb):
-    """Move all of a group to another one."""
+    """Move all images of a group to another group."""
 
     act = "merge"
     group: GroupId
