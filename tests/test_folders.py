@@ -179,7 +179,7 @@ def test_imports_that_cannot_be(workspace, exported, tmp_path, world):
     with pytest.raises(WorkspaceError, match="'heron' is known, but it is not"):
         workspace.formats.import_groups(exported)
     workspace.discover(k=6)
-    with pytest.raises(WorkspaceError, match="Export them again"):
+    with pytest.raises(WorkspaceError, match="Export the groups again"):
         workspace.formats.import_groups(exported)
 
 
