@@ -139,7 +139,7 @@ def test_an_embedder_that_fails_on_an_image(world, tmp_path):
         workspace.fit(world[0])
         paint(tmp_path / "in", "red", range(700, 700 + GOOD))
         picture("red", 1, side=5).save(tmp_path / "in" / "small.png")
-        assert bad(workspace, tmp_path / "in") == {"small.png": "the embedder gives no finite vector for it"}
+        assert bad(workspace, tmp_path / "in") == {"small.png": "the embedder returns no finite vector"}
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the administrator may read everything")
@@ -158,7 +158,7 @@ def test_links(workspace, stream, tmp_path):
     os.mkfifo(stream / "pipe")
     found = bad(workspace, stream)
     assert found.keys() == {"self", "nowhere.png", "pipe"}
-    assert found["pipe"] == "this is no regular file"
+    assert found["pipe"] == "not a regular file"
     assert found["nowhere.png"] == "it cannot be read: No such file or directory"
     assert len(list(find_files([stream]))) == GOOD + 3
     (tmp_path / "nothing.png").mkdir()  # the way of a link that led nowhere
@@ -212,7 +212,7 @@ def test_deep_folders_in_a_review(workspace, deep, tmp_path):
 def test_a_note_of_a_review_that_is_too_long_is_not_read(workspace, tmp_path):
     workspace.formats.export_groups(tmp_path / "review")
     os.truncate(tmp_path / "review" / review_folder.NOTE, 2**40)
-    with pytest.raises(WorkspaceError, match=r"no finished export of groups \(\.opengcd-review\.json is too long\)"):
+    with pytest.raises(WorkspaceError, match=r"not a finished export of groups \(\.opengcd-review\.json is too long\)"):
         workspace.formats.import_groups(tmp_path / "review")
 
 
@@ -304,7 +304,7 @@ def test_duplicates_within_and_across_folders(tmp_path):
         found = dict(workspace.fit(tmp_path / "known"))
         assert found == {
             str(twin): "the same image is in 'red' too",
-            str(tmp_path / "known" / "stray.png"): "it lies in no class folder",
+            str(tmp_path / "known" / "stray.png"): "not in a class folder",
             "nothing": "no image of this class can be used",
         }
         assert workspace.status().counts["learnt"] == 32

@@ -51,7 +51,7 @@ def test_nothing_is_wrong(workspace):
     assert workspace.check() == []
     assert workspace.check(repair=True) == []
     done = opengcd("check", workspace.path)
-    assert (done.exit_code, done.stdout) == (0, "Everything is as it was written.\n")
+    assert (done.exit_code, done.stdout) == (0, "No damage found.\n")
 
 
 @pytest.mark.parametrize("number", [1, 2])
@@ -116,7 +116,7 @@ def test_vectors_whose_images_are_gone_are_named_and_do_not_stop_the_rest(worksp
     shutil.rmtree(tmp_path / "world" / "stream")
     found = workspace.check(repair=True)
     assert not all(one.repaired for one in found)
-    assert any("gone or unreadable" in one.remedy for one in found)
+    assert any("missing or unreadable" in one.remedy for one in found)
     with workspace.store.database.reading() as connection:
         kept = list(connection.scalars(select(features.c.item_id).order_by(features.c.item_id)))
     assert kept == list(range(1, 33))  # the known ones
@@ -134,7 +134,7 @@ def test_an_image_that_was_replaced_does_not_give_its_vector(workspace, tmp_path
     for file in shard_files(workspace):
         file.unlink()
     (found,) = [one for one in workspace.check(repair=True) if not one.repaired]
-    assert "1 are gone or unreadable" in found.remedy
+    assert "1 are missing or unreadable" in found.remedy
     with workspace.store.database.reading() as connection:
         rest = list(connection.scalars(select(features.c.item_id).order_by(features.c.item_id)))
         np.testing.assert_array_equal(workspace.vectors.read(connection, rest), before[np.array(rest) - 1])
@@ -210,7 +210,7 @@ def test_a_damaged_upload(workspace, tmp_path):
     Path(kept.path).unlink()
     (found,) = workspace.check(repair=True)
     assert found.what in kept.path
-    assert "gone" in found.problem
+    assert "missing" in found.problem
 
 
 def test_a_damaged_log(workspace):

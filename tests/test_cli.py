@@ -42,9 +42,9 @@ def test_help_and_version():
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (MemoryError(), "Error: This takes more memory than there is."),
-        (RecursionError("too deep"), "Error: The input is out of all bounds (too deep)."),
-        (OverflowError("too\x1blarge"), "Error: The input is out of all bounds (too\\x1blarge)."),
+        (MemoryError(), "Error: Not enough memory."),
+        (RecursionError("too deep"), "Error: The input is too large or too deeply nested (too deep)."),
+        (OverflowError("too\x1blarge"), "Error: The input is too large or too deeply nested (too\\x1blarge)."),
     ],
     ids=["memory", "depth", "size"],
 )

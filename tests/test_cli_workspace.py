@@ -49,7 +49,7 @@ def test_the_commands(tmp_path):
     assert json.loads((tmp_path / "coco.json").read_bytes())["images"]
     run("export", birds, "--format", "folders", code=2)
     assert "Undone: learn" in run("undo", birds).stdout
-    assert "Done again: learn" in run("redo", birds).stdout
+    assert "Redone: learn" in run("redo", birds).stdout
     assert "Undone: learn" in run("undo", birds).stdout
     assert "* " in run("rollback", birds, 2).stdout
     history = run("history", birds).stdout.splitlines()
@@ -82,7 +82,7 @@ def test_bad_images_are_listed_and_the_status_says_so(workspace, tmp_path):
     assert len(result.stdout.splitlines()) == 1 + 2
     assert "broken.png: not a readable image" in result.stderr
     assert "nothing.png: it cannot be read: No such file" in result.stderr
-    assert "2 could not be used; the rest is done." in result.stderr
+    assert "2 could not be used; all others were processed." in result.stderr
     assert "2 files could not be used" in run("status", workspace.path).stdout
 
 
@@ -136,7 +136,7 @@ def test_an_interrupted_command_goes_on(tmp_path, workspace):
         process.send_signal(signal.SIGINT)
         reported += [json.loads(line)["path"] for line in process.stdout]
     assert process.returncode == 130
-    assert "the same command goes on from there" in (tmp_path / "err").read_text()
+    assert "run the same command again to continue" in (tmp_path / "err").read_text()
     assert len(reported) < 1200
     known = {path for one in workspace.views.labels() for path in one.paths}
     assert set(reported) <= known

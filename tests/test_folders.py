@@ -141,7 +141,7 @@ def test_foreign_files_are_passed_over(workspace, exported, tmp_path):
     (stranger,) = paint(folder_of(exported, "blue"), "red", [7])
     changes = workspace.formats.import_groups(exported)
     assert changes[:3] == (0, 0, 0)
-    assert changes.ignored == [(str(stranger), "it was not part of the export; let recognize see it first")]
+    assert changes.ignored == [(str(stranger), "not part of the export; run recognize on it first")]
 
 
 def test_an_image_in_two_folders(workspace, exported):
@@ -160,7 +160,7 @@ def test_an_image_in_two_folders(workspace, exported):
 
 
 def test_imports_that_cannot_be(workspace, exported, tmp_path, world):
-    with pytest.raises(WorkspaceError, match="no finished export"):
+    with pytest.raises(WorkspaceError, match="not a finished export"):
         workspace.formats.import_groups(tmp_path)
     with pytest.raises(WorkspaceError, match="not empty"):
         workspace.formats.export_groups(exported)
@@ -171,7 +171,7 @@ def test_imports_that_cannot_be(workspace, exported, tmp_path, world):
         other.formats.import_groups(exported)
     file = next(exported.rglob("*.png"))
     file.rename(exported / file.name)
-    with pytest.raises(WorkspaceError, match="move it into a folder"):
+    with pytest.raises(WorkspaceError, match="move it into one"):
         workspace.formats.import_groups(exported)
     (exported / file.name).rename(file)
     (exported / "_known_heron").mkdir()
@@ -179,7 +179,7 @@ def test_imports_that_cannot_be(workspace, exported, tmp_path, world):
     with pytest.raises(WorkspaceError, match="'heron' is known, but it is not"):
         workspace.formats.import_groups(exported)
     workspace.discover(k=6)
-    with pytest.raises(WorkspaceError, match="Export them again"):
+    with pytest.raises(WorkspaceError, match="Export the groups again"):
         workspace.formats.import_groups(exported)
 
 
@@ -189,7 +189,7 @@ def test_images_that_are_gone_are_listed_and_stay_in_their_groups(workspace, tmp
     workspace.discover(k=6)
     file.unlink()
     before = workspace.groups()
-    assert workspace.formats.export_groups(tmp_path / "review") == [(str(file), "the file is gone")]
+    assert workspace.formats.export_groups(tmp_path / "review") == [(str(file), "the file is missing")]
     workspace.formats.import_groups(tmp_path / "review")
     assert workspace.groups() == before
 
@@ -225,7 +225,7 @@ def test_what_cannot_be_read_is_not_exported(workspace, tmp_path):
     list(workspace.recognize([file]))
     file.unlink()
     os.mkfifo(file)
-    assert workspace.export("folders", tmp_path / "labels") == [(str(file), "this is no regular file")]
+    assert workspace.export("folders", tmp_path / "labels") == [(str(file), "not a regular file")]
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=50))

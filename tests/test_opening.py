@@ -471,6 +471,8 @@ def downgrade(workspace, version):
         connection.execute(delete(features))
         rows = [{"item_id": id, "embedder_id": 1, "shard": i // 50, "row": i % 50} for i, id in enumerate(ids)]
         connection.execute(insert(features), rows)
+        schema_module.exemplars.drop(connection)
+        connection.exec_driver_sql("ALTER TABLE training_labels RENAME TO lessons")
         schema_module.shards.drop(connection)
         connection.exec_driver_sql("ALTER TABLE models DROP COLUMN digest")
         if version == 1:

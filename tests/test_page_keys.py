@@ -364,7 +364,7 @@ SHEET = {
         "Sort by oddest or most typical first": Act(group, button("Odd ones first")),
         "Look at the image and its neighbours": Act(group, button("Look")),
         "Next group": Act(group, button("Next group")),
-        "Group before": Act(group, button("Group before")),
+        "Previous group": Act(group, button("Previous group")),
         "Clear the selection; again: all groups": Act(
             group, lambda one: one.page.locator("a.back").click(), ("place",)
         ),

@@ -556,7 +556,7 @@ def test_an_image_without_a_finite_vector(client, monkeypatch):
     picture("red", 1, side=9).save(raw, "PNG")
     files = [("files", ("x.png", content)) for content in (b"", raw.getvalue(), png("red", 1))]
     said = client.post(f"{API}/recognize", files=files).json()
-    assert [one["reason"] for one in said] == ["the file is empty", "the embedder gives no finite vector for it", None]
+    assert [one["reason"] for one in said] == ["the file is empty", "the embedder returns no finite vector", None]
 
 
 @pytest.mark.parametrize("keep", [False, True])

@@ -277,10 +277,10 @@ def test_the_interval_and_the_groups_are_shown(workspace):
     low, high = workspace.discover().k_interval
     assert low < 11 < high
     status = show("status")
-    assert "threshold by the stream" in status
-    assert "of the stream seem known" in status
+    assert "threshold from the stream" in status
+    assert "of the stream are of known classes" in status
     for text in (status, show("discover")):
-        assert f"k         11 classes with the known ones, very likely {low} to {high}\n" in text
+        assert f"k         11 classes, known ones included, very likely {low} to {high}\n" in text
         assert "24 in group" in text
         assert text.count("a class with probability 0.") == text.count("cohesion 0.") == 3
     assert f"k interval {low}, {high}" in show("history")

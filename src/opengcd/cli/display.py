@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 def show_threshold(source: str, known_rejected: float, known_share: float | None, **_: Any) -> None:
-    """Show what the threshold was found from, and what it rejects; the fields of a threshold are the arguments."""
-    grounds = {"bound": "by the bound that was set", "labelled": "by labelled images", "stream": "by the stream"}
-    share = "" if known_share is None else f"; {known_share:.0%} of the stream seem known"
+    """Show what the threshold was estimated from, and what it rejects; the arguments are the fields of a Threshold."""
+    grounds = {"bound": "from the limit that was set", "labelled": "from labelled images", "stream": "from the stream"}
+    share = "" if known_share is None else f"; about {known_share:.0%} of the stream are of known classes"
     echo(f"threshold {grounds[source]}: rejects about {known_rejected:.0%} of known images{share}")
 
 
 def show_class_number(k: int, interval: Sequence[int] | None) -> None:
     """Show the estimated number of classes with its interval."""
     likely = f", very likely {interval[0]} to {interval[1]}" if interval and interval[0] < interval[1] else ""
-    echo(f"k         {k} classes with the known ones{likely}")
+    echo(f"k         {k} classes, known ones included{likely}")
 
 
 def show_groups(groups: Iterable[GroupSize]) -> None:

@@ -10,6 +10,7 @@ import typer
 from opengcd import __version__
 from opengcd.cli.bench import bench
 from opengcd.cli.demo import demo
+from opengcd.cli.edits import edit
 from opengcd.cli.loop import discover, learn, recognize, redo, rejection, rollback, undo
 from opengcd.cli.output import echo
 from opengcd.cli.project import check, export, history, init, status
@@ -46,6 +47,7 @@ def _options(
 
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(edit, name="edit")
 app.add_typer(bench, name="bench")
 
 

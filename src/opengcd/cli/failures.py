@@ -1,4 +1,4 @@
-"""How commands fail: one line that says what to do, and an exit status of its own where some images are bad."""
+"""Errors of commands: one line that says what to do, and an exit status of its own if some images are unusable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from opengcd.cli.output import echo
 
 SOME_IMAGES_BAD = 3
-"""Exit status of a command that did its work except for some images."""
+"""Exit status of a command that finished but could not use some images."""
 
 
 @contextmanager
@@ -23,13 +23,13 @@ def report_errors() -> Iterator[None]:
         echo(f"Error: {error}", err=True)
         raise typer.Exit(1) from None
     except MemoryError:
-        echo("Error: This takes more memory than there is.", err=True)
+        echo("Error: Not enough memory.", err=True)
         raise typer.Exit(1) from None
-    except (RecursionError, OverflowError) as error:  # what is not refused before: too deep, too large
-        echo(f"Error: The input is out of all bounds ({error}).", err=True)
+    except (RecursionError, OverflowError) as error:
+        echo(f"Error: The input is too large or too deeply nested ({error}).", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        echo("Interrupted. What was finished is kept; the same command goes on from there.", err=True)
+        echo("Interrupted. Finished work is kept; run the same command again to continue.", err=True)
         raise typer.Exit(130) from None
 
 
@@ -43,7 +43,7 @@ def report_bad_file(path: str, reason: str) -> None:
 def exit_for_bad_files(number: int) -> None:
     """End with an exit status that says that so many files could not be used, if there were any."""
     if number:
-        echo(f"{number} could not be used; the rest is done.", err=True)
+        echo(f"{number} could not be used; all others were processed.", err=True)
         raise typer.Exit(SOME_IMAGES_BAD)
 
 

@@ -1,4 +1,4 @@
-"""Commands of the loop: recognise, discover, learn, and the way back."""
+"""Commands of the loop: recognise, discover, learn, undo, redo and rollback."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def recognize(
     workspace: Folder,
     paths: Annotated[list[Path], typer.Argument(metavar="PATHS", help="Images, or folders of images.")],
-    watch: Annotated[bool, typer.Option(help="Follow the folders until interrupted.")] = False,
+    watch: Annotated[bool, typer.Option(help="Watch the folders for new images until interrupted.")] = False,
     style: Annotated[Literal["table", "jsonl", "csv"], typer.Option("--format", help="How to print.")] = "table",
 ) -> None:
-    """Name what is known and reject what is not; results are printed as they are stored."""
+    """Recognise images of known classes and reject others; results are printed as they are stored."""
     from opengcd import Workspace
     from opengcd._internal import terminal
 
@@ -48,7 +48,7 @@ def discover(
     workspace: Folder,
     k: Annotated[int | None, typer.Option(help="Number of classes, known ones included (default: estimated).")] = None,
 ) -> None:
-    """Group what is new; groups that a person has named stay."""
+    """Group images of new classes; groups that a person has named or changed are kept."""
     from opengcd import Workspace
     from opengcd._internal import terminal
 
@@ -56,16 +56,17 @@ def discover(
         with terminal.progress_bar() as progress:
             found = opened.discover(k, progress=progress)
         show_class_number(found.k, found.k_interval)
-        echo(f"{found.groups} groups among {found.items} images; {found.put_back} were put back into known classes.")
+        returned = f"{found.put_back} {'image was' if found.put_back == 1 else 'images were'} returned to known classes"
+        echo(f"{found.groups} groups among {found.items} images; {returned}.")
         if found.left_alone:
-            echo(f"{found.left_alone} were changed by someone meanwhile, and left as they are.")
+            echo(f"{found.left_alone} images were edited meanwhile and left unchanged.")
         show_groups(opened.status().groups)
         if not found.trusted:
             echo(f"The number of classes is doubtful: {found.reason}", err=True)
 
 
 def learn(workspace: Folder) -> None:
-    """Learn what was reviewed: the next phase begins."""
+    """Learn the reviewed groups, which begins the next phase."""
     from opengcd import Workspace
     from opengcd._internal import terminal
 
@@ -76,7 +77,7 @@ def learn(workspace: Folder) -> None:
 
 
 def undo(workspace: Folder) -> None:
-    """Take back the last edit: of groups, a discovery, a phase, or a rollback."""
+    """Undo the last edit: of groups, a discovery, a phase, or a rollback."""
     from opengcd import Workspace
 
     with report_errors(), Workspace(workspace) as opened:
@@ -84,18 +85,18 @@ def undo(workspace: Folder) -> None:
 
 
 def redo(workspace: Folder) -> None:
-    """Do again what was undone last, unless something else was done since."""
+    """Redo the edit that was undone last, unless another edit followed."""
     from opengcd import Workspace
 
     with report_errors(), Workspace(workspace) as opened:
-        show_entry("Done again", opened.redo().entry)
+        show_entry("Redone", opened.redo().entry)
 
 
 def rollback(
     workspace: Folder,
     version: Annotated[int | None, typer.Argument(help="Number of the version; without it, all are listed.")] = None,
 ) -> None:
-    """Use an earlier version of the recogniser; what it has not learnt is under review again."""
+    """Switch to another version of the recogniser; images that it has not learnt return to the review."""
     from opengcd import Workspace
 
     with report_errors(), Workspace(workspace) as opened:
@@ -113,7 +114,7 @@ def rejection(
     ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Let the threshold follow the stream again.")] = False,
 ) -> None:
-    """Show how many images are rejected, and would be by other limits; or set the limit."""
+    """Show how many images each limit on rejection would reject, or set the limit."""
     from opengcd import Workspace
 
     if follow and max_known_rejected is not None:
@@ -134,7 +135,7 @@ def rejection(
 
 
 def _print_until_interrupted(results: Iterable[Result], show: Callable[[Result], None]) -> None:
-    """Show results until the user ends it, bad images at once."""
+    """Show results as they come, bad images too, until the user interrupts."""
     bad = 0
     try:
         for result in results:
@@ -187,4 +188,4 @@ PRINTERS: dict[str, Callable[[], Callable[[Result], None]]] = {
     "jsonl": _print_json,
     "csv": _print_csv,
 }
-"""For each format, what prints the header and returns what prints a result."""
+"""For each format, a function that prints the header and returns the function that prints a result."""

@@ -1,4 +1,4 @@
-"""What commands print: nothing in a name can steer the terminal or pass for another line."""
+"""Output of commands, escaped so that a name cannot control the terminal or forge another line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def echo(text: str, *, err: bool = False) -> None:
 
 
 def echo_lines(text: str, *, err: bool = False) -> None:
-    """Print text whose line breaks are meant."""
+    """Print text of several lines."""
     for line in text.split("\n"):
         echo(line, err=err)
 

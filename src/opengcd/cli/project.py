@@ -1,4 +1,4 @@
-"""Commands for a workspace as a whole: make it, look at it, verify it, get labels out of it."""
+"""Commands for a workspace as a whole: create, show, verify and export it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def init(
     ] = "cls",
     precision: Annotated[
         Literal["auto", "half", "full"],
-        typer.Option(help="16 bits on a GPU alone, everywhere (faster on new processors), or nowhere."),
+        typer.Option(help="16-bit arithmetic on GPUs only (auto), on all devices (half), or never (full)."),
     ] = "auto",
-    preset: Annotated[str | None, typer.Option(help="Choices of the method, as in the Python interface.")] = None,
+    preset: Annotated[str | None, typer.Option(help="best, robust, paper or authors; see OpenWorldRecognizer.")] = None,
     classifier: Annotated[str | None, typer.Option(help="svm, mlp, xgb or logistic.")] = None,
     memory: Annotated[int | None, typer.Option(min=1, help="Number of exemplars kept for all classes.")] = None,
     max_known_rejected: Annotated[
         float | None,
         typer.Option(min=0, max=1, help="Reject at most this share of known images (default: follow the stream)."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="All chance.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     database: Annotated[
         str | None, typer.Option(help="A PostgreSQL URL; by default SQLite in the workspace's folder.")
     ] = None,
 ) -> None:
-    """Make a workspace and learn the known classes; if interrupted, the same command goes on."""
+    """Make a workspace and learn the known classes; if interrupted, run the same command again to continue."""
     from opengcd import Workspace
     from opengcd._internal import terminal
 
@@ -64,7 +64,7 @@ def init(
 
 
 def status(workspace: Folder) -> None:
-    """Show what is there, and what to do next."""
+    """Show classes, images and groups, and the number of classes that was estimated."""
     from opengcd import Workspace
     from opengcd.workspace import SOURCES
 
@@ -90,11 +90,11 @@ def status(workspace: Folder) -> None:
 
 def export(
     workspace: Folder,
-    style: Annotated[Literal["csv", "json", "coco", "folders"], typer.Option("--format", help="What to write.")],
+    style: Annotated[Literal["csv", "json", "coco", "folders"], typer.Option("--format", help="Format of the export.")],
     out: Annotated[Path | None, typer.Option(help="File, or new folder; by default standard output.")] = None,
     copy: Copy = False,
 ) -> None:
-    """Write all labels, and who says so."""
+    """Export the label of every image and its source."""
     from opengcd import Workspace
     from opengcd._internal import terminal
 
@@ -104,14 +104,14 @@ def export(
                 missing = opened.export(style, out, copy=copy, progress=progress)
             report_bad_files(missing)
         elif style == "folders":
-            raise typer.BadParameter("give a folder for the folders", param_hint="--out")
+            raise typer.BadParameter("name the folder to write to", param_hint="--out")
         else:
             content = opened.formats.export_bytes(style)
             write_out(content if content.endswith(b"\n") else content + b"\n")
 
 
 def history(workspace: Folder) -> None:
-    """Show who did what when, the latest first."""
+    """Show the history of edits, the latest first."""
     from opengcd import Workspace
 
     with report_errors(), Workspace(workspace) as opened:
@@ -122,7 +122,7 @@ def history(workspace: Folder) -> None:
 
 def check(
     workspace: Folder,
-    repair: Annotated[bool, typer.Option(help="Make again what can be made from the images and the rest.")] = False,
+    repair: Annotated[bool, typer.Option(help="Restore what can be computed from the images and other files.")] = False,
 ) -> None:
     """Verify the whole workspace: database, edit log, vectors, models, uploads, thumbnails."""
     from opengcd import Workspace
@@ -134,6 +134,6 @@ def check(
         for one in found:
             typer.echo(f"{'repaired' if one.repaired else 'damaged'}: {one.what}: {one.problem}; {one.remedy}")
         if not found:
-            typer.echo("Everything is as it was written.")
+            typer.echo("No damage found.")
         if not all(one.repaired for one in found):
             raise typer.Exit(1)

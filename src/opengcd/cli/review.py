@@ -17,7 +17,7 @@ def review(
     workspace: Folder,
     export: Annotated[Path | None, typer.Option(help="Write a folder for each group here.")] = None,
     import_: Annotated[
-        Path | None, typer.Option("--import", help="Read the folders back, as a person changed them.")
+        Path | None, typer.Option("--import", help="Import the folders after a person has changed them.")
     ] = None,
     copy: Copy = False,
 ) -> None:
@@ -36,12 +36,12 @@ def review(
             with terminal.progress_bar() as progress:
                 missing = opened.formats.export_groups(export, copy=copy, progress=progress)
             echo(
-                f"{export}: give each folder the name of its class, move what is wrong, delete what should not be "
-                f"learnt; then opengcd review {workspace} --import {export}"
+                f"{export}: rename each folder to its class, move misplaced images, delete images that should not be "
+                f"learnt; then run opengcd review {workspace} --import {export}"
             )
             report_bad_files(missing)
         elif import_ is not None:
             changes = opened.formats.import_groups(import_)
             echo(f"{changes.named} named, {changes.moved} moved, {changes.removed} removed.")
             for path, reason in changes.ignored:
-                echo(f"passed over {readable(path)}: {reason}", err=True)
+                echo(f"skipped {readable(path)}: {reason}", err=True)

@@ -1,4 +1,4 @@
-"""Commands of the service: serve it, and say who may use it."""
+"""Commands of the service: start it, and manage its tokens."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from opengcd.cli.output import echo
 
 def serve(
     workspace: Folder,
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 is all of this machine's.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 for all addresses of this machine.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8765,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="A name that this machine is reached by, beside localhost.")
+        list[str] | None, typer.Option(help="Another host name of this machine, besides localhost.")
     ] = None,
     behind_proxy: Annotated[
         list[str] | None,
-        typer.Option(help="Address of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed."),
+        typer.Option(help="Address of a proxy whose X-Forwarded-For and X-Forwarded-Proto are trusted."),
     ] = None,
     certificate: Annotated[Path | None, typer.Option(help="For https: the certificate (PEM).")] = None,
     key: Annotated[Path | None, typer.Option(help="For https: its private key (PEM).")] = None,
@@ -40,12 +42,14 @@ def serve(
 
 def token(
     workspace: Folder,
-    scope: Annotated[Literal["read", "write"], typer.Option(help="What its bearer may do.")] = "write",
+    scope: Annotated[
+        Literal["read", "write"], typer.Option(help="Whether its user may only read, or also edit.")
+    ] = "write",
     name: Annotated[str | None, typer.Option(help="Who will use it (default: you).")] = None,
-    show: Annotated[bool, typer.Option("--list", help="List the tokens there are.")] = False,
-    revoke: Annotated[int | None, typer.Option(help="Number of a token that nobody shall use any more.")] = None,
+    show: Annotated[bool, typer.Option("--list", help="List all tokens.")] = False,
+    revoke: Annotated[int | None, typer.Option(help="Number of a token to revoke.")] = None,
 ) -> None:
-    """Make a token for the service, and show it this once; or list and revoke those there are."""
+    """Make a token for the service and print it, which is done only once; or list or revoke tokens."""
     from opengcd import Workspace
 
     with report_errors(), Workspace(workspace) as opened:

@@ -41,6 +41,9 @@ class ExemplarMemory:
         Number of labelled rows of each class so far.
     ranked : set
         Classes whose exemplars were selected; they are in the selector's order.
+    kept : array
+        The rows that the last update kept, numbered over the exemplars before it and then its new rows: with it, what
+        belongs to a row can follow the row into the memory. It is not saved.
 
     """
 
@@ -62,6 +65,7 @@ class ExemplarMemory:
         self.y = np.empty(0, dtype=np.int64)
         self.seen: dict[Any, int] = {}
         self.ranked: set[Any] = set()
+        self.kept = np.empty(0, dtype=np.int64)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -103,6 +107,7 @@ class ExemplarMemory:
         self.X, self.y, self.size, self.seen = X[kept], y[kept], size, dict(seen)
         self.ranked = kept_in_order | cut
         self.updates += 1
+        self.kept = kept
         return kept
 
     def state(self, classes: np.ndarray) -> State:

@@ -109,7 +109,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         for router in (module.reading, getattr(module, "writing", None)):
             if router is not None:
                 app.include_router(router, prefix=API)
-    for router in (authentication.router, authentication.reading):
+    for router in (review_routes.edit_routes(), authentication.router, authentication.reading):
         app.include_router(router, prefix=API)
     _explain_errors(app)
     _complete_document(app, recognition)

@@ -1,4 +1,4 @@
-"""Who may do what: bearer tokens for programs, sessions in cookies for the page."""
+"""Authentication and authorisation: bearer tokens for programs, session cookies for the page."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from opengcd.workspace import Grant, Workspace
 COOKIE = "opengcd_session"
 CSRF = "x-csrf-token"
 REMEMBERED = 3.0
-"""Seconds for which a secret that was good is not looked up again."""
+"""Seconds for which a valid secret is cached."""
 LOOK = 1.5
-"""Seconds between looks whether a listener may still listen; with the above, a revoked token works for five seconds."""
+"""Seconds between checks of a listener's token; with the cache, a revoked token works for five seconds at most."""
 MOST_REMEMBERED = 10_000
 TRIES, MINUTE = 10, 60.0
-"""Log-ins that may fail in a minute from one address."""
+"""Failed log-ins per minute from one address."""
 
 _bearer = HTTPBearer(auto_error=False, description="A token from `opengcd token`.")
-_cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="The session of the page, by POST /session.")
+_cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="The session of the page, begun by POST /session.")
 Cookie = Annotated[str | None, Depends(_cookie)]
 
 
 class Authenticator:
-    """Knows who comes in; remembers for a moment whom it knows, so that most requests need no database."""
+    """Authenticate tokens and sessions; valid ones are cached for seconds, so that most requests need no database."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.access = workspace.access
@@ -43,7 +43,7 @@ class Authenticator:
         self._failed: OrderedDict[str, deque[float]] = OrderedDict()
 
     async def grant(self, kind: str, secret: str) -> Grant | None:
-        """Return what a token or a session may do; None if it is not good."""
+        """Return what a token or a session may do; None if it is not valid."""
         key = kind, hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
         now = time.monotonic()
         if (known := self._known.get(key)) and known[0] > now:
@@ -57,7 +57,7 @@ class Authenticator:
         return found
 
     def forget(self) -> None:
-        """Look everybody up again."""
+        """Clear the cache."""
         self._known.clear()
 
     def may_try(self, address: str) -> bool:
@@ -76,12 +76,12 @@ class Authenticator:
 
 
 def csrf_of(session: str) -> str:
-    """Return what the page must send along; another site can neither read nor guess it."""
+    """Return the CSRF token of a session, which another site can neither read nor guess."""
     return hashlib.sha256(f"csrf {session}".encode()).hexdigest()
 
 
 def shown(request: Request) -> tuple[str, str] | None:
-    """Return the token or the session that a request shows: its kind and its secret."""
+    """Return the kind (token or session) and the secret that a request sends."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():
         return "token", token.strip()
@@ -90,7 +90,7 @@ def shown(request: Request) -> tuple[str, str] | None:
 
 
 async def admit(request: Request, scope: str) -> Grant:
-    """Return what a request may do, if it comes from someone with a scope."""
+    """Return what a request may do; refuse it if it is not authenticated or lacks the scope."""
     secret = shown(request)
     grant = secret and await request.app.state.service.authenticator.grant(*secret)
     if secret is None or grant is None:
@@ -109,13 +109,13 @@ async def admit(request: Request, scope: str) -> Grant:
 
 
 class _Route(APIRoute):
-    """A route that lets people in before it reads what they send: dependencies would be asked after that."""
+    """A route that authenticates before the body is read; dependencies would run after that."""
 
     needed: ClassVar[str | None] = None
-    """The scope."""
+    """The scope that is required."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what handles a request."""
+        """Return the handler of a request."""
         handle = super().get_route_handler()
 
         async def admitted(request: Request) -> Response:
@@ -136,14 +136,14 @@ class _Writing(_Route):
 
 Responses = dict[int | str, dict[str, Any]]
 MALFORMED: Responses = {code: {"model": api.Problem} for code in (400, 413, 422, 503)}
-"""What anybody may be told: an unreadable body or a strange host, too large a body, wrong content, an outage."""
+"""Errors without authentication: malformed body or unknown host, too large a body, invalid content, an outage."""
 REFUSED: Responses = MALFORMED | {code: {"model": api.Problem} for code in (401, 403)} | {409: {"model": api.Conflict}}
-"""And what those who may come in may be told: also that it cannot be done as things stand."""
+"""All errors: also not authenticated, not allowed, and conflicts with the present state."""
 
 
 def guarded(scope: str, tag: str) -> APIRouter:
-    """Return a router whose every route needs a scope."""
-    described = [Depends(_bearer), Depends(_cookie)]  # these tell the document how to log in, and refuse nobody
+    """Return a router all of whose routes require a scope."""
+    described = [Depends(_bearer), Depends(_cookie)]  # for the OpenAPI document only; they refuse nobody
     route = _Writing if scope == "write" else _Reading
     return APIRouter(tags=[tag], dependencies=described, responses=REFUSED, route_class=route)
 
@@ -154,7 +154,7 @@ reading = guarded("read", "access")
 
 @router.post("/session", responses={401: {"model": api.Problem}, 429: {"model": api.Problem}})
 def log_in(request: Request, response: Response, service: Service, told: api.LogIn) -> api.Session:
-    """Begin a session by a token; the answer sets a cookie. A right token always logs in."""
+    """Begin a session with a token; the answer sets a cookie. A valid token is never refused."""
     address = request.client.host if request.client else ""
     authenticator = service.authenticator
     found = authenticator.access.log_in(told.token, told.who)

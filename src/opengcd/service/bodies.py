@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from opengcd.service.wire import MOST_ITEMS
 
 FEW = 1000
-"""Lists, objects and fields of a request; the most that is nested, too. A name may hold some of their signs."""
+"""Allowance for the lists, objects and fields of a request; labels may contain brackets and commas, too."""
 
 
 def check_cost(body: bytes, values: int, lists: int = FEW) -> None:

@@ -19,7 +19,7 @@ import httpx
 import numpy as np
 
 UNAVAILABLE = 503
-"""The status of HTTP while the database or the disk cannot be used."""
+"""The HTTP status while the database or the disk cannot be used."""
 KEEP_ALIVE = 2.0
 """Seconds for which an unused connection is kept: less than the five after which the server closes it, so that no
 request is sent on a connection that is just being closed."""
@@ -106,18 +106,18 @@ class Client:
         return self._note_edit(json.loads(answer)) if answer else None
 
     def recognize(self, vectors: Any, top: int = 3) -> list[dict[str, Any]]:
-        """Return what is said of each row of features."""
+        """Return the prediction for each row of features."""
         raw = io.BytesIO()
         np.lib.format.write_array(raw, np.atleast_2d(np.asarray(vectors, np.float32, order="C")), (1, 0), False)
         return json.loads(self.fetch("POST", "recognize", raw.getvalue(), "application/x-npy", {"top": top}))
 
     def recognize_images(self, *images: bytes, keep: bool = False, top: int = 3) -> list[dict[str, Any]]:
-        """Return what is said of images, given as the bytes of their files; with ``keep`` they join the stream."""
+        """Return the predictions for images, given as the bytes of their files; with ``keep`` they join the stream."""
         files = [("files", (str(i), image)) for i, image in enumerate(images)]
         return json.loads(self._request("POST", "recognize", files=files, params={"keep": keep, "top": top}))
 
     def edit(self, act: str, **what: Any) -> dict[str, Any]:
-        """Change groups, as ``edit("move", items=[5, 8], group=2)``, on what this client has seen."""
+        """Change groups, as ``edit("move", items=[5, 8], group=2)``, based on the last edit that the client saw."""
         on = self.seen if self.seen is not None else self.get("status")["edit"]
         return self.send("POST", "edits", {"on": on, "act": act, **what})
 
@@ -141,7 +141,7 @@ class Client:
                     response.read()
                 raise _refusal(response)
             lines = _lines(response)
-            next(lines)  # the service listens when it has said something
+            next(lines)  # after its first line the service reports everything
         return self._read_events(response, lines)
 
     def _read_events(self, response: httpx.Response, lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
@@ -158,7 +158,7 @@ class Client:
     def fetch(
         self, method: str, path: str, body: bytes | None = None, kind: str = "", query: dict[str, Any] | None = None
     ) -> bytes:
-        """Return the bytes that are the answer, as ``fetch("GET", "export", query={"format": "csv"})``."""
+        """Return the body of the answer, as ``fetch("GET", "export", query={"format": "csv"})``."""
         headers = {"Content-Type": kind} if body is not None else {}
         return self._request(method, path, content=body, headers=headers, params=query or None)
 
@@ -170,7 +170,7 @@ class Client:
             if answer.is_success:
                 return answer.content
             wait = _seconds(answer.headers.get("Retry-After"))
-            # To read again does no harm; whether to repeat a change is for the caller to decide.
+            # Reading again is safe; whether to repeat a change is for the caller to decide.
             if method != "GET" or answer.status_code != UNAVAILABLE or time.monotonic() + wait > give_up:
                 raise _refusal(answer)
             time.sleep(wait)

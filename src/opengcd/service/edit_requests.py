@@ -6,19 +6,20 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import reduce
 from operator import or_
-from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, create_model, model_validator
 
 from opengcd.service import wire as api
-from opengcd.workspace.verbs import VERBS, Parameter, Verb
+from opengcd.workspace.verbs import VERBS, Kind, Verb, parameters
 
-TYPES: Mapping[Parameter, Any] = {
-    Parameter.GROUP: api.Id,
-    Parameter.ITEMS: api.Items,
-    Parameter.LABEL: api.Label,
-    Parameter.PARTS: Annotated[int, Field(ge=2, le=100)],
+TYPES: Mapping[Kind, Any] = {
+    Kind.GROUP: api.Id,
+    Kind.TARGET: api.Id,
+    Kind.ITEMS: api.Items,
+    Kind.LABEL: api.Label,
+    Kind.PARTS: Annotated[int, Field(ge=2, le=100)],
+    Kind.FLAG: bool,
 }
 """How each kind of parameter is checked; :class:`_Targeted` has the one that is left."""
 
@@ -62,34 +63,18 @@ class _Targeted(EditBase):
 
 def _request_model(verb: type[Verb]) -> type[EditBase]:
     """Return the model of the requests for a verb."""
-    hints = get_type_hints(verb, include_extras=True)
     given: dict[str, Any] = {"act": (Literal[verb.act], ...)}
     base = EditBase
-    for field in fields(verb):
-        if field.name == "on":
-            continue
-        if _kind(hints[field.name]) is Parameter.GROUP_OR_LABEL:
+    for name, kind, default in parameters(verb):
+        if kind is Kind.GROUP_OR_LABEL:
             base = _Targeted
             given |= {"group": (api.Id | None, None), "label": (api.Label | None, None)}
         else:
-            given[field.name] = (_type(hints[field.name]), ... if field.default is MISSING else field.default)
+            optional = TYPES[kind] | None if default is None else TYPES[kind]
+            given[name] = (optional, ... if default is MISSING else default)
     return create_model(verb.__name__, __base__=base, __doc__=verb.__doc__, **given)
 
 
-def _kind(hint: Any) -> Parameter | None:
-    return hint.__metadata__[0] if get_origin(hint) is Annotated else None
-
-
-def _type(hint: Any) -> Any:
-    """Return the type of a parameter with the limits of the API."""
-    if (kind := _kind(hint)) is not None:
-        return TYPES[kind]
-    if get_origin(hint) in (Union, UnionType):
-        return reduce(or_, map(_type, get_args(hint)))
-    return hint
-
-
-if TYPE_CHECKING:
-    EditRequest = EditBase
-else:
-    EditRequest = Annotated[reduce(or_, map(_request_model, VERBS.values())), Field(discriminator="act")]
+def edit_request() -> Any:
+    """Return the type of a request for any verb that there is now; ``act`` says which."""
+    return Annotated[reduce(or_, map(_request_model, VERBS.values())), Field(discriminator="act")]

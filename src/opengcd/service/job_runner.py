@@ -41,7 +41,7 @@ class Runner:
         self._stop = threading.Event()
         self._lock = FileLock(workspace.path / ".jobs.lock", thread_local=False)
         self._settled = False
-        """Whether only jobs that do run are marked as running; after an error that is not known."""
+        """Whether all jobs that are marked as running do run; after an error that is not certain."""
         self._ended: tuple[int, str, str | None] | None = None
         """A finished job whose state could not be written yet: its number, state and error."""
         self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
@@ -52,7 +52,7 @@ class Runner:
             self._thread.start()
 
     def wake(self) -> None:
-        """Look for work now."""
+        """Check for waiting jobs now."""
         self._wake.set()
 
     def stop(self) -> None:

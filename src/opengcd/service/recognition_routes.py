@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
 LOOK = 1.0
-"""Seconds between looks whether another version is in use."""
+"""Seconds between checks whether another version is in use."""
 MOST_ROWS = 1024
 """Rows in one pass; while it runs, more wait."""
 GATHER = 0.004
@@ -39,11 +39,11 @@ MOST_FILES = 100
 AT_ONCE = 2
 """Requests whose images are decoded and embedded at a time; more of them would only share the same processors."""
 MOST_WAITING = 16
-"""Requests with images that wait for that."""
+"""Requests with images that may wait."""
 MOST_TOLD = 1_000_000
-"""Classes in an answer, over all rows."""
+"""Maximal number of classes in an answer, over all rows."""
 SMALL = 64 * 2**10
-"""Bytes that are dealt with at once; a thread for more costs little beside them."""
+"""Bytes up to which a body is parsed on the event loop; the cost of a thread is small for larger ones."""
 
 log = logging.getLogger(__name__)
 _Asked = tuple[np.ndarray, int, asyncio.Future[list[dict[str, Any]]]]
@@ -77,7 +77,7 @@ class Recognition:
 
     async def watch(self) -> None:
         """Load the recogniser, then reload it when another process changes the version in use or adds to the stream."""
-        # At first where the libraries are told to use one core, which is to hold for all requests.
+        # At first in the thread whose initializer limits the libraries to one core.
         where: ThreadPoolExecutor | None = self._thread
         while True:
             pause = LOOK
@@ -92,7 +92,7 @@ class Recognition:
     def _follow(self) -> None:
         if self.workspace.models.knows_classes():
             self.refresh()
-            if not gc.get_freeze_count():  # to look through all libraries for garbage would hold up everybody
+            if not gc.get_freeze_count():  # a garbage collection of all libraries would delay every request
                 gc.freeze()
 
     def refresh(self) -> None:
@@ -139,14 +139,14 @@ class Recognition:
                 rows += len(batch[-1][0])
             try:
                 answers = await loop.run_in_executor(self._thread, self._recognize, [(X, top) for X, top, _ in batch])
-            except Exception as error:  # whoever asked is told
+            except Exception as error:  # the requests report it
                 for _, _, answer in batch:
                     if not answer.done():
                         answer.set_exception(error)
                 continue
             self.rows += rows
             for (_, _, answer), said in zip(batch, answers, strict=True):
-                if not answer.done():  # who asked may have gone
+                if not answer.done():  # the client may have disconnected
                     answer.set_result(said)
             if self._waiting:
                 await asyncio.sleep(GATHER)
@@ -233,7 +233,7 @@ async def recognize(
     keep: bool = False,
     top: Annotated[int, Query(ge=1, le=1000, description="Classes to tell, the most likely first.")] = 3,
 ) -> Response:
-    """Name what is known and reject what is not: feature vectors (JSON, or numpy's format), or images.
+    """Recognise known classes and reject others: feature vectors (JSON, or numpy's format), or images.
 
     With `keep`, images become part of the stream and of the review, and the answer is what was stored of them, with
     at most three classes; that needs the scope write.
@@ -247,7 +247,7 @@ async def recognize(
         if keep:
             raise HTTPException(409, "Only images can be kept; send them as multipart/form-data.")
         X = await _vectors(request, from_npy if kind == NPY else from_json)
-        # What was written as JSON is let go at once: to look through millions of answers for garbage takes long.
+        # Each part is freed once it is JSON: a garbage collection over millions of answers would take long.
         parts = service.recognition.ask_in_parts(service.workspace.vectors.scaled(X), top)
         raw = b"[" + b",".join([to_json(part)[1:-1] async for part in parts]) + b"]"
     else:
@@ -259,7 +259,7 @@ async def _vectors(request: Request, read: Callable[[bytes], np.ndarray]) -> np.
     pieces = [piece async for piece in request.stream()]
     if sum(map(len, pieces)) < SMALL:
         return read(b"".join(pieces))
-    return await run_in_threadpool(lambda: read(b"".join(pieces)))  # to join tens of megabytes takes long, too
+    return await run_in_threadpool(lambda: read(b"".join(pieces)))  # joining tens of megabytes takes long, too
 
 
 async def _recognize_images(request: Request, service: Service, keep: bool, top: int) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What every request passes: its host is checked, its size bounded, and the answer tells browsers to be careful."""
+"""Middleware for all requests: checks the host, limits the size of the body, and adds security headers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 16 * 2**10
-"""Bytes of a request, but for some paths."""
+"""Maximal bytes of a request body, except for some paths."""
 MOST_LARGE = 8
-"""Larger requests that are read and answered at a time; the others wait, and are not read meanwhile."""
+"""Larger requests that are read and answered at the same time; others wait unread."""
 MOST_EACH = 2
-"""Of these, those by one token, so that who sends slowly does not hold up others."""
+"""Of these, the requests of one token, so that a slow client does not block others."""
 TURN_WITHIN = 30.0
-"""Seconds for which a larger request waits."""
+"""Maximal seconds for which a larger request waits."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'",
@@ -34,14 +34,14 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""What an answer does not say itself."""
+"""Added to responses that do not set them."""
 _RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 class RequestLimits:
-    """Refuse requests by other names than our own, so that no other site's name can be made to point here.
+    """Refuse requests for other host names than the server's own, which protects against DNS rebinding.
 
-    An address needs no check: a site has a name.
+    An IP address needs no check: DNS rebinding needs a name.
     """
 
     def __init__(
@@ -55,19 +55,19 @@ class RequestLimits:
         self.note = note
         self.hosts = {"localhost", *(host.lower() for host in hosts)}
         self.largest = largest or {}
-        """Bytes of a request to some paths."""
+        """Maximal bytes of a request body, by path."""
         self._few = asyncio.Semaphore(MOST_LARGE)
         self._few_each: dict[int | None, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(MOST_EACH))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
         status, began = 0, time.perf_counter()
 
-        async def careful(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -78,39 +78,42 @@ class RequestLimits:
 
         if not self._is_ours(headers.get("host", "")):
             answer = JSONResponse({"detail": "Unknown host; start the server with --allow-host NAME."}, 400)
-            await answer(scope, receive, careful)
+            await answer(scope, receive, send_with_headers)
             return
         largest = self.largest.get(scope["path"], LARGEST_BODY)
         too_large = HTTPException(413, f"A request here may have {_in_words(largest)}; send less at a time.")
         length = headers.get("content-length", "")
         expected = int(length) if length.isdigit() else largest
         if expected > largest:
-            await JSONResponse({"detail": too_large.detail}, 413)(scope, receive, careful)
+            await JSONResponse({"detail": too_large.detail}, 413)(scope, receive, send_with_headers)
             return
         waits = expected > LARGEST_BODY
         size, turn = 0, AsyncExitStack()
 
         async def bounded() -> Message:
             nonlocal size, waits
-            if waits and not status:  # the body is wanted now, so it is known whose it is
+            if waits and not status:  # the body is read only after authentication
                 waits = False
                 await self._take_turn(turn, token_of(scope))
             message = await receive()
             size += len(message.get("body", b""))
             if size <= largest:
                 return message
-            if status:  # the answer is under way; who goes on sending is not listened to
+            if status:  # the response has begun; the rest of the body is ignored
                 return {"type": "http.disconnect"}
             raise too_large
 
-        with suppress(ClientDisconnect):  # it may go while its body is read, or be too slow
+        with suppress(ClientDisconnect):  # while its body is read, or because it is too slow
             async with turn:
-                await self.app(scope, bounded, careful)
+                await self.app(scope, bounded, send_with_headers)
 
     async def _take_turn(self, turn: AsyncExitStack, token: int | None) -> None:
         try:
             async with asyncio.timeout(TURN_WITHIN):
-                for few in (self._few_each[token], self._few):  # who waits for one's own requests is in nobody's way
+                for few in (
+                    self._few_each[token],
+                    self._few,
+                ):  # in this order, a token waiting for its own requests takes no shared place
                     await turn.enter_async_context(few)
         except TimeoutError:
             told = "Too many large requests at once; send it again later."
@@ -126,7 +129,7 @@ class RequestLimits:
 
 
 def token_of(scope: Mapping[str, Any]) -> int | None:
-    """Return the number of the token by which a request was let in; None before, and for what needs none."""
+    """Return the number of the token of an authenticated request; None if it is not authenticated (yet)."""
     grant = scope.get("state", {}).get("grant")
     return None if grant is None else grant.token
 

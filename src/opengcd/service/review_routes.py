@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import Annotated, Literal
 
-from fastapi import Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from opengcd.service import wire as api
 from opengcd.service.authentication import Responses, guarded
-from opengcd.service.edit_requests import EditRequest
+from opengcd.service.edit_requests import EditBase, edit_request
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.workspace import Entry, Workspace, readable
 
@@ -101,11 +101,18 @@ def neighbours(
     return [api.Neighbour.model_validate(one) for one in workspace.similarity.neighbours(id, limit)]
 
 
-@writing.post("/edits", responses=MISSING)
-def edit(workspace: UserWorkspace, request: EditRequest) -> api.Edited:
-    """Change groups; refused if someone else has changed the same ones since the edit that the client saw."""
-    done = workspace.apply(request.verb())
-    return api.Edited(edit=done.id, groups=done.groups, made=done.group)
+def edit_routes() -> APIRouter:
+    """Return the route that takes every verb of the review that there is now."""
+    router = guarded("write", "review")
+
+    def edit(workspace: UserWorkspace, request: EditBase) -> api.Edited:
+        """Change groups; refused if someone else has changed the same ones since the edit that the client saw."""
+        done = workspace.apply(request.verb())
+        return api.Edited(edit=done.id, groups=done.groups, made=done.group)
+
+    edit.__annotations__["request"] = edit_request()
+    router.post("/edits", responses=MISSING)(edit)
+    return router
 
 
 @writing.post("/undo", responses=MISSING)

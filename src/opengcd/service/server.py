@@ -31,7 +31,7 @@ class Site:
     names: Sequence[str] = ()
     """Host names that requests may be sent to, besides ``host`` and localhost."""
     proxies: Sequence[str] = ()
-    """Addresses of proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are believed."""
+    """Addresses of proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are trusted."""
     certificate: Path | None = None
     """For https, with its key."""
     key: Path | None = None
@@ -108,7 +108,7 @@ class _Server(BoundedServer):
             self.started_at(self.servers[0].sockets[0].getsockname()[1])
 
     async def shutdown(self, *args: object, **more: object) -> None:
-        self.ending()  # or it would wait for ever for pages that listen for events
+        self.ending()  # otherwise it would wait for ever for pages that listen to events
         await super().shutdown(*args, **more)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""A user's project on disk: images in, labels out, and between them a review whose every edit is logged."""
+"""A user's project on disk: images in, labels out, with a review in between whose edits are all logged."""
 
 from opengcd.workspace.check import Finding
 from opengcd.workspace.conflicts import ConflictError

@@ -1,4 +1,4 @@
-"""Whether everything in a workspace is as it was written, and what can be made again."""
+"""Verification of a workspace: whether everything is as it was written, and repair of what can be computed again."""
 
 from __future__ import annotations
 
@@ -37,10 +37,29 @@ class Finding(NamedTuple):
     repaired: bool = False
 
 
-class Check:
-    """Verifies all parts of a workspace; with ``repair``, makes again what can be made from the rest.
+class _Lost(NamedTuple):
+    """Items whose vectors are lost, and why."""
 
-    ``embed`` takes files in again: it computes the vectors of items that have none.
+    what: str
+    problem: str
+    items: list[int]
+
+
+class Check:
+    """Verify all parts of a workspace; with ``repair``, restore what can be computed from the rest.
+
+    Parameters
+    ----------
+    database : Database
+    path : Path
+        The folder of the workspace.
+    repair : bool
+        Whether to restore vectors, and to delete files that nothing uses or that are made again when needed.
+    embed : callable
+        Computes the vectors of files whose items have none.
+    progress : callable
+        See :data:`opengcd._internal.progress.Progress`.
+
     """
 
     def __init__(
@@ -80,7 +99,7 @@ class Check:
                 yield Finding("workspace.db", f"row {row} of {table} refers to a missing row of {parent}", remedy)
 
     def _check_log(self) -> Iterator[Finding]:
-        """Whether each entry has what an undo needs."""
+        """Yield the entries that lack what an undo needs."""
         tables = {table.name: {column.name for column in table.columns} for table in RESTORABLE}
         with self.database.reading() as connection:
             for row in connection.execute(select(edits).order_by(edits.c.id)):
@@ -99,30 +118,26 @@ class Check:
                 FeatureStore(self.path / "features", row.id, row.fingerprint, row.width)
                 for row in connection.execute(select(embedders))
             ]
-            damaged, bare = self._lost_vectors(connection, stores)
-        left = {*bare, *(item for _, _, gone in damaged for item in gone)}
+        found = self._find_lost(stores)
+        left = _items_of(found)
         if self.repair and left:
-            self._make_again(stores, left.difference(bare))
-            with self.database.reading() as connection:
-                still_damaged, still_bare = self._lost_vectors(connection, stores)
-            left = {*still_bare, *(item for _, _, gone in still_damaged for item in gone)}
-        for file, problem, gone in damaged:
-            yield _vectors_finding(file, problem, gone, left, self.repair)
-        if bare:
-            yield _vectors_finding("features", "images without a vector", bare, left, self.repair)
+            self._restore_vectors(stores, left)
+            left = _items_of(self._find_lost(stores))
+        for lost in found:
+            yield _vectors_finding(lost, left, self.repair)
         if not left:
             yield from self._check_unused_shards(stores)
 
-    def _lost_vectors(
-        self, connection: Connection, stores: Sequence[FeatureStore]
-    ) -> tuple[list[tuple[str, str, list[int]]], list[int]]:
-        """Damaged shards with the items in them, and items that have no vector at all."""
-        damaged = [found for store in stores for found in self._damaged_shards(connection, store)]
-        bare = connection.scalars(select(items.c.id).where(items.c.id.not_in(select(features.c.item_id))))
-        return damaged, list(bare)
+    def _find_lost(self, stores: Sequence[FeatureStore]) -> list[_Lost]:
+        """Return the damaged shards, and the items that have no vector at all."""
+        with self.database.reading() as connection:
+            found = [lost for store in stores for lost in self._damaged_shards(connection, store)]
+            if without := _without_vector(connection):
+                found.append(_Lost("features", "images without a vector", without))
+        return found
 
-    def _damaged_shards(self, connection: Connection, store: FeatureStore) -> Iterator[tuple[str, str, list[int]]]:
-        """Shards whose file is not as written, or whose rows are other images' than the database says."""
+    def _damaged_shards(self, connection: Connection, store: FeatureStore) -> Iterator[_Lost]:
+        """Yield shards whose file is not as written, or whose rows are of other images than the database says."""
         known = store.shards(connection)
         for done, shard in enumerate(known):
             self.progress("checking vectors", done, len(known))
@@ -133,15 +148,15 @@ class Check:
                 problem, bad = "rows of other images, or not finite", _wrong_rows(store.open(shard), here)
             except DamagedError as error:
                 problem, bad = error.reason, [row.id for row in here]
-            except OSError as error:  # of the system, not of the file: it may be sound
+            except OSError as error:  # an error of the system: the file itself may be intact
                 problem, bad = f"it cannot be read ({error.strerror})", [row.id for row in here]
             if bad:
-                yield str(store.file(shard.sha256)), problem, bad
+                yield _Lost(str(store.file(shard.sha256)), problem, bad)
         unknown = store.places().where(features.c.shard.not_in([shard.id for shard in known]))
         if bad := [row.item_id for row in connection.execute(unknown)]:
-            yield "workspace.db", "it names vectors in a file that it does not know", bad
+            yield _Lost("workspace.db", "it names vectors in a file that it does not know", bad)
 
-    def _make_again(self, stores: Sequence[FeatureStore], lost: Iterable[int]) -> None:
+    def _restore_vectors(self, stores: Sequence[FeatureStore], lost: Iterable[int]) -> None:
         """Find the vectors of items in other files of the folder, or compute them from the images."""
         with self.database.writing() as connection:
             for part in in_parts(sorted(lost)):
@@ -150,11 +165,11 @@ class Check:
                 store.recover(connection)
             raise_revision(connection)
         with self.database.reading() as connection:
-            _, bare = self._lost_vectors(connection, ())
-        self.embed(self._files(bare))
+            without = _without_vector(connection)
+        self.embed(self._files(without))
 
     def _files(self, wanted: Sequence[int]) -> list[Found]:
-        """One file of each item that still has its content."""
+        """Return one file of each item, if one still has its content."""
         found: dict[int, Found] = {}
         with self.database.reading() as connection:
             query = select(paths.c.path, items.c.id, items.c.hash).join(items, items.c.id == paths.c.item_id)
@@ -166,7 +181,7 @@ class Check:
         return list(found.values())
 
     def _check_unused_shards(self, stores: Sequence[FeatureStore]) -> Iterator[Finding]:
-        """Files of interrupted commands, which nobody names."""
+        """Yield a finding if there are files of interrupted commands that nothing refers to."""
 
         def unused(connection: Connection) -> list[Path]:
             known = {store.file(row.sha256) for store in stores for row in store.shards(connection)}
@@ -194,28 +209,28 @@ class Check:
             named = [Path(path).name for path, content in connection.execute(query) if Path(path).stem == content]
         for name in named:
             if not (self.path / "uploads" / name[:2] / name).exists():
-                yield Finding(f"uploads/{name[:2]}/{name}", "an image that was uploaded is gone", "restore a backup")
+                yield Finding(f"uploads/{name[:2]}/{name}", "an uploaded image is missing", "restore a backup")
         for file in sorted((self.path / "uploads").glob("*/*")):
             if not file.name.startswith(".") and _hash(file) != file.stem:
                 yield Finding(str(file), "its content is not what was uploaded", "restore it from a backup")
 
     def _check_pictures(self, folder: str, pattern: str, is_good: Callable[[Path], bool]) -> Iterator[Finding]:
-        """Files that are made again when they are asked for."""
+        """Yield a finding if files that are made again when needed are damaged."""
         bad = [file for file in (self.path / folder).glob(pattern) if not is_good(file)]
         if bad:
             yield self._delete(folder, f"{len(bad)} damaged files, such as {bad[0].name}", lambda _: bad)
 
     def _delete(self, what: str, problem: str, files: Callable[[Connection], Sequence[Path]]) -> Finding:
         if not self.repair:
-            return Finding(what, problem, "--repair deletes them; they are not needed, or made again when they are")
-        with self.database.writing() as connection:  # meanwhile nobody writes a file and names it
+            return Finding(what, problem, "--repair deletes them; they are not needed, or are made again when needed")
+        with self.database.writing() as connection:  # nobody can add a file and refer to it meanwhile
             for file in files(connection):
                 file.unlink(missing_ok=True)
         return Finding(what, problem, "deleted", True)
 
 
 def _wrong_rows(records: np.ndarray, here: Sequence[Any]) -> list[int]:
-    """The items whose row is missing, is that of another image, or is not finite."""
+    """Return the items whose row is missing, is that of another image, or is not finite."""
     rows = np.array([one.row for one in here], dtype=np.int64)
     expected = np.frombuffer(b"".join(bytes.fromhex(one.hash) for one in here), np.uint8).reshape(-1, 32)
     inside = rows < len(records)
@@ -224,14 +239,25 @@ def _wrong_rows(records: np.ndarray, here: Sequence[Any]) -> list[int]:
     return [one.id for one, is_good in zip(here, good.tolist(), strict=True) if not is_good]
 
 
-def _vectors_finding(what: str, problem: str, gone: Sequence[int], left: set[int], repair: bool) -> Finding:
-    missing = len(left.intersection(gone))
+def _without_vector(connection: Connection) -> list[int]:
+    """Return the items that no shard has a vector of."""
+    return list(connection.scalars(select(items.c.id).where(items.c.id.not_in(select(features.c.item_id)))))
+
+
+def _items_of(found: Sequence[_Lost]) -> set[int]:
+    return {item for lost in found for item in lost.items}
+
+
+def _vectors_finding(lost: _Lost, left: set[int], repair: bool) -> Finding:
+    """Return the finding for lost vectors, given the items that are ``left`` without one."""
+    missing = len(left.intersection(lost.items))
+    problem = f"{lost.problem}: {len(lost.items)} images"
     if not repair:
-        return Finding(what, f"{problem}: {len(gone)} images", "--repair computes the vectors from the images")
+        return Finding(lost.what, problem, "--repair computes the vectors from the images")
     if missing:
-        remedy = f"{len(gone) - missing} computed again; the images of {missing} are gone or unreadable"
-        return Finding(what, f"{problem}: {len(gone)} images", f"{remedy}: bring them back and repair again")
-    return Finding(what, f"{problem}: {len(gone)} images", "computed again from the images", True)
+        remedy = f"{len(lost.items) - missing} computed again; the images of {missing} are missing or unreadable"
+        return Finding(lost.what, problem, f"{remedy}: restore them and repair again")
+    return Finding(lost.what, problem, "computed again from the images", True)
 
 
 def _is_picture(file: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Conflicts of people who edit at once: an edit is refused if what it is about has changed since its maker looked."""
+"""Conflicts between people: an edit is refused if another edit has changed the same items or groups meanwhile."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from opengcd.workspace.schema import assignments, edits, groups, meta
 from opengcd.workspace.versions import IN_USE
 
 MOST_SINCE = 1000
-"""Edits that an edit may have missed; after more of them it is refused, since to compare them all takes long."""
+"""Edits since the one that was seen; after more of them an edit is refused, since comparing them takes too long."""
 
 
 class ConflictError(WorkspaceError):
     """Someone has changed what an edit is about; ``entry`` says who and how."""
 
     def __init__(self, entry: Entry) -> None:
-        super().__init__(f"{entry.who} has changed this meanwhile ({entry.verb}); nothing was done. Look again.")
+        super().__init__(
+            f"{entry.who} has changed this meanwhile ({entry.verb}); nothing was done. Check the present state."
+        )
         self.entry = entry
 
 
 class Concerns(NamedTuple):
-    """What an edit is about, and what therefore nobody else may have changed since its maker looked."""
+    """The items, groups and settings of an edit that nobody else may have changed since its author looked."""
 
     items: Iterable[int] = ()
     """Items that may not have been moved."""
@@ -39,9 +41,9 @@ class Concerns(NamedTuple):
 
 
 def refuse_conflict(connection: Connection, on: int | None, concerns: Concerns) -> None:
-    """Refuse an edit that was made on another state than the present one, as far as its concerns go.
+    """Refuse an edit if someone has changed what it concerns since the edit ``on``, the last that its author saw.
 
-    ``on`` is the last edit that its maker saw; None asks for no check.
+    None asks for no check.
     """
     if on is None or last_edit(connection) <= on:
         return
@@ -66,7 +68,7 @@ def refuse_conflict(connection: Connection, on: int | None, concerns: Concerns) 
 
 
 def refuse_other_edit(connection: Connection, on: int | None) -> None:
-    """Refuse what is about the last edit, if that is not the one that was seen."""
+    """Refuse an undo or redo if the last edit is not the one that was seen."""
     if on is None or (last := last_edit(connection)) == on:
         return
     row = connection.execute(select(*SHOWN).where(edits.c.id == last)).one_or_none()

@@ -22,9 +22,9 @@ from opengcd.workspace.schema import assignments, items, predictions
 from opengcd.workspace.versions import in_use, learnt, not_learnt
 
 TYPICAL = 8
-"""Items that stand for a group."""
+"""Number of items shown on the card of a group."""
 KEPT = 16
-"""States whose counts are kept; requests that began a moment ago see an earlier one."""
+"""Number of states whose counts are kept: a request that began earlier sees an earlier state."""
 
 
 class GroupCount(NamedTuple):

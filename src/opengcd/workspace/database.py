@@ -112,7 +112,7 @@ def _prepare_sqlite(connection: Any, _: Any) -> None:
     for setting in (
         f"busy_timeout = {WAIT_SECONDS * 1000}",
         "journal_mode = WAL",
-        "synchronous = FULL",  # what is reported as done outlives a power cut
+        "synchronous = FULL",  # what is reported as done survives a power failure
         "foreign_keys = ON",
     ):
         connection.execute(f"PRAGMA {setting}")
@@ -131,7 +131,7 @@ def _begin_postgresql(connection: Connection) -> None:
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITERS})")
     if connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on":
-        # As after a failover. Here, and not at the first change: background work asks without having one, and tells.
+        # As after a failover. Checked here and not at the first change, since background tasks report it without one.
         raise UnavailableError("The database is read-only at the moment; nothing was changed. Try again later.")
 
 
@@ -143,12 +143,12 @@ def _errors_explained() -> Iterator[None]:
         kind = UnavailableError if _may_pass(error) else WorkspaceError
         raise kind(
             f"The database cannot be used ({getattr(error, 'orig', error)}); what was finished before is kept. If the "
-            "disk is full or read-only, mend that; if another command holds the database, wait for it; then try again."
+            "disk is full or read-only, fix that; if another command holds the database, wait for it; then try again."
         ) from error
 
 
 def _may_pass(error: DBAPIError | PoolTimeoutError) -> bool:
-    """Whether the database is locked, full, read-only or out of reach, rather than asked for something wrong."""
+    """Return whether the database is locked, full, read-only or unreachable, rather than the query wrong."""
     if isinstance(error, PoolTimeoutError) or error.connection_invalidated:
         return True
     # SQLite calls mistakes in SQL operational errors, too: those have the general code.

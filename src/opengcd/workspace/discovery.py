@@ -1,4 +1,4 @@
-"""Discovery: from what is new in the stream to groups under review."""
+"""Discovery: from images of new classes in the stream to groups under review."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Discovered(NamedTuple):
     items: int
     """Items that were looked at and that no person had decided on: all of the stream, or the rejected ones."""
     put_back: int
-    """Items that look like a known class, and not like what recognition said."""
+    """Items that were returned to a known class other than the one recognised."""
     groups: int
     trusted: bool
     reason: str
@@ -51,7 +51,7 @@ class GroupDiscovery:
     def discover(
         self, k: int | None, progress: Progress, record: Callable[[Connection, Discovered], None]
     ) -> Discovered:
-        """Group what is new; see :meth:`opengcd.Workspace.discover`."""
+        """Group images of new classes; see :meth:`opengcd.Workspace.discover`."""
         with self._store.alone(progress):
             self._recognition.ask_about_unseen(progress)
             version, recognizer = self._recognizers.in_use()
@@ -65,7 +65,7 @@ class GroupDiscovery:
             found = recognizer.discover(
                 X,
                 k,
-                # By the threshold of now: early images were judged by an earlier one.
+                # By the present threshold: early images were judged by an earlier one.
                 rejected=recognizer.predict(X) == UNKNOWN_STR if whole_stream else None,
                 confirmed=[UNKNOWN_STR] * len(ids) + list(examples.values()),
                 progress=progress,

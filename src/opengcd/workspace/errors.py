@@ -16,7 +16,7 @@ class MissingError(WorkspaceError):
 
 
 class DamagedError(WorkspaceError):
-    """A file of the workspace is missing or is not what was written; ``reason`` says how that shows."""
+    """A file of the workspace is missing or does not have the content that was written; ``reason`` says why."""
 
     def __init__(self, message: str, reason: str = "") -> None:
         super().__init__(message)
@@ -28,4 +28,4 @@ class ReadOnlyError(WorkspaceError):
 
 
 class TooLargeError(WorkspaceError):
-    """More was given at a time than is worked on at a time."""
+    """A request is too large to be processed at once."""

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from sqlalchemy import Connection, insert, select
 
 from opengcd._internal.unit_length import unit_rows
 from opengcd.workspace import versions
+from opengcd.workspace.database import in_parts
 from opengcd.workspace.recognizers import Recognizers
+from opengcd.workspace.schema import exemplars
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
+
+if TYPE_CHECKING:
+    from opengcd.memory import ExemplarMemory
+
+NOT_FOUND = 0
+"""In place of the number of an item: a version of an older schema has an exemplar whose item cannot be found."""
 
 
 class _OfVersion(NamedTuple):
@@ -25,11 +35,7 @@ class _OfVersion(NamedTuple):
 
 
 class Exemplars:
-    """The exemplars of the version in use, by item.
-
-    A saved memory holds features and labels, and no items. An exemplar was one of the training labels of its version,
-    so its item is the one with the very same features; that is looked up once for each version, here and nowhere else.
-    """
+    """The exemplars of the version in use, by item."""
 
     def __init__(self, store: Store, vectors: Vectors, recognizers: Recognizers) -> None:
         self._database = store.database
@@ -52,19 +58,47 @@ class Exemplars:
         """Return the items in the memory that look most like each of some items."""
         return self.nearest(self._vectors.of_items(items), limit)
 
+    def of_memory(self, version: int, memory: ExemplarMemory) -> np.ndarray:
+        """Return the item of each row of the memory of a version, or :data:`NOT_FOUND`."""
+        query = select(exemplars.c.item_id).where(exemplars.c.model_id == version).order_by(exemplars.c.row)
+        with self._database.reading() as connection:
+            stored = connection.scalars(query).all()
+            if not stored:
+                return self._by_features(connection, version, memory)
+        return np.array([NOT_FOUND if item is None else item for item in stored], dtype=np.int64)
+
+    def _by_features(self, connection: Connection, version: int, memory: ExemplarMemory) -> np.ndarray:
+        """Return the item of each exemplar of a version that was made before items were stored with exemplars.
+
+        An exemplar was a training item of its version or of an ancestor, so its item is the one with the same label and
+        features. A vector that was computed again since may differ in the last digit; then the item is not found.
+        """
+        learnt = connection.execute(versions.learnt(connection, version)).all()
+        X = self._vectors.read(connection, [row.item_id for row in learnt])
+        items: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
+        for row, features in zip(reversed(learnt), X[::-1], strict=True):
+            items[row.label, features.tobytes()].append(row.item_id)
+        rows = zip(map(str, memory.y), memory.X.astype(np.float32), strict=True)
+        same = (items[label, features.tobytes()] for label, features in rows)
+        return np.array([found.pop() if found else NOT_FOUND for found in same], dtype=np.int64)
+
     def _of_version(self) -> _OfVersion:
         version, recognizer = self._recognizers.in_use()
         known = self._known
         if known is None or known.version != version:
-            with self._database.reading() as connection:
-                learnt = [row.item_id for row in connection.execute(versions.learnt(connection))]
-                X = self._vectors.read(connection, learnt)
-            item_of = {row.tobytes(): item for row, item in zip(X, learnt, strict=True)}
-            memory = recognizer.memory_
-            items = np.array([item_of.get(row.tobytes(), 0) for row in memory.X.astype(np.float32)], dtype=np.int64)
-            found = items > 0  # the vector of an item may have been computed again since, and differ in the last digit
-            classes = recognizer.classes_.tolist()
-            known = self._known = _OfVersion(
-                version, items[found], unit_rows(memory.X)[found], memory.y[found], classes
-            )
+            memory, classes = recognizer.memory_, recognizer.classes_.tolist()
+            items = self.of_memory(version, memory)
+            found = items != NOT_FOUND
+            known = _OfVersion(version, items[found], unit_rows(memory.X)[found], memory.y[found], classes)
+            self._known = known
         return known
+
+
+def store_exemplars(connection: Connection, version: int, items: np.ndarray) -> None:
+    """Store the item of each row of the memory of a new version."""
+    rows = [
+        {"model_id": version, "row": row, "item_id": None if item == NOT_FOUND else item}
+        for row, item in enumerate(items.tolist())
+    ]
+    for part in in_parts(rows):
+        connection.execute(insert(exemplars), part)

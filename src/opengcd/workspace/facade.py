@@ -58,7 +58,7 @@ class Workspace(ReviewVerbs):
     device : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
     embedder : Embedder or None
-        An embedder of one's own instead of the one named at creation.
+        Your own embedder instead of the one named at creation.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Workspace(ReviewVerbs):
         self._sign_as(store)
 
     def _sign_as(self, store: Store) -> None:
-        """Make the parts that write to the history, where they sign with the person of the store."""
+        """Make the parts that write to the history, under the name of the store's user."""
         self.store = store
         seen = self.vectors, self.recognizers
         self.recognition = Recognition(store, *seen, self._intake)
@@ -129,7 +129,7 @@ class Workspace(ReviewVerbs):
         self.models = Models(store, self.recognizers)
         self.formats = Formats(store)
         self._discovery = GroupDiscovery(store, *seen, self.recognition)
-        self._learning = Learning(store, *seen, self._intake, self.recognition)
+        self._learning = Learning(store, *seen, self.exemplars, self._intake, self.recognition)
 
     @classmethod
     def create(
@@ -145,11 +145,11 @@ class Workspace(ReviewVerbs):
     ) -> Self:
         """Make a workspace; one that was made with the same settings is opened.
 
-        ``embedder``, ``pooling`` and ``precision`` are what :func:`opengcd.embed.load_embedder` takes; or give an
-        embedder of one's own.
+        ``embedder``, ``pooling`` and ``precision`` are what :func:`opengcd.embed.load_embedder` takes; or
+        pass an embedder of your own.
         ``recognizer`` has parameters of :class:`~opengcd.OpenWorldRecognizer`, as ``{"preset": "robust"}``.
-        ``database`` is a SQLAlchemy URL of PostgreSQL; by default all lies in the folder. ``options`` are those of the
-        class itself.
+        ``database`` is a SQLAlchemy URL of PostgreSQL; by default the database is a file in the folder. ``options`` are
+        those of the class itself.
         """
         name = embedder if isinstance(embedder, str) else embedder.name
         if name != Pixels.name and os.path.exists(name):
@@ -192,7 +192,7 @@ class Workspace(ReviewVerbs):
 
     @property
     def read_only(self) -> bool:
-        """Whether it can only be looked at, because its folder is read-only."""
+        """Whether the workspace cannot be changed, because its folder is read-only."""
         return self.store.database.read_only
 
     # The loop.
@@ -208,7 +208,7 @@ class Workspace(ReviewVerbs):
     def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
         """Yield the predictions for files as they appear or change, for ever.
 
-        A file is taken when it looks as it did ``every`` seconds before: until then someone may be writing it.
+        A file is taken once its size and time have not changed for ``every`` seconds: before, it may still be written.
         """
         return self.recognition.watch(sources, every)
 
@@ -219,7 +219,7 @@ class Workspace(ReviewVerbs):
         progress: Progress = silent,
         record: Callable[[Connection, Discovered], None] = record_nothing,
     ) -> Discovered:
-        """Group what is new; groups that a person has named or changed, also while it ran, stay as they are.
+        """Group images of new classes; groups that a person has named or changed, also meanwhile, are kept.
 
         Where the preset takes the whole stream, as the default does, images that were accepted may turn out to be new,
         too. Those that a person has given a class serve as examples of it.
@@ -230,7 +230,7 @@ class Workspace(ReviewVerbs):
         return self._discovery.discover(k, progress, record)
 
     def groups(self) -> list[Group]:
-        """Return the groups under review: novel ones, the doubtful last, then items put back, then removed ones."""
+        """Return the groups under review: novel (doubtful ones last), returned to known classes, removed."""
         return self.review.groups()
 
     def apply(self, verb: Verb) -> Edited:
@@ -258,21 +258,21 @@ class Workspace(ReviewVerbs):
         return self.review.undo(on=on)
 
     def redo(self, *, on: int | None = None) -> Edited:
-        """Redo what was undone last, unless something else was done since."""
+        """Redo the edit that was undone last, unless another edit followed."""
         return self.review.redo(on=on)
 
     def rollback(self, version: int, *, on: int | None = None) -> Edited:
-        """Use an earlier version of the recogniser, or a later one again; what it has not learnt is under review."""
+        """Switch to another version of the recogniser; items that it has not learnt return to the review."""
         return self.models.rollback(version, on=on)
 
     # Records.
 
     def status(self) -> Status:
-        """Return where things stand."""
+        """Return the status of the workspace."""
         return self.views.status()
 
     def history(self, limit: int | None = None, before: int | None = None) -> list[Entry]:
-        """Return who did what when, the latest first: all, or some of the entries before one."""
+        """Return the history, the latest entry first: all of it, or up to ``limit`` entries before one."""
         return self.review.history(limit, before)
 
     def export(
@@ -280,14 +280,14 @@ class Workspace(ReviewVerbs):
     ) -> list[tuple[str, str]]:
         """Write all labels to a file (``csv``, ``json``, ``coco``) or a folder (``folders``, of links or copies).
 
-        Return the files that are gone, with reasons.
+        Return the files that are missing, with reasons.
         """
         return self.formats.export(format, out, copy=copy, progress=progress)
 
     def check(self, *, repair: bool = False, progress: Progress = silent) -> list[Finding]:
-        """Return what in the workspace is not as it was written: database, log, vectors, models, uploads, pictures.
+        """Return all damage in the workspace: database, edit log, vectors, models, uploads, thumbnails and maps.
 
-        With ``repair``, what can be made again is: vectors from the images, thumbnails and maps by deleting them.
+        With ``repair``, vectors are computed again from the images, and damaged thumbnails and maps are deleted.
         """
 
         def embed(files: Sequence[Found]) -> None:

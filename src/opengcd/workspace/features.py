@@ -2,7 +2,7 @@
 
 A shard is one array in numpy's format; each of its records has the SHA-256 of an image and the vector of that image.
 Its name is the SHA-256 of the file, so two writers can never overwrite each other's rows, and damage to a shard is
-noticed before it is used. It is on disk before the database names it: a crash leaves at worst a file that nobody names.
+noticed before it is used. It is on disk before the database names it: a crash leaves at worst an unused file.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class FeatureStore:
         self._merge(connection)
 
     def recover(self, connection: Connection) -> None:
-        """Enter the vectors of items that have none, as far as sound files in the folder hold them.
+        """Enter the vectors of items that have none, where an intact file in the folder has them.
 
-        Each record names its image, so a file that was away for a while serves again when it is back.
+        Each record names its image, so a file that was missing for a while can be used when it is back.
         """
         bare = select(items.c.hash, items.c.id).where(
             items.c.id.not_in(self.places().with_only_columns(features.c.item_id))
@@ -184,7 +184,7 @@ class FeatureStore:
                 continue
             try:
                 merged = np.concatenate([self.open(shard) for shard in small])
-            except (DamagedError, OSError):  # those who need it report it; new images do not need it
+            except (DamagedError, OSError):  # whoever reads it reports the damage; new images do not need it
                 continue
             self._delete_retired(connection)
             home, start = self._write(connection, merged), 0
@@ -231,7 +231,7 @@ def verify_file(file: Path, digest: str) -> None:
 
 def _damaged(file: Path, reason: str) -> DamagedError:
     return DamagedError(
-        f"The feature file {file} is missing or damaged ({reason}). `opengcd check DIR --repair` makes it again from "
-        "the images.",
+        f"The feature file {file} is missing or damaged ({reason}). `opengcd check DIR --repair` computes it again "
+        "from the images.",
         reason,
     )

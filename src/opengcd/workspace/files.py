@@ -13,11 +13,11 @@ from opengcd._internal.limited_reading import read_limited
 from opengcd.workspace.settings import FILE
 
 NO_IMAGES = {"thumbs.db", "desktop.ini"}
-"""What file managers leave behind; hidden files are passed over too."""
+"""What file managers leave behind; hidden files are skipped too."""
 
 
 class Found(NamedTuple):
-    """A file, or the reason why it cannot be had."""
+    """A file, or the reason why it cannot be read."""
 
     path: str
     size: int
@@ -45,7 +45,7 @@ def look_at(path: str) -> Found:
     except OSError as error:
         return Found(path, 0, 0, _reason(error))
     if not stat.S_ISREG(status.st_mode):
-        return Found(path, 0, 0, "this is no regular file")
+        return Found(path, 0, 0, "not a regular file")
     return Found(path, status.st_size, status.st_mtime_ns)
 
 
@@ -56,8 +56,8 @@ def content_hash(path: str | os.PathLike[str]) -> str:
 
 
 def read_file(path: str) -> bytes:
-    """Return the content of an image file; an EmbedderError says why it cannot be had."""
-    found = look_at(path)  # to open a pipe, say, could wait for ever
+    """Return the content of an image file; an EmbedderError says why it cannot be read."""
+    found = look_at(path)  # opening a pipe, for example, could block for ever
     if found.reason:
         raise EmbedderError(found.reason)
     try:
@@ -75,7 +75,7 @@ def readable(path: str | os.PathLike[str]) -> str:
 
 
 def _walk(start: str, folders: set[tuple[int, int]]) -> Iterator[Found]:
-    waiting = [start]  # no function that calls itself: folders may be nested deeper than calls
+    waiting = [start]  # not recursive: folders may be nested deeper than Python's call stack allows
     while waiting:
         path = waiting.pop()
         if not os.path.isdir(path):

@@ -48,7 +48,7 @@ class Changes(NamedTuple):
     moved: int
     removed: int
     ignored: list[tuple[str, str]]
-    """Files that were passed over, with reasons."""
+    """Files that were skipped, with reasons."""
 
 
 def export_groups(
@@ -99,7 +99,7 @@ def import_groups(edit: Edit, folder: str | os.PathLike[str]) -> tuple[Changes, 
     named, homes, before = 0, {}, {}
     for name in group_folders(root):
         if not present.get(name) and name not in note.folders:
-            continue  # a new folder without anything in it says nothing
+            continue  # a new, empty folder is ignored
         before[name] = _group_of(root / name, note)
         homes[name], renamed = _settle(edit, name, before[name], note)
         named += renamed
@@ -120,25 +120,25 @@ def import_groups(edit: Edit, folder: str | os.PathLike[str]) -> tuple[Changes, 
 
 
 def _check_note(root: Path, note: Note, connection: Connection) -> None:
-    """Refuse what was exported from another workspace, or from groups that are no more."""
+    """Refuse an export of another workspace, or of groups that no longer exist."""
     if note.workspace != connection.scalar(select(meta.c.value).where(meta.c.key == "id")):
         raise WorkspaceError(f"{root} was exported from another workspace.")
     there = set(connection.scalars(select(groups.c.id)))
     if lost := [name for name, group in note.folders.items() if group not in there]:
         raise WorkspaceError(
-            f"The group of {root / lost[0]} no longer exists: groups were made anew since the export. Export them "
+            f"The group of {root / lost[0]} no longer exists: discover has run since the export. Export the groups "
             "again, or undo what was done since."
         )
 
 
 def _linked(connection: Connection) -> dict[str, str]:
-    """The content of each file that the workspace knows, as links of an export lead to them."""
+    """Return the content hash of each file that the workspace knows: links of an export lead to these."""
     query = select(paths.c.path, items.c.hash).join(items, items.c.id == paths.c.item_id)
     return {row.path: row.hash for row in connection.execute(query)}
 
 
 def _group_of(folder: Path, note: Note) -> int | None:
-    """The group that a folder was exported as; None for one that a person made."""
+    """Return the group that a folder was exported as; None for one that a person made."""
     mark = read_mark(folder)
     if mark is None:
         return note.folders.get(folder.name)
@@ -146,7 +146,7 @@ def _group_of(folder: Path, note: Note) -> int | None:
 
 
 def _settle(edit: Edit, name: str, group: int | None, note: Note) -> tuple[int, bool]:
-    """Return the group that a folder stands for now, and whether its name is news."""
+    """Return the group that a folder stands for now, and whether its name has changed."""
     if group is not None and note.folders.get(name) == group:
         return group, False
     put_back = name.startswith(PUT_BACK)
@@ -158,12 +158,12 @@ def _settle(edit: Edit, name: str, group: int | None, note: Note) -> tuple[int, 
     kind = edit.connection.scalar(select(groups.c.kind).where(groups.c.id == group))
     home = review.name(edit, group, label) if group and kind == NOVEL else review.group_named(edit, label)
     if edit.connection.scalar(select(groups.c.kind).where(groups.c.id == home)) == NOVEL:
-        review.confirm(edit, home)  # who gives a folder the name of a class has looked at it
+        review.confirm(edit, home)  # a person who renames a folder has looked at it
     return home, True
 
 
 def _places(present: dict[str, list[str]], note: Note, before: dict[str, int | None]) -> dict[str, str]:
-    """The folder of each item. One that was copied instead of moved counts where it is new."""
+    """Return the folder of each item; of one that was copied instead of moved, the new folder."""
     places: dict[str, str] = {}
     for name, contents in present.items():
         for content in contents:

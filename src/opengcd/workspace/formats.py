@@ -31,7 +31,7 @@ class Formats:
     ) -> list[tuple[str, str]]:
         """Write all labels to a file (``csv``, ``json``, ``coco``) or a folder (``folders``, of links or copies).
 
-        Return the files that are gone, with reasons.
+        Return the files that are missing, with reasons.
         """
         if format == "folders":
             with self._database.reading() as connection:
@@ -53,7 +53,7 @@ class Formats:
     ) -> list[tuple[str, str]]:
         """Write a folder of links (or copies) for each group, to be changed by a person and read by import_groups.
 
-        Return the files that are gone or hold another image by now, with reasons.
+        Return the files that are missing or hold another image now, with reasons.
         """
         with self._database.reading() as connection:
             found = groups.open_groups(connection)

@@ -24,7 +24,7 @@ DECIDED = or_(
     (groups.c.kind == NOVEL) & groups.c.name.is_not(None),
     groups.c.kind == REMOVED,
 )
-"""The condition that a person has decided on an item or its group."""
+"""Return the condition that a person has decided on an item or its group."""
 
 
 def to_group(connection: Connection, accepted: bool) -> list[int]:
@@ -48,11 +48,11 @@ def to_group(connection: Connection, accepted: bool) -> list[int]:
 
 
 class Regrouped(NamedTuple):
-    """What became of the groups of a discovery."""
+    """What was stored of a discovery."""
 
     groups: int
     put_back: int
-    """Items that were put back into known classes."""
+    """Items that were returned to known classes."""
     left_alone: int
     """Items that a person has changed since the discovery looked at them."""
 
@@ -71,7 +71,7 @@ class Proposal(NamedTuple):
 
 
 def regroup(edit: Edit, proposal: Proposal) -> Regrouped:
-    """Put the groups of a discovery in the place of those that nobody has named.
+    """Replace the groups that nobody has named by those of a discovery.
 
     Edits made since the discovery began have precedence: the items and groups that they changed stay as they are.
     """
@@ -87,7 +87,7 @@ def regroup(edit: Edit, proposal: Proposal) -> Regrouped:
         members = [ids[row] for row in group.rows.tolist() if row < len(ids) and ids[row] in free]
         if not members:
             continue
-        # What joins a confirmed class is for a person to confirm, too: learn takes all of a confirmed group.
+        # Items that join a confirmed class must be confirmed, too: learn takes all of a confirmed group.
         label = f"more of {group.label}" if group.label in confirmed else str(group.label)
         home = make_group(edit, NOVEL, label, False, cohesion=group.cohesion, probability=group.probability)
         _assign(edit, members, home, probabilities)

@@ -25,7 +25,7 @@ class Group(NamedTuple):
 
     id: int
     kind: str
-    """``novel``; ``known``, for items that discovery put back into a class; ``removed``, for what a person took out."""
+    """``novel``; ``known``: items that discovery returned to a class; ``removed``: items that a person removed."""
     label: str
     """The name a person gave it, or a provisional one."""
     named: bool
@@ -148,7 +148,7 @@ def move(edit: Edit, chosen: Sequence[int], group: int) -> int:
 
 
 def merge(edit: Edit, group: int, into: int) -> None:
-    """Move all of a group to another one; what is empty is shown no more, and its name is free again."""
+    """Move all items of a group to another one; an empty group is not shown, and its name can be used again."""
     if group == into:
         raise WorkspaceError(f"Group {group} cannot be merged into itself.")
     members = select(assignments.c.item_id).where(assignments.c.group_id == group).order_by(assignments.c.rank)
@@ -166,7 +166,7 @@ def remove(edit: Edit, chosen: Sequence[int]) -> int:
 
 
 def confirm(edit: Edit, group: int) -> None:
-    """Say that a group is right: ``learn`` takes it."""
+    """Confirm a group, so that ``learn`` takes it."""
     row = _group(edit.connection, group)
     if row.kind == REMOVED or row.name is None:
         raise WorkspaceError(f"Group {group} has no name; name it before it is confirmed.")
@@ -176,7 +176,7 @@ def confirm(edit: Edit, group: int) -> None:
 
 
 def unconfirm(edit: Edit, group: int) -> None:
-    """Say that a group is not confirmed any more."""
+    """Withdraw the confirmation of a group."""
     if _group(edit.connection, group).confirmed:
         edit.touch(groups, [group])
         edit.connection.execute(update(groups).where(groups.c.id == group).values(confirmed=False))
@@ -303,7 +303,7 @@ def check_label(label: str) -> str:
 
 
 def _home(connection: Connection, label: str) -> int | None:
-    # A group whose class was learnt since keeps its name; what is put back into the class now is a group of its own.
+    # A group whose class was learnt since keeps its name; what is returned to the class now is a group of its own.
     kind = KNOWN if label in classes(connection) else NOVEL
     return connection.scalar(select(groups.c.id).where(groups.c.name == label, groups.c.kind == kind))
 
@@ -311,5 +311,5 @@ def _home(connection: Connection, label: str) -> int | None:
 def _group(connection: Connection, group: int) -> Any:
     row = connection.execute(select(groups).where(groups.c.id == group)).one_or_none()
     if row is None:
-        raise MissingError(f"There is no group {group}; `opengcd status` lists those there are.")
+        raise MissingError(f"There is no group {group}; `opengcd status` lists all groups.")
     return row

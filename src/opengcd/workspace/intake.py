@@ -1,6 +1,6 @@
 """Images in: every file becomes an item with a feature vector, and none is read or embedded twice.
 
-A batch is on disk before it is handed on: whatever was reported survives a crash, and the same call goes on from there.
+A batch is on disk before it is handed on: what was reported survives a crash, and the same call continues from there.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 SURVEY = 1000
 """Files looked up at a time, while those before are embedded."""
-NOT_FINITE = "the embedder gives no finite vector for it"
+NOT_FINITE = "the embedder returns no finite vector"
 
 
 class Taken(NamedTuple):
-    """A file that is an item now, or the reason why it is none."""
+    """A file with its item, or the reason why it cannot be used."""
 
     path: str
     item: int | None
@@ -196,7 +196,7 @@ def _read(entry: tuple[str, list[Found]]) -> bytes:
     content, copies = entry
     raw = read_file(copies[0].path)
     if hashlib.sha256(raw).hexdigest() != content:
-        raise EmbedderError("it changed while it was read; take it again when it is whole")
+        raise EmbedderError("the file changed while it was read; try again when it is complete")
     return raw
 
 
@@ -222,7 +222,7 @@ def _write_paths(connection: Connection, placed: list[tuple[Found, int]]) -> Non
 
 def _write_failures(connection: Connection, bad: list[tuple[Found, str]]) -> None:
     for part in in_parts(bad):
-        for table in (failures, paths):  # a file that was good is no longer what it was
+        for table in (failures, paths):  # a file that could be used before has changed
             connection.execute(delete(table).where(table.c.path.in_([found.path for found, _ in part])))
         rows = [{"path": found.path, "reason": reason, "at": now()} for found, reason in part]
         connection.execute(insert(failures), rows)

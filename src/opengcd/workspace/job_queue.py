@@ -108,22 +108,22 @@ class Jobs:
             return _get(connection, id)
 
     def report(self, id: int, stage: str, done: int, total: int) -> None:
-        """Write down how far a job is; refuse if it should end."""
+        """Store the progress of a job; raise if it was cancelled."""
         with self._database.writing() as connection:
             _refuse_cancelled(connection, id)
             connection.execute(update(jobs).where(jobs.c.id == id).values(stage=stage, done=done, total=total))
 
     def record(self, connection: Connection, id: int, result: dict[str, Any]) -> None:
-        """Write down the result of a job in the transaction that makes its change; refuse if the job should end."""
+        """Store the result of a job in the transaction that makes its change; raise if the job was cancelled."""
         _refuse_cancelled(connection, id)
         connection.execute(update(jobs).where(jobs.c.id == id).values(result=result))
 
     def end(self, id: int, state: str = FAILED, error: str | None = None) -> None:
-        """Write down that a job is over: done if its change was made, else as given."""
+        """Store the final state of a job: done if its change was made, else as given."""
         self._end(jobs.c.id == id, state, error)
 
     def end_all(self, error: str) -> None:
-        """End all jobs that seem to run; for a process that knows that none does."""
+        """End all jobs that are marked as running, for the process that knows that none is."""
         self._end(jobs.c.state == RUNNING, FAILED, error)
 
     def _end(self, which: ColumnElement[bool], state: str, error: str | None) -> None:

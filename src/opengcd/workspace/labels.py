@@ -13,14 +13,14 @@ from opengcd.workspace.schema import assignments, groups, items, paths, predicti
 from opengcd.workspace.versions import in_use, learnt
 
 SOURCES = {
-    "learnt": "the recogniser was taught it",
-    "reviewed": "a person said so; learn takes it",
-    "put back": "discovery finds it to be of a known class, and not what recognition said",
+    "learnt": "the recogniser has learnt it",
+    "reviewed": "a person decided; learn takes it",
+    "put back": "discovery assigns it to another known class than recognition did",
     "grouped": "in a group that nobody has confirmed",
-    "removed": "a person took it out of the review",
-    "recognized": "the recogniser says so",
-    "rejected": "the recogniser knows no such class",
-    "waiting": "the version of the recogniser in use has not been asked; recognize or discover does so",
+    "removed": "a person removed it from the review",
+    "recognized": "recognised as a known class",
+    "rejected": "rejected as unknown",
+    "waiting": "not yet recognised by the version in use; run recognize or discover",
 }
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from opengcd._internal.progress import Progress
 from opengcd.workspace import groups, versions
 from opengcd.workspace.errors import WorkspaceError
+from opengcd.workspace.exemplars import Exemplars, store_exemplars
 from opengcd.workspace.files import Found, find_files, readable
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.predictions import unlearnt
@@ -30,15 +31,22 @@ LabelledRows = tuple[np.ndarray, np.ndarray]
 
 
 class Learning:
-    """Makes versions of the recogniser and puts them to use."""
+    """Train versions of the recogniser and put them to use."""
 
     def __init__(
-        self, store: Store, vectors: Vectors, recognizers: Recognizers, intake: Intake, recognition: Recognition
+        self,
+        store: Store,
+        vectors: Vectors,
+        recognizers: Recognizers,
+        exemplars: Exemplars,
+        intake: Intake,
+        recognition: Recognition,
     ) -> None:
         self._store = store
         self._database = store.database
         self._vectors = vectors
         self._recognizers = recognizers
+        self._exemplars = exemplars
         self._intake = intake
         self._recognition = recognition
 
@@ -48,7 +56,7 @@ class Learning:
             with self._database.reading() as connection:
                 if versions.in_use(connection) is not None:
                     raise WorkspaceError(
-                        f"{self._store.path} has been set up already; new classes come by discover and learn."
+                        f"{self._store.path} has been set up already; add classes with discover and learn."
                     )
             classes, bad = _class_folders(Path(known))
             from opengcd.recognizer import OpenWorldRecognizer
@@ -66,8 +74,9 @@ class Learning:
             report = _report(recognizer, _accuracies(recognizer, memory=(recognizer.memory_.X, recognizer.memory_.y)))
             with self._store.editing("init") as edit:
                 versions.add(edit, version, recognizer, labels, digest)
+                store_exemplars(edit.connection, version, np.array(list(labels))[recognizer.memory_.kept])
                 versions.note_report(edit.connection, version, report)
-                edit.before.clear()  # there is nothing before it to go back to
+                edit.before.clear()  # there is no earlier state to restore
                 edit.details = {"classes": len(recognizer.classes_), "images": len(labels), "bad": len(bad)}
         return bad
 
@@ -89,10 +98,12 @@ class Learning:
                 "confirmed": (X, y),
             }
             before = _accuracies(self._recognizers.in_use()[1], **rows)
+            offered = np.concatenate([self._exemplars.of_memory(version, recognizer.memory_), list(labels)])
             recognizer.learn(X, y, progress=progress)
+            exemplars = offered[recognizer.memory_.kept]
             progress("storing the version", 0, 2)
             digest = versions.save(recognizer, self._store.models, new)
-            recognizer = self._recognizers.read(new, limit)  # what cannot be read must not be put to use
+            recognizer = self._recognizers.read(new, limit)  # a version that cannot be read must not be put to use
             scores = self._future_scores(recognizer, [item for item in stream if item not in labels])
             report = _report(recognizer, _accuracies(recognizer, **rows), before=before)
             progress("storing the version", 1, 2)
@@ -101,13 +112,14 @@ class Learning:
                 _refuse_other_labels(edit.connection, labels)
                 new_classes = sorted(set(recognizer.classes_.tolist()) - set(groups.classes(edit.connection)))
                 versions.add(edit, new, recognizer, labels, digest)
+                store_exemplars(edit.connection, new, exemplars)
                 versions.note_report(edit.connection, new, report)
                 edit.details = {"version": new, "images": len(labels), "new classes": new_classes}
                 record(edit.connection, versions.all_versions(edit.connection)[-1])
             try:
                 self._recognition.ask_about_unseen(progress, scores)
             except (ValueError, OSError) as error:
-                warnings.warn(f"Version {new} is in use, but not asked about all images yet: {error}", stacklevel=3)
+                warnings.warn(f"Version {new} is in use, but has not recognised all images yet: {error}", stacklevel=3)
         with self._database.reading() as connection:
             return versions.all_versions(connection)[-1]
 
@@ -128,9 +140,9 @@ class Learning:
         return labels, bad + [(label, "no image of this class can be used") for label in missing]
 
     def _future_scores(self, recognizer: OpenWorldRecognizer, ids: list[int]) -> dict[int, float]:
-        """Set the threshold of a new version to what the stream will make of it; return the scores of the stream.
+        """Adapt the threshold of a new version to the stream; return the unknown scores of the stream.
 
-        Empty where the threshold does not follow the stream.
+        Empty if the threshold does not follow the stream.
         """
         if not ids or not recognizer.adapts:
             return {}
@@ -140,7 +152,7 @@ class Learning:
 
 
 def _refuse_other_labels(connection: Connection, labels: Mapping[int, str]) -> None:
-    """Refuse to store what was learnt if a person no longer says so of every item."""
+    """Refuse to store what was learnt if the label of an item has changed meanwhile."""
     now = groups.to_learn(connection)
     changed = sum(now.get(item) != label for item, label in labels.items())
     if changed:
@@ -161,7 +173,7 @@ def _report(recognizer: OpenWorldRecognizer, after: dict[str, float], **more: di
 
 
 def _class_folders(known: Path) -> tuple[dict[str, list[Found]], list[tuple[str, str]]]:
-    """Return the files of each class folder, and what lies in none, with reasons."""
+    """Return the files of each class folder, and the files outside of them, with reasons."""
     if not known.is_dir():
         raise WorkspaceError(f"There is no folder {known}; it should hold a folder of images for each known class.")
     found: dict[str, list[Found]] = {}
@@ -172,7 +184,7 @@ def _class_folders(known: Path) -> tuple[dict[str, list[Found]], list[tuple[str,
         if entry.is_dir():
             found[groups.check_label(readable(entry.name))] = list(find_files([entry]))
         else:
-            bad.append((str(entry), "it lies in no class folder"))
+            bad.append((str(entry), "not in a class folder"))
     if len(found) < 2:
         raise WorkspaceError(f"{known} should hold a folder of images for each of at least two classes.")
     return found, bad

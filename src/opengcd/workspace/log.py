@@ -54,7 +54,7 @@ class Edited(NamedTuple):
 
 
 class Edit:
-    """An entry in the making: it keeps rows as they were before they change."""
+    """An edit in progress: it keeps rows as they were before they change."""
 
     def __init__(self, connection: Connection, verb: str) -> None:
         self.connection = connection
@@ -101,7 +101,7 @@ def last_edit(connection: Connection) -> int:
 
 
 def to_undo(connection: Connection) -> Entry | None:
-    """Return the last edit that still stands."""
+    """Return the last edit that is not undone."""
     standing = edits.c.before.is_not(None) & edits.c.undoes.is_(None) & edits.c.id.not_in(UNDONE)
     return _entry(connection, select(func.max(edits.c.id)).where(standing), False)
 
@@ -113,7 +113,7 @@ def to_redo(connection: Connection) -> Entry | None:
 
 
 def undo_last(connection: Connection, who: str) -> Edited:
-    """Undo the last edit that still stands."""
+    """Undo the last edit that is not undone."""
     entry = to_undo(connection)
     if entry is None:
         raise WorkspaceError("There is nothing to undo.")
@@ -121,7 +121,7 @@ def undo_last(connection: Connection, who: str) -> Edited:
 
 
 def redo_last(connection: Connection, who: str) -> Edited:
-    """Redo what was undone last."""
+    """Redo the edit that was undone last."""
     entry, undo = to_redo(connection), _undo_to_redo(connection)
     if entry is None or undo is None:
         raise WorkspaceError("There is nothing to redo.")
@@ -129,14 +129,14 @@ def redo_last(connection: Connection, who: str) -> Edited:
 
 
 def last_discovery(connection: Connection, model: int) -> dict[str, Any]:
-    """Return the details of the last discovery by a model that still stands; empty if there is none."""
+    """Return the details of the last discovery by a model that is not undone; empty if there is none."""
     standing = select(edits.c.details).where(edits.c.verb == "discover", edits.c.id.not_in(UNDONE))
     found = connection.scalars(standing.order_by(edits.c.id.desc()))
     return next((details for details in found if details.get("version") == model), {})
 
 
 def last_discovery_id(connection: Connection) -> int:
-    """Return the number of the last discovery that still stands; 0 if there is none."""
+    """Return the number of the last discovery that is not undone; 0 if there is none."""
     query = select(func.max(edits.c.id)).where(edits.c.verb == "discover", edits.c.id.not_in(UNDONE))
     return connection.scalar(query) or 0
 
@@ -170,7 +170,7 @@ def groups_changed(connection: Connection, id: int) -> set[int] | None:
 
 
 def rows_before(table: Table) -> ColumnElement[Any]:
-    """Return the column of the rows of a table as an edit found them; the database takes out the others."""
+    """Return the column of the rows of one table as an edit found them, extracted by the database."""
     return edits.c.before[table.name].label(table.name)
 
 
@@ -180,7 +180,7 @@ def now() -> str:
 
 
 def user() -> str:
-    """Return who works here."""
+    """Return the name of the user."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user need not have a name
@@ -211,7 +211,7 @@ def _restore_before(connection: Connection, who: str, verb: str, id: int, entry:
 
 
 def _changed_members(edit: Edit) -> list[int]:
-    """The groups that items have left or entered."""
+    """Return the groups that items have left or entered."""
     rows = edit.before.get(assignments.name, {})
     found = {row["group_id"] for row in rows.values() if row is not None}
     for part in in_parts(list(rows)):

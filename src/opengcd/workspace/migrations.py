@@ -17,6 +17,7 @@ from opengcd.workspace.schema import (
     assignments,
     edits,
     embedders,
+    exemplars,
     features,
     jobs,
     meta,
@@ -94,10 +95,21 @@ def _add_checksums(connection: Connection, folder: Path) -> None:
             store.append(connection, [item for item, _ in there], X[[row for _, row in there]])
 
 
+def _add_exemplars(connection: Connection, _: Path) -> None:
+    """Make the table of exemplars; it has no rows for older models (:class:`opengcd.workspace.exemplars.Exemplars`)."""
+    connection.exec_driver_sql("ALTER TABLE lessons RENAME TO training_labels")
+    metadata.create_all(connection, [exemplars])
+
+
 def _add_columns(connection: Connection, *additions: str) -> None:
     for addition in additions:
         connection.exec_driver_sql(f"ALTER TABLE {addition}")
 
 
-MIGRATIONS: dict[int, Callable[[Connection, Path], None]] = {1: _add_estimates, 2: _add_service, 3: _add_checksums}
+MIGRATIONS: dict[int, Callable[[Connection, Path], None]] = {
+    1: _add_estimates,
+    2: _add_service,
+    3: _add_checksums,
+    4: _add_exemplars,
+}
 """From a version to the next: ``MIGRATIONS[1]`` turns a workspace of version 1 into one of version 2."""

@@ -1,4 +1,4 @@
-"""The versions of the recogniser as a person handles them: which is in use, and how much it rejects."""
+"""Management of versions: list them, switch to another one, limit the rejection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opengcd.workspace.store import Store
 from opengcd.workspace.versions import Version
 
 LIMITS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
-"""Shares of known images that a person may be willing to look at."""
+"""Limits on the share of known images rejected that a person can choose from."""
 
 
 class Choice(NamedTuple):
@@ -58,7 +58,7 @@ class Models:
             return versions.in_use(connection) is not None
 
     def rollback(self, version: int, *, on: int | None = None) -> Edited:
-        """Use an earlier version of the recogniser, or a later one again; what it has not learnt is under review."""
+        """Switch to another version of the recogniser; items that it has not learnt return to the review."""
         with self._store.editing("rollback") as edit:
             refuse_conflict(edit.connection, on, Concerns())
             if versions.in_use(edit.connection) != version:

@@ -1,4 +1,4 @@
-"""How the database of a workspace is made and opened: only if it is there, whole, of this workspace and up to date."""
+"""Create and open the database of a workspace, which must exist, be intact, belong to it and be up to date."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ from opengcd.workspace.settings import PRIVATE, Settings, store_settings
 
 FILE = "workspace.db"
 CONTENTS = ("features", "models", "uploads")
-"""Folders that a workspace without a database would lose the meaning of; the first image makes the first of them."""
+"""Folders that are useless without the database; the first image creates the first of them."""
 NO_TABLES = "The database of this workspace holds no tables"
 WITH_ID = 4
 """The first version of the schema whose workspaces have their id in ``workspace.json`` too."""
+WITH_SHARDS = 4
+"""The first version of the schema whose vectors are in files with checksums."""
 TRIES = 5
-"""How often a database that others write to is copied before that is given up."""
+"""Attempts to copy a database while others write to it."""
 
 
 def create_database(folder: Path, settings: Settings) -> None:
@@ -52,7 +54,7 @@ def create_database(folder: Path, settings: Settings) -> None:
             if schema_version(connection) is not None:
                 return
         with database.writing() as connection:
-            if schema_version(connection) is None:  # nobody else was faster
+            if schema_version(connection) is None:  # no other process has made them meanwhile
                 if _has_contents(folder):
                     raise _lost(NO_TABLES, folder)
                 create_tables(connection, settings.id or secrets.token_hex(8))
@@ -74,7 +76,8 @@ def open_database(folder: Path, settings: Settings) -> Database:
                 if settings.id is None:
                     store_settings(folder, replace(settings, id=_id(connection)))
                 migrate(connection, folder)
-            _delete_outdated(folder)
+            if (version or 0) < WITH_SHARDS:
+                _delete_outdated(folder)
     except BaseException:
         database.close()
         raise
@@ -93,8 +96,8 @@ def _open_file(file: Path) -> Database:
 class _ReadOnlyFile(Database):
     """A database in a folder that cannot be written to here, as it is now, though others may write to it.
 
-    While others have it open, SQLite reads it as theirs. Else SQLite would have to write: then a copy is read, and
-    another one when the database has changed. (``immutable=1`` would read a file that changes as if it did not.)
+    While others have it open, SQLite reads it as theirs. Otherwise SQLite would have to write: then a copy is read, and
+    a new one when the database has changed. (``immutable=1`` would read a file that changes as if it did not.)
     """
 
     def __init__(self, file: Path) -> None:
@@ -158,7 +161,7 @@ def _copy(file: Path, folder: Path) -> object:
     for _ in range(TRIES):
         before = _look(file)
         shutil.copyfile(file, folder / FILE)
-        # There may be no log. Who may not read the seal goes without it.
+        # There may be no log. The copy is read without the seal if that may not be read.
         for one, excused in ((_beside(file, "-wal"), FileNotFoundError), (Seal(file).file, OSError)):
             (folder / one.name).unlink(missing_ok=True)
             with suppress(excused):
@@ -188,7 +191,7 @@ def _beside(file: Path, end: str) -> Path:
 
 
 def _delete_outdated(folder: Path) -> None:
-    """Delete what versions before 4 left: vectors now in shards, and thumbnails that may be of other images."""
+    """Delete old files: vectors that are in shards now, and thumbnails that may be of other images."""
     for old in folder.glob("features/*/*.f32"):
         old.unlink()
     shutil.rmtree(folder / "thumbnails", ignore_errors=True)

@@ -19,7 +19,7 @@ from opengcd.workspace.files import read_file
 FORBIDDEN = re.compile(r'[%/\\:*?"<>|\x00-\x1f\x7f]|^[._ ]|[. ]$')
 LONGEST = 200
 """Bytes of a name; file systems allow 255, and a number comes before it."""
-GONE, OTHER = "the file is gone", "it holds another image now"
+GONE, OTHER = "the file is missing", "it holds another image now"
 
 
 class Source(NamedTuple):
@@ -90,11 +90,11 @@ def shortened(name: str, limit: int) -> str:
 
 
 def link_or_copy(source: Source, target: Path, copy: bool) -> None:
-    """Put an image into a folder, as a link if that is wanted and can be had."""
+    """Put an image into a folder, as a link if that is wanted and possible."""
     if not copy:
         try:
             target.symlink_to(source.path)
             return
-        except (OSError, NotImplementedError):  # some file systems, and Windows by default, have none
+        except (OSError, NotImplementedError):  # some file systems, and Windows by default, have no links
             pass
     target.write_bytes(source.raw)  # what was compared with the hash, whatever happened to the file since

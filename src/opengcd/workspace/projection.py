@@ -27,7 +27,7 @@ def drawing(Z: np.ndarray) -> np.ndarray:
     if len(Z) < 10:
         return plane(Z)
     perplexity = min(30.0, (len(Z) - 1) / 3)
-    with threadpool_limits(1):  # one core is left to those who ask meanwhile
+    with threadpool_limits(1):  # one core is left for other requests
         model = TSNE(2, init="pca", perplexity=perplexity, max_iter=STEPS, random_state=0)
         return _fit_square(model.fit_transform(_principal(Z, DIRECTIONS)))
 

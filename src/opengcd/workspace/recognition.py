@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Recognition:
-    """Asks the recogniser in use about images, and stores its predictions."""
+    """Recognise images with the version in use, and store its predictions."""
 
     def __init__(self, store: Store, vectors: Vectors, recognizers: Recognizers, intake: Intake) -> None:
         self._store = store
@@ -58,7 +58,7 @@ class Recognition:
     def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
         """Yield the predictions for files as they appear or change, for ever.
 
-        A file is taken when it looks as it did ``every`` seconds before: until then someone may be writing it.
+        A file is taken once its size and time have not changed for ``every`` seconds: before, it may still be written.
         """
         taken: set[Found] = set()
         before: set[Found] = set()
@@ -73,7 +73,8 @@ class Recognition:
     def keep(self, contents: Sequence[bytes]) -> list[Result]:
         """Take images into the stream that come as bytes, and recognise them, also while a long command runs.
 
-        They are stored in the folder ``uploads``. Unlike :meth:`recognize` the threshold follows only now and then.
+        They are stored in the folder ``uploads``. Unlike in :meth:`recognize`, the threshold is updated only every few
+        seconds.
         """
         check_pixels(contents)
         self._recognizers.follow()
@@ -121,7 +122,7 @@ class Recognition:
         with self._database.reading() as connection:
             waiting: list[int] = list(connection.scalars(unseen(connection)))
         recognizer = self._recognizers.in_use()[1]
-        if waiting and recognizer.adapts:  # this stream is known to its end
+        if waiting and recognizer.adapts:  # the whole stream is known
             known = scores.keys() >= set(waiting)
             stream.add(
                 np.array([scores[item] for item in waiting])
@@ -130,11 +131,11 @@ class Recognition:
             )
         done = 0
         for part in in_parts(waiting):
-            progress("recognising anew", done, len(waiting))
+            progress("recognising again", done, len(waiting))
             self._predict(part)
             done += len(part)
         if waiting:
-            progress("recognising anew", done, len(waiting))
+            progress("recognising again", done, len(waiting))
 
     def _recognize(self, batch: list[Taken], stream: ObservedScores | None = None) -> list[Result]:
         """Return the predictions for files that were taken in; new ones are added to ``stream``."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
 FOLLOW_SECONDS = 5.0
-"""For so long the threshold may stay behind the stream while images come one by one."""
+"""Seconds between updates of the threshold while images come one by one."""
 
 
 class Recognizers:
@@ -46,7 +46,7 @@ class Recognizers:
             return wanted[0], self._loaded[1]
 
     def read(self, version: int, limit: str | None) -> OpenWorldRecognizer:
-        """Return a version read anew from its folder, its files verified; ``limit`` on rejection is JSON, or None."""
+        """Read a version from its folder, verify its files and return it; ``limit`` on rejection is JSON, or None."""
         from opengcd.recognizer import OpenWorldRecognizer  # torch and scikit-learn take seconds
 
         with self._store.database.reading() as connection:
@@ -71,7 +71,7 @@ class Recognizers:
             )
 
     def note_threshold(self, connection: Connection) -> None:
-        """Write down the threshold of a version that is put to use; refuse a version that cannot be read."""
+        """Store the threshold of a version that is put to use; refuse a version that cannot be read."""
         version = self.version(connection)
         try:
             recognizer = self.read(version, versions.rejection_limit(connection))
@@ -80,12 +80,12 @@ class Recognizers:
         except ValueError as error:
             raise WorkspaceError(
                 f"Version {version} of the recogniser cannot be read, so nothing was changed: {error} Restore "
-                f"{versions.folder_of(self._store.models, version)} from a copy, or choose another version."
+                f"{versions.folder_of(self._store.models, version)} from a backup, or choose another version."
             ) from None
         versions.note_threshold(connection, version, recognizer.recall(observed_scores(connection)))
 
     def recall(self) -> ObservedScores:
-        """Set the threshold to what the whole stored stream makes of it, whoever recognised it; return the stream."""
+        """Adapt the threshold to all stored scores of the stream, of other processes too; return these scores."""
         with self._store.database.reading() as connection:
             scores = observed_scores(connection)
         recognizer = self.in_use()[1]
@@ -94,7 +94,7 @@ class Recognizers:
         return ObservedScores(self, scores)
 
     def follow(self) -> tuple[int, OpenWorldRecognizer]:
-        """Return the version in use and its number; its threshold is not far behind the stream."""
+        """Return the number of the version in use, and the recogniser with a threshold that is up to date."""
         version, recognizer = self.in_use()
         if recognizer.adapts and time.monotonic() - self._recalled_at > FOLLOW_SECONDS:
             with self._store.database.reading() as connection:

@@ -35,7 +35,7 @@ class Review(ReviewVerbs):
         self._subclusters = subclusters
 
     def groups(self) -> list[Group]:
-        """Return the groups under review: novel ones, the doubtful last, then items put back, then removed ones."""
+        """Return the groups under review: novel (doubtful ones last), returned to known classes, removed."""
         with self._database.reading() as connection:
             return groups.open_groups(connection)
 
@@ -52,7 +52,7 @@ class Review(ReviewVerbs):
         return self._step(log.undo_last, on)
 
     def redo(self, *, on: int | None = None) -> Edited:
-        """Redo what was undone last, unless something else was done since."""
+        """Redo the edit that was undone last, unless another edit followed."""
         return self._step(log.redo_last, on)
 
     def undo_state(self) -> UndoState:
@@ -79,7 +79,7 @@ class Review(ReviewVerbs):
             return log.edits_since(connection, id, limit)
 
     def history(self, limit: int | None = None, before: int | None = None) -> list[Entry]:
-        """Return who did what when, the latest first: all, or some of the entries before one."""
+        """Return the history, the latest entry first: all of it, or up to ``limit`` entries before one."""
         with self._database.reading() as connection:
             return log.history(connection, limit, before)
 

@@ -22,7 +22,7 @@ LONGEST_NOTE = 128 * 2**20
 """Bytes; that of a million images has about 75 million."""
 NUMBERED = re.compile(r"[0-9]+-([0-9a-f]{12})[-.]")
 """The name of an exported file: its place in the group, then the begin of its hash."""
-NOT_EXPORTED = "it was not part of the export; let recognize see it first"
+NOT_EXPORTED = "not part of the export; run recognize on it first"
 
 
 class Note(NamedTuple):
@@ -43,12 +43,12 @@ def read_note(root: Path) -> Note:
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}" if isinstance(error, KeyError | TypeError) else str(error)
         raise WorkspaceError(
-            f"{readable(root)} is no finished export of groups ({reason}); export them again."
+            f"{readable(root)} is not a finished export of groups ({reason}); export them again."
         ) from None
 
 
 def write_note(folder: str | os.PathLike[str], note: Note) -> None:
-    """Note that the folders and the workspace agree now, so that a person can go on from there."""
+    """Note the present state of the folders, so that the review can continue in them."""
     root = Path(folder)
     try:
         for name, group in note.folders.items():
@@ -70,7 +70,7 @@ def read_mark(folder: Path) -> int | None:
     """Return the group that a folder was exported as, if it has kept its mark."""
     try:
         return int(_own_content(folder / MARK, LONGEST_MARK))
-    except (OSError, ValueError):  # hidden files get lost on some ways
+    except (OSError, ValueError):  # some file managers do not copy hidden files
         return None
 
 
@@ -93,7 +93,7 @@ def find_items(root: Path, note: Note, linked: Mapping[str, str]) -> tuple[dict[
         if content not in note.items:
             ignored.append((str(path), NOT_EXPORTED))
         elif len(relative.parts) == 1:
-            raise WorkspaceError(f"{readable(path)} lies outside of the groups; move it into a folder.")
+            raise WorkspaceError(f"{readable(path)} is outside the folders of groups; move it into one.")
         else:
             present.setdefault(relative.parts[0], []).append(content)
     return present, ignored
@@ -106,7 +106,7 @@ def group_folders(root: Path) -> list[str]:
 
 def _files(root: Path) -> Iterator[Path]:
     """All files under a folder, sorted; links to folders are refused, as they lead out of it."""
-    waiting = [root]  # no function that calls itself: folders may be nested deeper than calls
+    waiting = [root]  # not recursive: folders may be nested deeper than Python's call stack allows
     while waiting:
         path = waiting.pop()
         if not path.is_dir():

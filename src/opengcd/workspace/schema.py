@@ -1,8 +1,8 @@
 """The tables of the database, and their version.
 
-Rows of ``items``, ``lessons``, ``models`` and ``edits`` are only ever added; just the threshold of a model follows the
-stream. What a person or a discovery decides lies
-in ``groups`` and ``assignments``, and which model is in use in ``meta``: those are what the edit log can restore.
+Rows of ``items``, ``training_labels``, ``exemplars``, ``models`` and ``edits`` are only ever added; of a model only the
+threshold changes, as it follows the stream. What a person or a discovery decides is in ``groups`` and ``assignments``,
+and which model is in use is in ``meta``: the edit log can restore these three.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 
 class FilePath(TypeDecorator[str]):
@@ -119,11 +119,18 @@ models = Table(
     Column("digest", String(64)),  # the SHA-256 of the index in its folder
 )
 training_labels = Table(  # the items, with their labels, that a model was the first to be trained on
-    "lessons",
+    "training_labels",
     metadata,
     Column("item_id", ForeignKey("items.id"), primary_key=True),
     Column("model_id", ForeignKey("models.id"), primary_key=True),
     Column("label", String, nullable=False),
+)
+exemplars = Table(  # the item of each row of a model's memory
+    "exemplars",
+    metadata,
+    Column("model_id", ForeignKey("models.id"), primary_key=True),
+    Column("row", Integer, primary_key=True, autoincrement=False),
+    Column("item_id", ForeignKey("items.id")),  # none: a row of an older version whose item could not be found
 )
 predictions = Table(
     "predictions",

@@ -48,7 +48,7 @@ class Seal:
                     raise self._damaged("its checksum is wrong")
         except (sqlite3.Error, MemoryError) as error:  # a damaged header may claim any size
             if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & PRIMARY in IN_USE:
-                return  # whoever uses it has verified it
+                return  # the process that uses it has verified it
             raise self._damaged(str(error)) from None
 
     def delete(self) -> None:
@@ -64,7 +64,7 @@ class Seal:
                 return
             with closing(self._connect()) as connection:
                 connection.execute("BEGIN IMMEDIATE")  # nobody else writes until this is closed
-                mode = self.database.stat().st_mode & 0o666  # who may read the one may read the other
+                mode = self.database.stat().st_mode & 0o666  # readable by whoever may read the database
                 replace_file(self.file, self._digest(connection).encode(), mode=mode)
         except (sqlite3.Error, OSError):  # busy, or read-only: it stays without a seal
             return

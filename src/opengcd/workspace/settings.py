@@ -74,13 +74,13 @@ def read_settings(folder: Path) -> Settings:
 
 
 def write_settings(folder: Path, settings: Settings) -> Settings:
-    """Make a folder a workspace and return its settings; to do so again with the same ones changes nothing."""
+    """Make a folder a workspace and return its settings; repeating it with the same settings changes nothing."""
     if (folder / FILE).exists():
         if (found := read_settings(folder)) != settings:
             raise WorkspaceError(f"{folder} is a workspace already, made with other settings; choose another folder.")
         return found
     if folder.exists() and (not folder.is_dir() or any(not f.name.startswith(".") for f in folder.iterdir())):
-        raise WorkspaceError(f"{folder} exists and is no workspace; choose a new name or an empty folder.")
+        raise WorkspaceError(f"{folder} exists and is not a workspace; choose a new name or an empty folder.")
     make_folder(folder, PRIVATE_FOLDER)
     folder.chmod(PRIVATE_FOLDER)  # it may have been there
     settings = replace(settings, id=secrets.token_hex(8))
@@ -96,7 +96,7 @@ def store_settings(folder: Path, settings: Settings) -> None:
 
 def _refuse_links(folder: Path) -> None:
     """Refuse a workspace that has its files elsewhere: it may come from a stranger and lead into another one."""
-    with suppress(OSError):  # whoever reads the settings says what is wrong
+    with suppress(OSError):  # the reader of the settings reports what is wrong
         for file in folder.iterdir():
             if file.is_symlink():
                 raise WorkspaceError(

@@ -21,7 +21,7 @@ from opengcd.workspace.unit_vectors import UnitVectors
 from opengcd.workspace.vectors import Vectors
 
 MORE = 100, 2000
-"""How many items more than wanted are looked up at first, and then, to find out which are under review or learnt."""
+"""Items looked up beyond the number wanted, at first and then: some are neither under review nor learnt."""
 
 
 class Neighbour(NamedTuple):
@@ -42,7 +42,7 @@ class Map(NamedTuple):
     """(n, 2), between 0 and 1."""
     groups: list[int]
     drawn: bool
-    """Whether this is as good as it gets; if not, :meth:`Similarity.draw_map` makes it better."""
+    """Whether this is the final map; if not, :meth:`Similarity.draw_map` computes a better one."""
 
 
 class _InMetric(NamedTuple):
@@ -67,7 +67,7 @@ class Similarity:
     def neighbours(self, item: int, limit: int = 24) -> list[Neighbour]:
         """Return the items under review, and learnt ones, that look most like an item."""
         with self._database.reading() as connection:
-            hash_of(connection, item)  # refuses what is no item
+            hash_of(connection, item)  # raises if there is no such item
             ids, distances = self._unit_vectors.distances(connection, self._vectors.shards(connection), item)
             ids, distances = ids[ids != item], distances[ids != item]
             # Most items that look alike are under review or learnt; only if they are not, more have to be looked up.
@@ -112,20 +112,20 @@ class Similarity:
 
 
 def _homes(connection: Connection) -> dict[int, int]:
-    """All items under review, with their groups."""
+    """Return all items under review with their groups."""
     query = select(assignments.c.item_id, assignments.c.group_id)
     query = query.where(versions.not_learnt(connection, assignments.c.item_id))
     return {row.item_id: row.group_id for row in connection.execute(query.order_by(assignments.c.item_id))}
 
 
 def _smallest(values: np.ndarray, n: int) -> np.ndarray:
-    """The positions of the ``n`` smallest values and of those equal to the last of them, in ascending order."""
+    """Return the positions of the ``n`` smallest values and of those equal to the last of them, in ascending order."""
     rows = np.arange(len(values)) if n >= len(values) else np.flatnonzero(values <= np.partition(values, n - 1)[n - 1])
     return rows[np.argsort(values[rows], kind="stable")]
 
 
 def _places(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[int | None, str]]:
-    """The group of each item under review and its label, or the class of an item that is learnt; no others."""
+    """Return the group and label of items under review, and the class of learnt items; others are left out."""
     found: dict[int, tuple[int | None, str]] = {}
     for part in in_parts(ids):
         homes = select(assignments.c.item_id, groups.c.id, func.coalesce(groups.c.name, groups.c.label))

@@ -1,4 +1,4 @@
-"""The folder and the database of a workspace: what all its parts stand on."""
+"""The folder and the database of a workspace: what all its parts share."""
 
 from __future__ import annotations
 
@@ -78,6 +78,6 @@ class Store:
             yield edit
 
     def note(self, verb: str, details: dict[str, Any]) -> None:
-        """Enter something into the history that changes no row, so that there is nothing to undo."""
+        """Add an entry to the history that changes no row, so that there is nothing to undo."""
         with self.editing(verb) as edit:
             edit.details = details

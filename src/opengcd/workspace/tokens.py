@@ -82,14 +82,14 @@ class Access:
             return [Token(row.id, row.name, row.scope, row.at, row.expires) for row in connection.execute(query)]
 
     def revoke(self, token: int) -> None:
-        """Make a token useless, and log out everyone who came by it."""
+        """Revoke a token, and end all sessions that were begun with it."""
         with self._database.writing() as connection:
             connection.execute(delete(sessions).where(sessions.c.token_id == token))
             if not connection.execute(delete(tokens).where(tokens.c.id == token)).rowcount:
-                raise MissingError(f"There is no token {token}; `opengcd token DIR --list` shows those there are.")
+                raise MissingError(f"There is no token {token}; `opengcd token DIR --list` lists all tokens.")
 
     def by_token(self, secret: str) -> Grant | None:
-        """Return what the bearer of a token may do; None if it is none, or good for one log-in only."""
+        """Return what the bearer of a token may do; None if it is not valid, or valid for one log-in only."""
         with self._database.reading() as connection:
             row = connection.execute(
                 select(tokens).where(tokens.c.hash == _hash(secret), ~tokens.c.once, _valid())
@@ -97,12 +97,12 @@ class Access:
         return None if row is None else Grant(row.id, row.name, SCOPES[row.scope])
 
     def log_in(self, secret: str, who: str | None = None) -> tuple[str, Grant] | None:
-        """Begin a session by a token; return its secret, and what it may do; None if the token is not good.
+        """Begin a session by a token; return its secret, and what it may do; None if the token is not valid.
 
         The history shows the token's name, after ``who`` if that is given: "Ann at the desk (team)".
         """
         added = check_name(who or "")
-        with self._database.reading() as connection:  # wrong tokens are not worth a writer's turn
+        with self._database.reading() as connection:  # wrong tokens are refused without a write transaction
             if connection.scalar(select(tokens.c.id).where(tokens.c.hash == _hash(secret), _valid())) is None:
                 return None
         with self._database.writing() as connection:
@@ -110,7 +110,7 @@ class Access:
             row = connection.execute(select(tokens).where(tokens.c.hash == _hash(secret), _valid())).one_or_none()
             if row is None:
                 return None
-            if row.once:  # used up; the session goes on
+            if row.once:  # it is valid once; the session remains
                 connection.execute(tokens.update().where(tokens.c.id == row.id).values(expires=now()))
             session = secrets.token_urlsafe(32)
             connection.execute(
@@ -165,7 +165,7 @@ def check_name(name: str) -> str:
 
 
 def _signature(added: str, token: str) -> str:
-    """What the history shows: nobody signs without the name of their token."""
+    """Return the name that the history shows, which always contains the name of the token."""
     return f"{added} ({token})" if added and same_look(added) != same_look(token) else token
 
 

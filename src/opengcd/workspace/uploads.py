@@ -22,7 +22,7 @@ def check_pixels(contents: Sequence[bytes]) -> None:
         try:
             header = decoders().header(content)
         except EmbedderError:
-            continue  # whoever decodes it says so
+            continue  # the decoder reports it
         pixels += header.width * header.height
     if pixels > MOST_PIXELS:
         raise TooLargeError(
@@ -41,7 +41,7 @@ def store_uploads(folder: Path, contents: Sequence[bytes]) -> list[tuple[str, st
 
 def _store(folder: Path, content: bytes) -> tuple[str, str]:
     try:
-        suffix = decoders().check(content).lower()  # all of it: a file that only begins well is not worth keeping
+        suffix = decoders().check(content).lower()  # all of it: an image that is cut off is not kept
     except EmbedderError as error:
         return "", str(error)
     name = hashlib.sha256(content).hexdigest()

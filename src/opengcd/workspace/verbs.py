@@ -1,8 +1,9 @@
 """The verbs of the review, each defined once: its name, its parameters, what it changes and what it returns.
 
-The methods of :class:`opengcd.Workspace`, the HTTP route ``POST /edits`` and its request models, and the entries of the
-history are all made from the records here; undo and redo work on the rows that an edit has touched and know no verb.
-To add a verb, write its record and its line in :class:`ReviewVerbs`.
+The methods of :class:`opengcd.Workspace`, the commands of ``opengcd edit``, the HTTP route ``POST /edits`` with its
+request models, and the entries of the history are all made from the records here. The review page has a button for each
+verb: one of its own, or one that it makes from the request model. Undo and redo restore the rows that an edit has
+touched and know no verb. To add a verb, write its record here and its line in :class:`ReviewVerbs`.
 """
 
 from __future__ import annotations
@@ -10,9 +11,20 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import Annotated, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Concatenate,
+    NamedTuple,
+    ParamSpec,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from opengcd.workspace import groups
 from opengcd.workspace.conflicts import Concerns
@@ -22,26 +34,52 @@ from opengcd.workspace.log import Edit, Edited
 from opengcd.workspace.subclusters import Subclusters
 
 
-class Parameter(Enum):
-    """What a parameter of a verb means; the service has the limits and the check that belong to each."""
+class Kind(Enum):
+    """What a parameter of a verb means; the service and the command line have a type for each kind."""
 
     GROUP = "the number of a group"
+    TARGET = "the number of the group to move images to"
     ITEMS = "the numbers of items"
     LABEL = "the name of a class"
     GROUP_OR_LABEL = "a group, or the name of a class or group"
     PARTS = "a number of parts"
+    FLAG = "yes or no"
 
 
-GroupId = Annotated[int, Parameter.GROUP]
-ItemIds = Annotated[Sequence[int], Parameter.ITEMS]
-Label = Annotated[str, Parameter.LABEL]
-GroupOrLabel = Annotated[int | str, Parameter.GROUP_OR_LABEL]
-Parts = Annotated[int, Parameter.PARTS]
+GroupId = Annotated[int, Kind.GROUP]
+TargetId = Annotated[int, Kind.TARGET]
+ItemIds = Annotated[Sequence[int], Kind.ITEMS]
+Label = Annotated[str, Kind.LABEL]
+GroupOrLabel = Annotated[int | str, Kind.GROUP_OR_LABEL]
+Parts = Annotated[int, Kind.PARTS]
+Flag = Annotated[bool, Kind.FLAG]
+
+
+class Parameter(NamedTuple):
+    """A parameter of a verb."""
+
+    name: str
+    kind: Kind
+    default: Any
+    """:data:`dataclasses.MISSING` where a value must be given; None where it may be left out."""
+
+
+def parameters(verb: type[Verb]) -> list[Parameter]:
+    """Return the parameters of a verb, except ``on``."""
+    hints = get_type_hints(verb, include_extras=True)
+    return [Parameter(one.name, _kind(hints[one.name]), one.default) for one in fields(verb) if one.name != "on"]
+
+
+def _kind(hint: Any) -> Kind:
+    """Return the kind that an annotation names; it may be part of a union with None."""
+    options = [hint] if get_origin(hint) is Annotated else get_args(hint)
+    (kind,) = (option.__metadata__[0] for option in options if get_origin(option) is Annotated)
+    return kind
 
 
 @dataclass(frozen=True)
 class Verb(ABC):
-    """One act of a person on groups, which becomes one edit."""
+    """An action of a person on groups, which becomes one edit."""
 
     act: ClassVar[str]
     """Its name, in the history and in the API."""
@@ -51,9 +89,15 @@ class Verb(ABC):
     None asks for no such check.
     """
 
-    @abstractmethod
+    def __post_init__(self) -> None:
+        if not all(self._given(Kind.ITEMS)):
+            raise WorkspaceError("No image was chosen.")
+
     def concerns(self) -> Concerns:
-        """Return what the verb is about."""
+        """Return what the verb is about, by the kinds of its parameters."""
+        items = [item for chosen in self._given(Kind.ITEMS) for item in chosen]
+        named = [target for target in self._given(Kind.GROUP_OR_LABEL) if isinstance(target, int)]
+        return Concerns(items, self._given(Kind.GROUP), [*self._given(Kind.TARGET), *named])
 
     def prepare(self, subclusters: Subclusters) -> Verb:
         """Compute what takes long, before the transaction; return the verb to apply."""
@@ -62,6 +106,10 @@ class Verb(ABC):
     @abstractmethod
     def apply(self, edit: Edit) -> int | None:
         """Make the change, say in ``edit.details`` what the history shows; return the group where things are now."""
+
+    def _given(self, kind: Kind) -> list[Any]:
+        """Return the values of the parameters of a kind."""
+        return [getattr(self, one.name) for one in parameters(type(self)) if one.kind is kind]
 
 
 AnyVerb = TypeVar("AnyVerb", bound=type[Verb])
@@ -78,17 +126,13 @@ def review_verb(verb: AnyVerb) -> AnyVerb:
 @review_verb
 @dataclass(frozen=True)
 class Name(Verb):
-    """Name a group; by the name of a known class or another group it joins that one."""
+    """Name a group; with the name of a known class or of another group, the two are joined."""
 
     act = "name"
     group: GroupId
     label: Label
-    confirm: bool = field(default=False, kw_only=True)
+    confirm: Flag = field(default=False, kw_only=True)
     """Whether to confirm the group, too."""
-
-    def concerns(self) -> Concerns:
-        """Return what the verb is about."""
-        return Concerns(groups=[self.group])
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
@@ -102,14 +146,10 @@ class Name(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Confirm(Verb):
-    """Say that a named group is right, so that learn takes it."""
+    """Confirm a named group, so that learn takes it."""
 
     act = "confirm"
     group: GroupId
-
-    def concerns(self) -> Concerns:
-        """Return what the verb is about."""
-        return Concerns(groups=[self.group])
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
@@ -121,14 +161,10 @@ class Confirm(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Unconfirm(Verb):
-    """Say that a group is not confirmed any more."""
+    """Withdraw the confirmation of a group."""
 
     act = "unconfirm"
     group: GroupId
-
-    def concerns(self) -> Concerns:
-        """Return what the verb is about."""
-        return Concerns(groups=[self.group])
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
@@ -140,18 +176,11 @@ class Unconfirm(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Move(Verb):
-    """Move images to a group, or to the class or group of a name, which is made if need be."""
+    """Move images to a group, or to the class or group of that name, which is made if it does not exist."""
 
     act = "move"
     items: ItemIds
     group: GroupOrLabel
-
-    def __post_init__(self) -> None:
-        _refuse_none(self.items)
-
-    def concerns(self) -> Concerns:
-        """Return what the verb is about."""
-        return Concerns(self.items, targets=[self.group] if isinstance(self.group, int) else [])
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
@@ -171,13 +200,6 @@ class Separate(Verb):
     label: Label | None = None
     """The name of that group; it stays unnamed without one."""
 
-    def __post_init__(self) -> None:
-        _refuse_none(self.items)
-
-    def concerns(self) -> Concerns:
-        """Return what the verb is about."""
-        return Concerns(self.items)
-
     def apply(self, edit: Edit) -> int:
         """Make the change."""
         home = groups.separate(edit, self.items, self.label)
@@ -188,17 +210,10 @@ class Separate(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Remove(Verb):
-    """Take images out of the review for good."""
+    """Remove images from the review; they are neither learnt nor grouped again."""
 
     act = "remove"
     items: ItemIds
-
-    def __post_init__(self) -> None:
-        _refuse_none(self.items)
-
-    def concerns(self) -> Concerns:
-        """Return what the verb is about."""
-        return Concerns(self.items)
 
     def apply(self, edit: Edit) -> None:
         """Make the change."""
@@ -209,15 +224,11 @@ class Remove(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Merge(Verb):
-    """Move all of a group to another one."""
+    """Move all images of a group to another group."""
 
     act = "merge"
     group: GroupId
-    into: GroupId
-
-    def concerns(self) -> Concerns:
-        """Return what the verb is about."""
-        return Concerns(groups=[self.group], targets=[self.into])
+    into: TargetId
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
@@ -231,12 +242,8 @@ class _SplitInto(Verb):
     """Split a group into parts that have been computed."""
 
     act = "split"
-    group: int
-    parts: Sequence[Part]
-
-    def concerns(self) -> Concerns:
-        """Return what the verb is about."""
-        return Concerns(groups=[self.group])
+    group: GroupId
+    parts: Annotated[Sequence[Part], Kind.PARTS]
 
     def apply(self, edit: Edit) -> int:
         """Make the change: the largest part stays, the others become groups."""
@@ -248,15 +255,11 @@ class _SplitInto(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Split(Verb):
-    """Cluster a group anew, in n parts."""
+    """Cluster the images of a group again, into n groups."""
 
     act = "split"
     group: GroupId
     n: Parts
-
-    def concerns(self) -> Concerns:
-        """Return what the verb is about."""
-        return Concerns(groups=[self.group])
 
     def prepare(self, subclusters: Subclusters) -> Verb:
         """Cluster the items of the group."""
@@ -305,8 +308,3 @@ class ReviewVerbs(ABC):
     remove = _as_method(Remove)
     merge = _as_method(Merge)
     split = _as_method(Split)
-
-
-def _refuse_none(items: Sequence[int]) -> None:
-    if not items:
-        raise WorkspaceError("No image was chosen.")

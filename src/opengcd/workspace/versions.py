@@ -1,6 +1,6 @@
 """Versions of the recogniser: each is a folder, all are kept, and one of them is in use.
 
-A version has learnt the training labels of its own and of all its ancestors (table ``lessons``).
+A version has learnt the training labels of its own and of all its ancestors (table ``training_labels``).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Version(NamedTuple):
 
 
 def folder_of(folder: Path, id: int) -> Path:
-    """Return where a version lies."""
+    """Return the folder of a version."""
     return folder / f"{id:04d}"
 
 
@@ -62,20 +62,20 @@ def all_versions(connection: Connection) -> list[Version]:
     ]
 
 
-def lineage(connection: Connection) -> list[int]:
-    """Return the version in use and all it came from."""
+def lineage(connection: Connection, id: int | None = None) -> list[int]:
+    """Return a version, by default the one in use, and all its ancestors."""
     parents = {row.id: row.parent for row in connection.execute(select(models.c.id, models.c.parent))}
-    found, current = [], in_use(connection)
+    found, current = [], in_use(connection) if id is None else id
     while current is not None:
         found.append(current)
         current = parents[current]
     return found
 
 
-def learnt(connection: Connection) -> Select[tuple[int, str]]:
-    """Select the item and label of all that the version in use has learnt."""
+def learnt(connection: Connection, id: int | None = None) -> Select[tuple[int, str]]:
+    """Select the item and label of all that a version, by default the one in use, has learnt."""
     return select(training_labels.c.item_id, training_labels.c.label).where(
-        training_labels.c.model_id.in_(lineage(connection))
+        training_labels.c.model_id.in_(lineage(connection, id))
     )
 
 
@@ -121,7 +121,7 @@ def verify(connection: Connection, folder: Path, id: int) -> Path:
 
 
 def add(edit: Edit, id: int, recognizer: OpenWorldRecognizer, labels: Mapping[int, str], digest: str) -> None:
-    """Enter a version that has been saved, with its training labels, and put it to use."""
+    """Add a version that has been saved, with its training labels, and put it to use."""
     connection = edit.connection
     row = {"id": id, "parent": in_use(connection), "phase": recognizer.phase_, "at": now(), "digest": digest}
     connection.execute(insert(models).values(row | {"classes": recognizer.classes_.tolist()}))
@@ -133,13 +133,13 @@ def add(edit: Edit, id: int, recognizer: OpenWorldRecognizer, labels: Mapping[in
 
 
 def note_threshold(connection: Connection, id: int, recognizer: OpenWorldRecognizer) -> None:
-    """Write down the threshold of a version, for those who do not load it."""
+    """Store the threshold of a version, for readers that do not load it."""
     if (threshold := recognizer.threshold_) is not None:
         connection.execute(update(models).where(models.c.id == id).values(threshold=threshold._asdict()))
 
 
 def note_report(connection: Connection, id: int, report: dict[str, Any]) -> None:
-    """Write down how full the memory of a version is, and the accuracy of it and the one before.
+    """Store how full the memory of a version is, and its accuracy and that of the version before.
 
     ``memory`` has ``size`` and ``used``; ``before`` and ``after`` each have the shares of exemplars (``memory``) and of
     items that were just learnt (``confirmed``) that are recognised as what they are.
@@ -150,7 +150,7 @@ def note_report(connection: Connection, id: int, report: dict[str, Any]) -> None
 def use(edit: Edit, id: int) -> None:
     """Put a version to use."""
     if id not in {version.id for version in all_versions(edit.connection)}:
-        raise MissingError(f"There is no version {id}; `opengcd status` lists those there are.")
+        raise MissingError(f"There is no version {id}; `opengcd rollback DIR` lists all versions.")
     _set(edit, IN_USE, str(id))
 
 

@@ -1,4 +1,4 @@
-"""What a person looks at: the status, groups and items, and the phases."""
+"""Views of the workspace: status, groups, items and phases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from opengcd.workspace.versions import Version
 
 
 class Status(NamedTuple):
-    """Where a workspace stands."""
+    """The status of a workspace."""
 
     embedder: str
     version: Version | None
@@ -95,7 +95,7 @@ class Phase(NamedTuple):
 
 
 class Views:
-    """What there is to look at; nothing here changes the workspace, except that small pictures are kept."""
+    """Views of a workspace; nothing here changes it, except that thumbnails are kept."""
 
     def __init__(self, store: Store) -> None:
         self.counts = Counts()
@@ -104,7 +104,7 @@ class Views:
         self._database = store.database
 
     def status(self) -> Status:
-        """Return where things stand."""
+        """Return the status of the workspace."""
         with self._database.reading() as connection:
             found = versions.all_versions(connection)
             current = next((version for version in found if version.in_use), None)
@@ -125,7 +125,7 @@ class Views:
             return [(path, reason) for path, reason in rows]
 
     def labels(self) -> list[Labelled]:
-        """Return every item with its label, and who says so."""
+        """Return every item with its label and the source of the label."""
         with self._database.reading() as connection:
             return labelled_items(connection)
 

@@ -1,7 +1,7 @@
 /** What a reviewer can do. Acts go to the service one after another, each based on what the page showed before it. */
 
 import { api, ApiError } from "./api.js";
-import { choose, pick, pickNumber } from "./dialogs.js";
+import { choose, fillIn, pick, pickNumber } from "./dialogs.js";
 import { knownClasses, nextToReview, noteJob, refresh, state } from "./store.js";
 import { add } from "./tally.js";
 import { complain, toast } from "./toast.js";
@@ -276,6 +276,20 @@ export function removeItems(items, shown) {
     text: `${count(items.length, "image")} put into the bin.`,
     counts: { select: items.length, remove: 1 },
   }));
+}
+
+/**
+ * Apply a verb that has no button of its own; what it needs beyond the given values is asked for.
+ * @param {import("./otherverbs.js").Verb} verb
+ * @param {Record<string, unknown>} given
+ * @param {number} shown the edit on display
+ */
+export async function applyVerb(verb, given, shown) {
+  const missing = verb.fields.filter((field) => !(field.name in given));
+  const asked = missing.length ? await fillIn({ title: verb.title, text: verb.text, fields: missing }) : {};
+  if (!asked) return null;
+  const act = /** @type {Act} */ (/** @type {unknown} */ ({ act: verb.act, ...asked, ...given }));
+  return edit(act, shown, () => ({ text: `Done: ${verb.act}.`, counts: { [verb.act]: 1 } }));
 }
 
 // Back and forth.

@@ -124,6 +124,8 @@ export const api = {
   /** @param {number} id */
   image: (id) => `${ROOT}/items/${id}/image`,
 
+  /** The OpenAPI document. @returns {Promise<any>} */
+  document: async () => (await answerTo("/openapi.json", {})).json(),
   /** @param {Operations["POST /edits"]["body"]} body */
   edit: (body) => call("POST /edits", { body }),
   /** @param {number} on */

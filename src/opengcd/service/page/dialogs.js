@@ -251,6 +251,38 @@ export function pickNumber({ title, value, min, max, unit }) {
 }
 
 /**
+ * Ask for several values.
+ * @typedef {{name: string, label: string, type: "text"|"number"|"checkbox", required: boolean}} Field
+ * @param {{title: string, text: string, fields: Field[]}} question
+ * @returns {Promise<Record<string, string|number|boolean>|null>} the values that were given, by the names of the fields
+ */
+export function fillIn({ title, text, fields }) {
+  return ask(title, (answer) => {
+    const inputs = fields.map(({ label, type, required }, i) =>
+      h("input", { type, "aria-label": label, required: required && type !== "checkbox", autofocus: i === 0 }),
+    );
+    const submit = () => {
+      const values = fields.map(({ name, type }, i) => {
+        const input = inputs[i];
+        const value =
+          type === "checkbox" ? input.checked : type === "number" ? input.valueAsNumber : input.value.trim();
+        return /** @type {const} */ ([name, value]);
+      });
+      answer(Object.fromEntries(values.filter(([, value]) => value !== "" && !Number.isNaN(value))));
+    };
+    return [
+      h("p", {}, text),
+      h(
+        "form",
+        { on: { submit: (event) => (event.preventDefault(), submit()) } },
+        fields.map(({ label }, i) => h("label", { class: "field" }, h("span", {}, label), inputs[i])),
+        h("footer", {}, h("button", { type: "submit", class: "primary", autofocus: !fields.length }, title)),
+      ),
+    ];
+  });
+}
+
+/**
  * Ask whether to go on.
  * @param {{title: string, text: string, submit: string}} question
  * @returns {Promise<true|null>}

@@ -44,7 +44,7 @@ export class ItemList {
   async #add(part) {
     const reading = this.reading;
     const found = await this.#read(part);
-    if (reading !== this.reading) return; // all was read anew meanwhile
+    if (reading !== this.reading) return; // everything was reloaded meanwhile
     this.total = found.total;
     this.edit = this.parts.size ? Math.min(this.edit, found.edit) : found.edit;
     this.parts.set(part, found.items);
@@ -57,7 +57,7 @@ export class ItemList {
     return api.items(this.group, part * PART, PART, this.order);
   }
 
-  /** Read anew what is shown between two places; until it is there, what was shown stays. */
+  /** Reload the images between two places; until they are there, the old ones stay visible. */
   async reload(from = 0, to = 0) {
     const reading = ++this.reading;
     this.coming.clear();

@@ -66,7 +66,7 @@ const KEYS = [
       { act: "odd", keys: ["d"], label: "Sort by oddest or most typical first" },
       { act: "look", keys: ["i"], label: "Look at the image and its neighbours" },
       { act: "next", keys: ["."], label: "Next group" },
-      { act: "previous", keys: [","], label: "Group before" },
+      { act: "previous", keys: [","], label: "Previous group" },
       { act: "back", keys: ["Escape"], label: "Clear the selection; again: all groups" },
     ],
   },

@@ -4,6 +4,7 @@ import { moveItems, removeItems, separateItems } from "./acts.js";
 import { button } from "./buttons.js";
 import { h } from "./dom.js";
 import { useKeys } from "./keys.js";
+import { otherButtons } from "./otherverbs.js";
 import { toast } from "./toast.js";
 import { count } from "./words.js";
 
@@ -33,11 +34,12 @@ export function selectionBar({ selection, on, from = () => undefined, hint, more
     button("New group", acts.separate, { icon: "plus", key: ["selection", "separate"] }),
     button("Bin", acts.remove, { icon: "bin", key: ["selection", "remove"] }),
   ];
+  const others = otherButtons("items", (apply) => act((ids) => apply({ items: ids }, on()))());
   const element = h(
     "div",
     { class: "selectionbar", role: "toolbar", "aria-label": "Selected images" },
     text,
-    h("div", { class: "row" }, more, buttons),
+    h("div", { class: "row" }, more, buttons, others),
   );
   const update = () => {
     text.textContent = selection.size ? `${count(selection.size, "image")} selected` : hint;

@@ -39,7 +39,7 @@ async function tell(topic) {
 let running = null;
 let again = false;
 
-/** Read status and groups anew; calls while it runs make one more reading. */
+/** Reload status and groups; calls while it runs cause one more reload. */
 export function refresh() {
   if (running) {
     again = true;
@@ -57,7 +57,7 @@ export function refresh() {
   return running;
 }
 
-/** The map has been drawn anew. */
+/** A better map is ready. */
 export const noteMap = () => tell("map");
 
 /** Take what the service says of a job. @param {import("./types.d.ts").Job} job */
@@ -88,7 +88,7 @@ export const knownClasses = () => state.status?.version?.classes ?? [];
 export const toReview = () => state.groups.filter((group) => group.kind === "novel" && !group.confirmed);
 
 /**
- * The group to go to after this one: the next that waits in the order of review, then those before it.
+ * The group to go to after this one: the next to review in the order of the page, then those before it.
  * @param {number} id @param {Group[]} [order] the order before the act that took the group out of it
  */
 export function nextToReview(id, order = state.groups) {

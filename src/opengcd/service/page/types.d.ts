@@ -31,7 +31,7 @@ export interface ClassNumber {
   confirmed: number;
 }
 
-/** Say that a named group is right, so that learn takes it. */
+/** Confirm a named group, so that learn takes it. */
 export interface Confirm {
   /** The last edit that the client has seen. */
   on: number;
@@ -201,7 +201,7 @@ export interface Memory {
   used: number;
 }
 
-/** Move all of a group to another one. */
+/** Move all images of a group to another group. */
 export interface Merge {
   /** The last edit that the client has seen. */
   on: number;
@@ -210,7 +210,7 @@ export interface Merge {
   into: number;
 }
 
-/** Move images to a group, or to the class or group of a name, which is made if need be. */
+/** Move images to a group, or to the class or group of that name, which is made if it does not exist. */
 export interface Move {
   /** The last edit that the client has seen. */
   on: number;
@@ -220,7 +220,7 @@ export interface Move {
   label?: string | null;
 }
 
-/** Name a group; by the name of a known class or another group it joins that one. */
+/** Name a group; with the name of a known class or of another group, the two are joined. */
 export interface Name {
   /** The last edit that the client has seen. */
   on: number;
@@ -309,7 +309,7 @@ export interface RejectionLimit {
   max_known_rejected: number | null;
 }
 
-/** Take images out of the review for good. */
+/** Remove images from the review; they are neither learnt nor grouped again. */
 export interface Remove {
   /** The last edit that the client has seen. */
   on: number;
@@ -340,7 +340,7 @@ export interface Session {
   csrf: string;
 }
 
-/** Cluster a group anew, in n parts. */
+/** Cluster the images of a group again, into n groups. */
 export interface Split {
   /** The last edit that the client has seen. */
   on: number;
@@ -368,7 +368,7 @@ export interface Status {
   jobs: Job[];
 }
 
-/** Say that a group is not confirmed any more. */
+/** Withdraw the confirmation of a group. */
 export interface Unconfirm {
   /** The last edit that the client has seen. */
   on: number;
@@ -397,7 +397,7 @@ export interface Version {
 
 /** What each address of the API takes and gives, by method and path. */
 export interface Operations {
-  /** Name what is known and reject what is not: feature vectors (JSON, or numpy's format), or images. */
+  /** Recognise known classes and reject others: feature vectors (JSON, or numpy's format), or images. */
   "POST /recognize": {
     query?: { keep?: boolean; top?: number };
     body: { vectors: number[][]; } | FormData;
@@ -486,11 +486,6 @@ export interface Operations {
     query?: { limit?: number };
     answer: Neighbour[];
   };
-  /** Change groups; refused if someone else has changed the same ones since the edit that the client saw. */
-  "POST /edits": {
-    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Merge | Split;
-    answer: Edited;
-  };
   /** Undo the last edit, if it is the one that the client saw. */
   "POST /undo": {
     body: On;
@@ -528,11 +523,16 @@ export interface Operations {
   "GET /events": {
     answer: null;
   };
+  /** Change groups; refused if someone else has changed the same ones since the edit that the client saw. */
+  "POST /edits": {
+    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Merge | Split;
+    answer: Edited;
+  };
   /** Return who is logged in. */
   "GET /session": {
     answer: Session;
   };
-  /** Begin a session by a token; the answer sets a cookie. A right token always logs in. */
+  /** Begin a session with a token; the answer sets a cookie. A valid token is never refused. */
   "POST /session": {
     body: LogIn;
     answer: Session;

@@ -8,6 +8,9 @@ export const number = (n) => NUMBER.format(n);
 /** "1 image", "2,000 images"; other plurals are given. @param {number} n @param {string} noun */
 export const count = (n, noun, plural = `${noun}s`) => `${number(n)} ${n === 1 ? noun : plural}`;
 
+/** @param {string} text */
+export const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
 /** A share as percent, with one decimal only where it tells something. @param {number|null|undefined} share */
 export function percent(share) {
   if (share === null || share === undefined) return "–";
@@ -56,7 +59,7 @@ export const title = (group) => (group.kind === "removed" ? "Bin" : group.label)
  */
 export function story(verb, d = {}) {
   const full = STORIES[verb];
-  return (Object.keys(d).length && full ? full(d) : null) ?? PLAIN[verb] ?? verb;
+  return (Object.keys(d).length && full ? full(d) : null) ?? PLAIN[verb] ?? `applied “${verb}”`;
 }
 
 /** What a discovery says of images that a person changed while it ran. @param {number|undefined} n */
@@ -82,6 +85,10 @@ const STORIES = {
 
 /** @type {Record<string, string>} */
 const PLAIN = {
+  init: "set up the workspace",
+  recognize: "added images",
+  discover: "grouped images",
+  learn: "learnt classes",
   name: "named a group",
   confirm: "confirmed a group",
   unconfirm: "reopened a group",

@@ -8,12 +8,13 @@ import { Grid } from "../grid.js";
 import { ItemList } from "../items.js";
 import { useKeys } from "../keys.js";
 import { likeThis } from "../likeness.js";
+import { otherButtons } from "../otherverbs.js";
 import { go } from "../router.js";
 import { Selection } from "../selection.js";
 import { selectionBar } from "../selectionbar.js";
 import { groupById, nextToReview, state, subscribe } from "../store.js";
 import { complain, toast } from "../toast.js";
-import { count, title } from "../words.js";
+import { capital, count, title } from "../words.js";
 import { badges, facts, groupActs } from "./groups.js";
 import { inspector } from "./inspector.js";
 import { rail } from "./rail.js";
@@ -95,9 +96,7 @@ export function group(root, which, item) {
         },
       },
     },
-    Object.keys(SIZES).map((name) =>
-      h("option", { value: name, selected: SIZES[name] === grid.side }, `${name[0].toUpperCase()}${name.slice(1)}`),
-    ),
+    Object.keys(SIZES).map((name) => h("option", { value: name, selected: SIZES[name] === grid.side }, capital(name))),
   );
 
   function paintHead() {
@@ -156,6 +155,7 @@ export function group(root, which, item) {
           }),
         one.kind !== "removed" && button("Join", acts.merge, { icon: "merge", key: ["group", "merge"] }),
         one.kind !== "removed" && button("Split", acts.split, { icon: "split", key: ["group", "split"] }),
+        one.kind !== "removed" && otherButtons("group", (apply) => apply({ group: id }, state.edit)),
       ),
     );
   }
@@ -209,7 +209,7 @@ export function group(root, which, item) {
       h(
         "div",
         { class: "tools row" },
-        button("Group before", step(-1), { icon: "previous", bare: true, quiet: true, key: ["images", "previous"] }),
+        button("Previous group", step(-1), { icon: "previous", bare: true, quiet: true, key: ["images", "previous"] }),
         button("Next group", step(1), { icon: "next", bare: true, quiet: true, key: ["images", "next"] }),
         h("span", { class: "grow" }),
         oddFirst,
