@@ -198,7 +198,8 @@ def test_a_foreign_selector_must_be_given_again(tmp_path):
 def test_another_classifier_may_take_the_exemplars_over(tmp_path):
     fitted().save(tmp_path)
     loaded = load(tmp_path, classifier=LogisticRegression())
-    assert isinstance(loaded._model, LogisticRegression)
+    expected = LogisticRegression().fit(loaded.memory_.X, loaded.memory_.y)
+    np.testing.assert_allclose(loaded.unknown_score(X), 1 - expected.predict_proba(X).max(1), atol=1e-9)
     assert (loaded.predict_closed(X[KNOWN]) == Y[KNOWN]).mean() > 0.95
 
 
@@ -711,11 +712,24 @@ def test_arrays_cut_short_before_the_checksum_was_taken(folder, cut):
         load(folder)
 
 
+def stored_trees(folder):
+    arrays = safetensors.numpy.load(part_of(folder).read_bytes())
+    found = {k.removeprefix("classifier."): v for k, v in arrays.items() if k.startswith("classifier.")}
+    return Trees(**found), arrays["memory.X"]
+
+
+def old_format(folder):
+    """The trees of a model in XGBoost's binary format."""
+    model = XGB(device="cpu")
+    model.restore(stored_trees(folder)[0]._asdict())
+    return bytes(model.booster_.save_raw("ubj"))
+
+
 @pytest.fixture(scope="module")
 def old_trees(folders, tmp_path_factory):
     """A model whose trees are in XGBoost's binary format, as older versions saved them."""
     folder = Path(shutil.copytree(folders / "xgb", tmp_path_factory.mktemp("old") / "model"))
-    raw = bytes(load(folder)._model.booster_.save_raw("ubj"))
+    raw = old_format(folder)
     arrays = safetensors.numpy.load(part_of(folder).read_bytes())
     rest = {name: array for name, array in arrays.items() if not name.startswith("classifier.")}
     replace_part(folder, safetensors.numpy.save(rest))
@@ -764,14 +778,8 @@ def test_old_trees_are_not_read_in_this_process(old_trees, monkeypatch):
     assert json.loads(documents[0])["learner"]["gradient_booster"]["model"]["trees"]
 
 
-def trees_and_rows(folders):
-    arrays = safetensors.numpy.load(part_of(folders / "xgb").read_bytes())
-    found = {k.removeprefix("classifier."): v for k, v in arrays.items() if k.startswith("classifier.")}
-    return Trees(**found), arrays["memory.X"]
-
-
 def test_trees_come_back_bit_for_bit(folders):
-    trees, _ = trees_and_rows(folders)
+    trees, _ = stored_trees(folders / "xgb")
     values = np.random.default_rng(0).integers(0, 2**32, len(trees.value), dtype=np.uint32).view(np.float32)
     trees = trees._replace(value=np.where(np.isfinite(values), values, np.float32(-0.0)))
     model = XGB(device="cpu")
@@ -806,7 +814,7 @@ WRONG_TREES = {
 
 @pytest.mark.parametrize("wrong", WRONG_TREES)
 def test_trees_that_are_wrong(folders, wrong):
-    trees, _ = trees_and_rows(folders)
+    trees, _ = stored_trees(folders / "xgb")
     assert trees.left[0] != -1
     check_trees(trees)
     with pytest.raises(ValueError, match="tree"):
@@ -828,7 +836,7 @@ def test_a_tree_that_is_too_deep():
 
 def test_whatever_passes_the_check_can_be_used(folders):
     """Random changes of the arrays; if XGBoost were handed something wrong, it would crash this process."""
-    trees, rows = trees_and_rows(folders)
+    trees, rows = stored_trees(folders / "xgb")
     rng = np.random.default_rng(0)
     good = 0
     for _ in range(400):
@@ -922,7 +930,7 @@ def test_a_header_that_names_the_parts_of_another_model(folders, folder, other):
 
 def test_old_trees_of_another_model(old_trees, folders, tmp_path):
     copy = Path(shutil.copytree(old_trees, tmp_path / "model"))
-    replace_part(copy, bytes(load(folders / "narrow xgb")._model.booster_.save_raw("ubj")), "classifier")
+    replace_part(copy, old_format(folders / "narrow xgb"), "classifier")
     with pytest.raises(ModelFileError, match="do not fit together"):
         load(copy)
 

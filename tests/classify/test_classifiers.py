@@ -67,9 +67,13 @@ def reference_decisions(X, y, X_new, **svc):
     return machine.predict(scaler.transform(X_new)), -scores if scores.shape[1] == 1 else scores
 
 
+def standardised(model, X):
+    return (X - model.mean_) / model.scale_
+
+
 def our_decisions(X, y, X_new):
     model = SVM(random_state=0, device="cpu").fit(X, y)
-    return model.predict(X_new), model._scores(model._standardised(X_new))
+    return model.predict(X_new), model.scores(standardised(model, X_new))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 7])
@@ -123,15 +127,15 @@ def both_ways(scores):
 def test_sigmoid_of_two_separate_values_by_hand():
     # 8 scores of +1 and 8 of -1: p(+1) = (8 + 1) / (8 + 2) = 9/10, so the slope is -ln 9 and the offset 0.
     y = np.repeat([0, 1], 8)
-    A, B = svm._fit_sigmoids(both_ways(np.where(y == 0, 1.0, -1.0)), y)
+    A, B = svm.fit_sigmoids(both_ways(np.where(y == 0, 1.0, -1.0)), y)
     assert A[0] == pytest.approx(-np.log(9), abs=1e-4)
     assert B[0] == pytest.approx(0, abs=1e-4)
 
 
 def test_sigmoid_of_useless_scores_by_hand():
     # Scores of 0 tell nothing: p is the mean target of 3 rows with 4/5 and one with 1/3, that is 41/60.
-    A, B = svm._fit_sigmoids(np.zeros((4, 2)), np.array([0, 0, 0, 1]))
-    p = svm._sigmoid(np.zeros((1, 1)), A, B)[0, 0]
+    A, B = svm.fit_sigmoids(np.zeros((4, 2)), np.array([0, 0, 0, 1]))
+    p = svm.sigmoid(np.zeros((1, 1)), A, B)[0, 0]
     assert A[0] == 0
     assert p == pytest.approx(41 / 60, abs=1e-6)
 
@@ -148,7 +152,7 @@ def test_sigmoid_minimises_the_loss(positives, negatives, overlap):
         return (t * np.logaddexp(0, f) + (1 - t) * np.logaddexp(0, -f)).sum()
 
     best = minimize(loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 5000})
-    A, B = svm._fit_sigmoids(both_ways(s), y)
+    A, B = svm.fit_sigmoids(both_ways(s), y)
     assert loss([A[0], B[0]]) <= best.fun + 1e-8
     np.testing.assert_allclose([A[0], B[0]], best.x, rtol=1e-3, atol=1e-3)
 
@@ -159,11 +163,11 @@ def test_sigmoids_of_many_pairs_are_those_of_each_pair_alone():
     first, second = np.triu_indices(4, 1)
     others = np.arange(4)
     scores = rng.normal(size=(len(y), 4)) + np.sign(others - y[:, None])
-    together = np.array(svm._fit_sigmoids(scores, y))
+    together = np.array(svm.fit_sigmoids(scores, y))
     for p, (i, j) in enumerate(zip(first, second, strict=True)):
         rows = (y == i) | (y == j)
         of_pair = scores[rows, np.where(y[rows] == i, j, i)]
-        alone = svm._fit_sigmoids(both_ways(of_pair), (y[rows] == j).astype(int))
+        alone = svm.fit_sigmoids(both_ways(of_pair), (y[rows] == j).astype(int))
         np.testing.assert_allclose(together[:, p], np.ravel(alone), atol=1e-4)
 
 
@@ -177,26 +181,26 @@ def pairwise_of(p):
 
 @pytest.mark.parametrize("p", [(0.7, 0.3), (0.5, 0.3, 0.2), (0.9, 0.05, 0.03, 0.02), (0.2,) * 5])
 def test_consistent_pairs_couple_to_the_probabilities_they_came_from(p):
-    np.testing.assert_allclose(svm._couple(pairwise_of(np.array(p)), len(p))[0], p, atol=1e-14)
+    np.testing.assert_allclose(svm.couple(pairwise_of(np.array(p)), len(p))[0], p, atol=1e-14)
 
 
 @settings(deadline=None)
 @given(hnp.arrays(float, st.integers(2, 12), elements=st.floats(1e-3, 1)))
 def test_coupling_inverts_any_consistent_pairs(weights):
     p = weights / weights.sum()
-    np.testing.assert_allclose(svm._couple(pairwise_of(p), len(p))[0], p, atol=1e-10)
+    np.testing.assert_allclose(svm.couple(pairwise_of(p), len(p))[0], p, atol=1e-10)
 
 
 def test_a_circle_of_wins_couples_to_equal_chances():
     # 0 beats 1, 1 beats 2, 2 beats 0, all with 0.9
-    np.testing.assert_allclose(svm._couple(np.array([[0.9, 0.1, 0.9]]), 3)[0], [1 / 3] * 3, atol=1e-14)
+    np.testing.assert_allclose(svm.couple(np.array([[0.9, 0.1, 0.9]]), 3)[0], [1 / 3] * 3, atol=1e-14)
 
 
 def test_coupling_minimises_its_sum_of_squares():
     rng = np.random.default_rng(0)
     r = rng.uniform(0.05, 0.95, size=(20, 3))
     grid = np.array([(a, b, 1 - a - b) for a in np.linspace(0, 1, 201) for b in np.linspace(0, 1 - a, 201)])
-    for row, p in zip(r, svm._couple(r, 3), strict=True):
+    for row, p in zip(r, svm.couple(r, 3), strict=True):
         R = np.zeros((3, 3))
         R[0, 1], R[0, 2], R[1, 2] = row
         R[1, 0], R[2, 0], R[2, 1] = 1 - row
@@ -213,7 +217,7 @@ def test_coupling_gives_a_distribution(n_classes, data):
     pairs = n_classes * (n_classes - 1) // 2
     chance = st.one_of(st.floats(svm.CLIP, 1 - svm.CLIP), st.sampled_from([svm.CLIP, 1 - svm.CLIP, 0.5]))
     r = data.draw(hnp.arrays(float, (2, pairs), elements=chance))
-    assert is_distribution(svm._couple(r, n_classes))
+    assert is_distribution(svm.couple(r, n_classes))
 
 
 # ---------------------------------------------------------------- SVM: probabilities
@@ -432,8 +436,8 @@ def test_a_constant_column_is_standardised_to_zero(name, value):
     X = np.column_stack([X, np.full(len(X), value)])
     X_new = np.column_stack([X_new, np.full(len(X_new), value)])
     model = small(name).fit(X, y)
-    np.testing.assert_allclose(model._standardised(X)[:, -1], 0, atol=1e-9)
-    np.testing.assert_allclose(model._standardised(X), StandardScaler().fit_transform(X), atol=1e-9)
+    np.testing.assert_allclose(standardised(model, X)[:, -1], 0, atol=1e-9)
+    np.testing.assert_allclose(standardised(model, X), StandardScaler().fit_transform(X), atol=1e-9)
     moved = X_new.copy()
     moved[:, -1] *= 1 + 1e-12  # another rounding of the same number
     np.testing.assert_allclose(model.predict_proba(moved), model.predict_proba(X_new), atol=1e-4)
@@ -444,17 +448,15 @@ def test_a_constant_column_is_standardised_to_zero(name, value):
 def test_a_constant_column_of_many_rows_is_standardised_to_zero(value, dtype):
     # Rounding grows with the number of rows: the deviation of 20,000 times 0.1 is 1600 units in the last place.
     X = np.column_stack([np.full(20_000, value), np.linspace(0, 1, 20_000)]).astype(dtype)
-    model = SVM()
-    model._fit_scale(X)
-    np.testing.assert_allclose(model._standardised(X)[:, 0], 0, atol=1e-6)
+    model = MLP(max_iter=1, device="cpu").fit(X, np.arange(len(X)) % 2)
+    np.testing.assert_allclose(standardised(model, X)[:, 0], 0, atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_column_that_varies_little_is_not_taken_for_a_constant(dtype):
     X = np.array([[1.0, 1.0], [1.0 + 100 * np.finfo(dtype).eps, 0.0]] * 10, dtype=dtype)
-    model = SVM()
-    model._fit_scale(X)
-    np.testing.assert_allclose(np.abs(model._standardised(X)), 1, rtol=0.1)
+    model = SVM(device="cpu").fit(X, np.arange(len(X)) % 2)
+    np.testing.assert_allclose(np.abs(standardised(model, X)), 1, rtol=0.1)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -19,7 +19,7 @@ from opengcd import Workspace
 from opengcd._internal import terminal
 from opengcd._internal.text import MISLEADING, printable, same_look
 from opengcd.cli import app
-from opengcd.service.server import _SafeFormatter
+from opengcd.service.server import SafeFormatter
 from opengcd.workspace import WorkspaceError, csv_line
 from opengcd.workspace.settings import Settings
 from tests.helpers.pictures import paint
@@ -145,7 +145,7 @@ def test_log_lines_are_safe():
         raise ValueError(HOSTILE)
     except ValueError:
         record = logging.LogRecord("x", logging.ERROR, "", 1, "%s", (HOSTILE,), sys.exc_info())
-    text = _SafeFormatter("%(message)s").format(record)
+    text = SafeFormatter("%(message)s").format(record)
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert not [line for line in text.splitlines()[:1] if line.startswith("200")]

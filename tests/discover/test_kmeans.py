@@ -11,7 +11,7 @@ from opengcd import metrics
 from opengcd._internal.splits import hide_in_turns
 from opengcd.discover import SemiSupervisedKMeans, estimate_class_number, ss_kmeans
 from opengcd.discover.discovery import fresh_labels
-from opengcd.discover.kmeans import _Restarts, kmeans_centers
+from opengcd.discover.kmeans import Restarts, kmeans_centers
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_giving_up_restarts_early_seldom_costs_much():
 
 
 def test_an_emptied_cluster_takes_the_farthest_row():
-    run = _Restarts(np.zeros((0, 1)), np.zeros(0, int), np.array([[0.0], [1.0], [9.0]]), 2, "cpu")
+    run = Restarts(np.zeros((0, 1)), np.zeros(0, int), np.array([[0.0], [1.0], [9.0]]), 2, "cpu")
     run.centers = run.U[None, [0, 0]].clone()  # both centres on the first row: the second gets nothing
     run.iterate(10, 1e-4, 10)
     assert run.best().labels.tolist() == [0, 0, 1]

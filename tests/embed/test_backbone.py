@@ -142,6 +142,15 @@ def test_images_are_read_as_they_are_needed(vit):
     assert all(ahead <= done + 4 * 4 for done, _, ahead in steps)
 
 
+def watch_parts(embedder, monkeypatch):
+    """Return a list that gets the number of images that are prepared together, each time."""
+    parts, prepare = [], embedder.processor
+    monkeypatch.setattr(
+        embedder, "processor", lambda images, **options: parts.append(len(images)) or prepare(images=images, **options)
+    )
+    return parts
+
+
 def test_of_large_images_few_are_held_at_a_time(vit, monkeypatch):
     """They are prepared in parts, and the batch is the same."""
     images = noise(19)
@@ -149,11 +158,9 @@ def test_of_large_images_few_are_held_at_a_time(vit, monkeypatch):
     expected = embedder(images)
     monkeypatch.setattr(batches_module, "PIXELS", 3 * images[0].width * images[0].height)
     monkeypatch.setattr(batches_module, "USUAL", 1)
-    parts, batches = [], []
-    prepare, vectors = embedder._prepare, embedder._vectors
-    monkeypatch.setattr(embedder, "_prepare", lambda part: parts.append(len(part)) or prepare(part))
-    monkeypatch.setattr(
-        embedder, "_vectors", lambda batch: batches.append(len(batch["pixel_values"])) or vectors(batch)
+    parts, batches = watch_parts(embedder, monkeypatch), []
+    embedder.model.register_forward_pre_hook(
+        lambda _, __, inputs: batches.append(len(inputs["pixel_values"])), with_kwargs=True
     )
     np.testing.assert_array_equal(embedder(images), expected)
     assert batches == [8, 8, 3]
@@ -193,8 +200,7 @@ def test_only_very_long_images_lose_their_ends():
 def test_of_images_that_grow_few_are_held_at_a_time(vit, monkeypatch):
     """A batch of tiny images, each of which is large when its shorter side has been resized."""
     embedder = load_embedder(vit[1], device="cpu", batch_size=8)
-    parts, prepare = [], embedder._prepare
-    monkeypatch.setattr(embedder, "_prepare", lambda part: parts.append(len(part)) or prepare(part))
+    parts = watch_parts(embedder, monkeypatch)
     assert embedder([Image.new("RGB", (1, 100))] * 9).shape == (9, 16)
     assert parts == [3, 3, 2, 1]
 
@@ -395,10 +401,17 @@ def test_fingerprints_tell_embedders_apart(vit, tmp_path):
     assert Pixels(8).fingerprint != Pixels(4).fingerprint
 
 
-def test_a_batch_is_not_changed_by_its_use(vit):
+def test_a_batch_is_not_changed_by_its_use(vit, monkeypatch):
     embedder = load_embedder(vit[1], device="cpu")
-    batch = embedder._prepare(noise(3))
-    np.testing.assert_array_equal(embedder._vectors(batch), embedder._vectors(batch))
+    images, prepare, batches = noise(3), embedder.processor, []
+
+    def prepare_once(**options):
+        batches.append(batches[0] if batches else prepare(**options))
+        return batches[-1]
+
+    monkeypatch.setattr(embedder, "processor", prepare_once)
+    np.testing.assert_array_equal(embedder(images), embedder(images))
+    assert len(batches) == 2
 
 
 def test_a_network_in_16_bits_is_the_same_embedder(vit):
@@ -411,7 +424,7 @@ def test_a_network_in_16_bits_is_the_same_embedder(vit):
     assert half.fingerprint == full.fingerprint
 
 
-def test_colours_are_scaled_beside_the_network_where_that_is_the_same(vit):
+def test_colours_are_scaled_beside_the_network_where_that_is_the_same(vit, monkeypatch):
     class Gamma:
         """A preparation that is no straight line."""
 
@@ -425,12 +438,15 @@ def test_colours_are_scaled_beside_the_network_where_that_is_the_same(vit):
             return batch
 
     embedder = load_embedder(vit[1], device="cpu")
-    scale, offset = backbone._colours(embedder.processor)
+    processor, given = embedder.processor, []
+    scale, offset = backbone.colour_scaling(processor)
     np.testing.assert_allclose(scale.flatten(), [2 / 255] * 3, rtol=1e-5)
     np.testing.assert_allclose(offset.flatten(), [-1] * 3)
-    assert embedder._prepare(noise(2))["pixel_values"].dtype == torch.uint8
-    assert backbone._colours(Gamma(embedder.processor)) is None
-    assert backbone._colours(lambda images, return_tensors: {}) is None
+    monkeypatch.setattr(embedder, "processor", lambda **options: given.append(processor(**options)) or given[-1])
+    embedder(noise(2))
+    assert [batch["pixel_values"].dtype for batch in given] == [torch.uint8]
+    assert backbone.colour_scaling(Gamma(processor)) is None
+    assert backbone.colour_scaling(lambda images, return_tensors: {}) is None
 
 
 def test_a_stream_gives_the_same_rows(vit):

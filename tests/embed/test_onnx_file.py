@@ -164,15 +164,15 @@ def test_a_long_image_is_not_blown_up(tmp_path, size, monkeypatch):
 def test_an_image_that_cannot_be_prepared_is_told_of(tmp_path, monkeypatch):
     embedder = load_embedder(mean_colour(tmp_path / "mean.onnx"), device="cpu", batch_size=4)
     images = [plain("red"), plain("blue"), Image.new("RGB", (7, 9))]
-    expected, prepare = embedder(images[:2]), embedder._prepare_one
+    expected, resize = embedder(images[:2]), Image.Image.resize
     for error, reason in ((MemoryError(), "more memory than there is"), (OverflowError("too large"), "too large")):
 
-        def fail(image, error=error):
+        def fail(image, *arguments, error=error):
             if image.size == (7, 9):
                 raise error
-            return prepare(image)
+            return resize(image, *arguments)
 
-        monkeypatch.setattr(embedder, "_prepare_one", fail)
+        monkeypatch.setattr(Image.Image, "resize", fail)
         with pytest.raises(EmbedderError, match=rf"An image of 7 × 9 cannot be prepared .*: .*{reason}"):
             embedder(images)
     np.testing.assert_array_equal(embedder(images[:2]), expected)
@@ -181,15 +181,17 @@ def test_an_image_that_cannot_be_prepared_is_told_of(tmp_path, monkeypatch):
 def test_images_that_fit_into_memory_one_by_one_only(tmp_path, monkeypatch):
     embedder = load_embedder(mean_colour(tmp_path / "mean.onnx"), device="cpu", batch_size=4)
     images = [plain((9 * i, i, 0)) for i in range(6)]
-    expected, prepare = embedder(images), embedder._prepare
+    expected, stack, sizes = embedder(images), np.stack, []
 
-    def prepare_few(part):
+    def stack_few(part):
+        sizes.append(len(part))
         if len(part) > 1:
             raise MemoryError
-        return prepare(part)
+        return stack(part)
 
-    monkeypatch.setattr(embedder, "_prepare", prepare_few)
+    monkeypatch.setattr(np, "stack", stack_few)
     np.testing.assert_array_equal(embedder(images), expected)
+    assert sorted(sizes) == [1] * 6 + [2, 4]
 
 
 @pytest.mark.parametrize(

@@ -189,18 +189,21 @@ def test_a_stream_does_not_run_far_ahead(own, monkeypatch):
     """Of large images only as many are decoded before they are asked for as have a number of pixels together."""
     monkeypatch.setattr(module, "PIXELS_AHEAD", 5_000_000)
     raw = encoded(Image.new("L", (2000, 1000)))
-    begun = []
+    begun, request = [], protocol.REQUEST
 
-    def note(*args):
-        begun.append(args)
-        return large(*args)
+    class Noted:
+        @staticmethod
+        def pack(wish, most, side, length):
+            if most > module.SMALL:
+                begun.append(length)
+            return request.pack(wish, most, side, length)
 
-    large = own._large
-    monkeypatch.setattr(own, "_large", note)
+    monkeypatch.setattr(protocol, "REQUEST", Noted)
     with closing(own.stream([raw] * 20, bytes)) as stream:
         for number in range(1, 21):
             next(stream)
             assert len(begun) <= number + 2
+    assert len(begun) == 20
 
 
 def test_a_stream_that_is_left_ends_its_work(own):
@@ -214,26 +217,35 @@ def test_a_stream_that_is_left_ends_its_work(own):
 # What goes wrong in a decoder stays there.
 
 
-def pid(worker):
-    return worker._process.pid
+@pytest.fixture
+def started(monkeypatch):
+    """The processes that decoders start."""
+    found, start = [], module.start_child
+
+    def note(name):
+        found.append(start(name))
+        return found[-1]
+
+    monkeypatch.setattr(module, "start_child", note)
+    return found
 
 
-def test_a_decoder_that_crashes_is_replaced(own, monkeypatch):
+def test_a_decoder_that_crashes_is_replaced(started, own):
     good = encoded(Image.new("RGB", (3, 3)))
     assert own.image(good).size == (3, 3)
-    (worker,) = own._idle
-    os.kill(pid(worker), signal.SIGSEGV)
+    (process,) = started
+    os.kill(process.pid, signal.SIGSEGV)
     with pytest.raises(EmbedderError, match=r"crashes the decoder \(exit status -11\)"):
         own.image(good)
     assert own.image(good).size == (3, 3)
-    assert pid(own._idle[0]) != pid(worker)
+    assert len(started) == 2
 
 
-def test_a_decoder_that_hangs_is_ended(own, monkeypatch):
+def test_a_decoder_that_hangs_is_ended(started, own, monkeypatch):
     good = encoded(Image.new("RGB", (3, 3)))
     own.image(good)
-    (worker,) = own._idle
-    os.kill(pid(worker), signal.SIGSTOP)
+    (process,) = started
+    os.kill(process.pid, signal.SIGSTOP)
     monkeypatch.setattr(protocol, "SECONDS", 0.5)
     with pytest.raises(EmbedderError, match="takes more than"):
         own.image(good)

@@ -177,8 +177,8 @@ def test_a_class_with_one_row_is_fitted_but_not_held_out():
 def test_what_held_out_rows_would_have_taught_by_hand():
     # Scores of 1 + 3 / n where a class has n = 8 rows: seven are left, or four; then as if 8, or 16 of which it has 8.
     held_out, by_halves = np.full(10, 1 + 3 / 7), np.full(10, 1 + 3 / 4)
-    np.testing.assert_allclose(novelty._extrapolate(held_out, by_halves), 1 + 3 / 8)
-    np.testing.assert_allclose(novelty._extrapolate(held_out, by_halves, kept=0.5), 1 + 3 / 16)
+    np.testing.assert_allclose(novelty.extrapolate(held_out, by_halves), 1 + 3 / 8)
+    np.testing.assert_allclose(novelty.extrapolate(held_out, by_halves, kept=0.5), 1 + 3 / 16)
 
 
 def test_exemplars_look_stranger_than_rows_to_come_unless_it_is_told_how_they_were_chosen():

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from prometheus_client.parser import text_string_to_metric_families
 
+from opengcd import Workspace
 from opengcd.embed import EmbedderError, Pixels
 from opengcd.service import create_app
 from opengcd.service import vectors as vectors_module
@@ -502,7 +503,7 @@ def test_what_was_kept_before_an_outage_stays_and_the_same_again_gives_the_same_
 
 
 @pytest.mark.parametrize("code", [errno.EMFILE, errno.EIO, errno.EACCES])
-def test_files_that_cannot_be_read_for_now_are_an_outage(app, workspace, monkeypatch, code):
+def test_files_that_cannot_be_read_for_now_are_an_outage(workspace, monkeypatch, code):
     """Neither vectors nor models are called damaged, and nothing is changed."""
 
     def fail(*_, **__):
@@ -510,32 +511,32 @@ def test_files_that_cannot_be_read_for_now_are_an_outage(app, workspace, monkeyp
 
     workspace.name(workspace.groups()[0].id, "sky", confirm=True)
     workspace.learn()
-    with connect(app, workspace.access.make("ann")) as client:
-        on, (item, *_) = groups(client)[0], workspace.groups()[0].items
-        asks = [
-            lambda: client.get(f"{API}/items/{item}/neighbours"),
-            lambda: client.post(f"{API}/rollback", json={"version": 1, "on": on}),
-            lambda: client.post(f"{API}/undo", json={"on": on}),
-            lambda: client.post(f"{API}/recognize", json={"vectors": [[0.0] * 192]}),
-        ]
-        monkeypatch.setattr(features, "_verified", {})
-        with monkeypatch.context() as outage:
-            outage.setattr(features, "open", fail, raising=False)
-            outage.setattr(Path, "open", fail)
-            workspace.recognizers._loaded, app.state.service.recognition.outdated = None, True
+    on, (item, *_) = workspace.review.last_edit(), workspace.groups()[0].items
+    asks = [
+        lambda: client.get(f"{API}/items/{item}/neighbours"),
+        lambda: client.post(f"{API}/rollback", json={"version": 1, "on": on}),
+        lambda: client.post(f"{API}/undo", json={"on": on}),
+        lambda: client.post(f"{API}/recognize", json={"vectors": [[0.0] * 192]}),
+    ]
+    monkeypatch.setattr(features, "verified", {})
+    token = workspace.access.make("ann")
+    with Workspace(workspace.path) as fresh, monkeypatch.context() as outage:  # a fresh one has read no recogniser yet
+        outage.setattr(features, "open", fail, raising=False)
+        outage.setattr(Path, "open", fail)
+        with connect(create_app(fresh), token) as client:
             for ask in asks:
                 answer = ask()
                 assert (answer.status_code, answer.headers.get("retry-after")) == (503, "5"), answer.text
                 assert os.strerror(code) in answer.json()["detail"]
                 assert "damaged" not in answer.text
-        assert workspace.review.last_edit() == on
-        assert [ask().status_code for ask in asks] == [200, 200, 409, 200]  # the undo comes after the rollback
+            outage.undo()
+            assert workspace.review.last_edit() == on
+            assert [ask().status_code for ask in asks] == [200, 200, 409, 200]  # the undo comes after the rollback
 
 
 def test_a_kept_image_is_embedded_once_and_the_answer_is_what_was_stored(client, workspace, monkeypatch):
-    rows = []
-    row = Pixels._row
-    monkeypatch.setattr(Pixels, "_row", lambda self, image: rows.append(image) or row(self, image))
+    rows, stream = [], Pixels.stream
+    monkeypatch.setattr(Pixels, "stream", lambda self, images: stream(self, (rows.append(i) or i for i in images)))
     files = [("files", (f"{colour}.png", png(colour, 901))) for colour in ("red", "blue", "red")]
     kept = client.post(f"{API}/recognize", params={"keep": True, "top": 2}, files=files).json()
     assert len(rows) == 2  # the third is a copy
@@ -551,7 +552,11 @@ def test_a_kept_image_is_embedded_once_and_the_answer_is_what_was_stored(client,
 
 
 def test_an_image_without_a_finite_vector(client, monkeypatch):
-    monkeypatch.setattr(Pixels, "_row", lambda self, image: np.full(192, np.nan if image.width == 9 else 0.5, "f4"))
+    def rows(self, images):
+        for image in images:
+            yield np.full((1, 192), np.nan if image.width == 9 else 0.5, "f4")
+
+    monkeypatch.setattr(Pixels, "stream", rows)
     raw = io.BytesIO()
     picture("red", 1, side=9).save(raw, "PNG")
     files = [("files", ("x.png", content)) for content in (b"", raw.getvalue(), png("red", 1))]
@@ -562,7 +567,7 @@ def test_an_image_without_a_finite_vector(client, monkeypatch):
 @pytest.mark.parametrize("keep", [False, True])
 def test_an_image_that_the_embedder_cannot_use(client, monkeypatch, keep):
     error = EmbedderError("An image of 9 × 9 cannot be prepared.")
-    monkeypatch.setattr(Pixels, "_row", Mock(side_effect=error))
+    monkeypatch.setattr(Pixels, "stream", Mock(side_effect=error))
     said = client.post(f"{API}/recognize", params={"keep": keep}, files=[("files", ("x.png", png("red", 4711)))])
     assert (said.status_code, "cannot be prepared" in said.json()["detail"]) == (422, True)
 
@@ -589,7 +594,7 @@ def test_few_requests_with_images_work_at_a_time(app, client, workspace, monkeyp
         thread.start()
     assert begun.acquire(timeout=30)
     deadline = time.monotonic() + 30
-    while app.state.service.recognition.image_requests._present < 2:
+    while app.state.service.recognition.image_requests.present < 2:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     ask()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import count
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -134,8 +135,15 @@ def test_a_server_that_stops_says_what_its_job_did(workspace, monkeypatch):
     prepare(workspace, "learn")
     pause = Pause(monkeypatch, 6)
     app = create_app(workspace)
-    stopping = app.state.service.runner._stop
-    threading.Thread(target=lambda: stopping.wait(60) and pause.go_on.set()).start()
+    runner = app.state.service.runner
+    wake, woken = runner.wake, count()
+
+    def wake_and_go_on():
+        wake()
+        if next(woken):  # for the job first, then because the server stops
+            pause.go_on.set()
+
+    monkeypatch.setattr(runner, "wake", wake_and_go_on)
     with connect(app, workspace.access.make("ann")) as client:
         job = send(client, "POST", "jobs", {"verb": "learn"}, 202)
         assert pause.reached.wait(30)

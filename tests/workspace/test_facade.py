@@ -83,9 +83,8 @@ def test_nothing_is_embedded_twice(world, tmp_path):
     seen = []
 
     class Counting(Pixels):
-        def _row(self, image):
-            seen.append(image)
-            return super()._row(image)
+        def stream(self, images):
+            return super().stream(seen.append(image) or image for image in images)
 
     known, stream = world
     workspace = Workspace.create(tmp_path / "w", Counting(), recognizer=RECOGNIZER)
@@ -402,9 +401,8 @@ def test_a_version_that_cannot_be_read_for_now_is_not_called_damaged(workspace, 
     (file,) = (workspace.path / "models" / "0001").glob(f"{part}*")
     for damage in (file.unlink, file.mkdir):
         damage()
-        workspace.recognizers._loaded = None
-        with pytest.raises(DamagedError, match=r"Version 1 .* is damaged"):
-            workspace.exemplars.by_class()
+        with Workspace(workspace.path) as fresh, pytest.raises(DamagedError, match=r"Version 1 .* is damaged"):
+            fresh.exemplars.by_class()
         with pytest.raises(ModelFileError, match=r"no model at|incomplete|is a folder"):
             OpenWorldRecognizer.load(workspace.path / "models" / "0001")
 

@@ -253,7 +253,7 @@ def test_a_database_that_is_locked_is_not_called_damaged(folder):
 def test_no_way_of_being_in_use_is_called_damage(folder, monkeypatch, code):
     error = sqlite3.OperationalError("locked")
     error.sqlite_errorcode = code
-    monkeypatch.setattr(Seal, "_digest", Mock(side_effect=error))
+    monkeypatch.setattr(sqlite3, "connect", Mock(side_effect=error))
     Seal(folder / "workspace.db").verify()
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT_INDEX
     with pytest.raises(DamagedError):
@@ -437,7 +437,7 @@ def busy(folder, monkeypatch):
 def test_a_database_that_is_written_to_is_seen_as_at_one_moment(busy, monkeypatch, index):
     owner, begin = busy
     if index == "not there":  # as on a drive of another machine
-        monkeypatch.setattr(opening, "_hold", lambda *_: None)
+        monkeypatch.setattr(opening, "hold_open", lambda *_: None)
     begin("sea", "lake")
     with look_at(owner.path) as workspace:
         assert workspace.check() == []
@@ -448,7 +448,7 @@ def test_a_database_that_is_written_to_is_seen_as_at_one_moment(busy, monkeypatc
 
 def test_a_database_that_never_rests_is_not_copied(busy, monkeypatch):
     owner, begin = busy
-    monkeypatch.setattr(opening, "_hold", lambda *_: None)
+    monkeypatch.setattr(opening, "hold_open", lambda *_: None)
     begin(*map(str, range(20)))
     with pytest.raises(UnavailableError, match=r"in use.*try again"):
         look_at(owner.path)

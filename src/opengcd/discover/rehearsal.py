@@ -189,7 +189,7 @@ def estimate_by_rehearsal(
         run.progress("rehearsing discovery", 0, 0)
     else:
         evidence = _gather(labelled, rows, scoring, prior, novel_rows, run)
-    return RehearsedNumber(_weigh(known, evidence, prior), _reality(evidence.rehearsals))
+    return RehearsedNumber(weigh(known, evidence, prior), reality(evidence.rehearsals))
 
 
 def _gather(
@@ -200,7 +200,7 @@ def _gather(
     few = expected < FEW_CLASSES
     most_rows = min(n, STREAM_ROWS_OF_FEW if few else STREAM_ROWS)
     labelled_size = int(np.median(np.bincount(labelled.codes)))
-    sample, size = _matched_sample(n, most_rows, novel_rows / expected, labelled_size)
+    sample, size = matched_sample(n, most_rows, novel_rows / expected, labelled_size)
     chosen = generator(derive(run.seed, 0)).permutation(n)[:sample]
     candidates = np.geomspace(expected / SPAN, expected * SPAN, POINTS)
     if few:  # every number counts
@@ -300,7 +300,7 @@ def rehearse(labelled: Labelled, scoring: Scoring, plan: Plan, run: Run) -> Rehe
     return Rehearsal(agreed, beyond, np.array(recurrence), np.array(real, dtype=bool))
 
 
-def _matched_sample(n: int, sample: int, size: float, labelled: int) -> tuple[int, int]:
+def matched_sample(n: int, sample: int, size: float, labelled: int) -> tuple[int, int]:
     """Return how many rows to take of the stream and of each hidden class, so that these match new classes in size.
 
     Agreement grows with the number of rows. Where classes have fewer labelled rows than new classes have rows in the
@@ -312,7 +312,7 @@ def _matched_sample(n: int, sample: int, size: float, labelled: int) -> tuple[in
     return sample, int(np.clip(round(size * sample / n), 4, labelled))
 
 
-def _weigh(known: int, evidence: Evidence, prior: SizePrior) -> ClassNumberEstimate:
+def weigh(known: int, evidence: Evidence, prior: SizePrior) -> ClassNumberEstimate:
     """Combine agreement and sizes into a distribution over the number of new classes."""
     (grid, agreements, rehearsals), (expected, size_deviation, most) = evidence, prior
     few = expected < FEW_CLASSES
@@ -357,7 +357,7 @@ def _spread(agreements: list[float]) -> _Spread | None:
     return _Spread(float(finite.mean()), float(np.sqrt(variance + AGREEMENT_DEVIATION**2)))
 
 
-def _reality(rehearsals: list[Rehearsal]) -> Callable[[np.ndarray], np.ndarray]:
+def reality(rehearsals: list[Rehearsal]) -> Callable[[np.ndarray], np.ndarray]:
     """Fit the probability that a group is a class to its recurrence, on the groups of all rehearsals."""
     pairs = [(r.recurrence, r.real) for r in rehearsals if len(r.real)]
     if not pairs:

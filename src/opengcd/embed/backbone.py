@@ -54,7 +54,7 @@ class Backbone:
         self.pooling = pooling
         self.half = half
         self.batch_size = batch_size
-        colours = _colours(processor)
+        colours = colour_scaling(processor)
         self._colours = None if colours is None else tuple(part.to(device) for part in colours)
 
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
@@ -166,7 +166,7 @@ def _load_processor(transformers: Any, name: str, config: Any) -> Any:
     return AutoImageProcessor.from_pretrained(name, backend="pil", trust_remote_code=False)
 
 
-def _colours(processor: Any) -> tuple[Tensor, Tensor] | None:
+def colour_scaling(processor: Any) -> tuple[Tensor, Tensor] | None:
     """Return the factors and offsets of the channels by which whole numbers from 0 to 255 become what a network takes.
 
     That step is left to the network's device: numpy would hold up the other threads that prepare images. None where

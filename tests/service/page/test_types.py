@@ -38,7 +38,7 @@ def test_the_types_of_the_page_are_up_to_date(tool):
     ids=str,
 )
 def test_schemas_as_types(tool, schema, expected):
-    assert tool["_type"](schema) == expected
+    assert tool["type_of"](schema) == expected
 
 
 def test_a_changed_record_is_noticed(tmp_path):
