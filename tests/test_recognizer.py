@@ -60,14 +60,14 @@ def model():
 
 
 @contextlib.contextmanager
-def seconds(limit):
-    """Turn an endless loop into a failure."""
+def no_endless_loop():
+    """Turn an endless loop into a failure; how long it takes otherwise does not matter."""
 
     def stop(signum, frame):
-        raise TimeoutError(f"not done after {limit} s")
+        raise TimeoutError("it does not end")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(limit)
+    signal.alarm(300)
     try:
         yield
     finally:
@@ -882,14 +882,14 @@ def test_a_selector_that_returns_nonsense():
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs an alarm")
 def test_a_memory_of_half_a_row():
-    with seconds(5), pytest.raises((TypeError, ValueError), match="memory"):
+    with no_endless_loop(), pytest.raises((TypeError, ValueError), match="memory"):
         recogniser(memory_size=20.5, alpha=1.0, device="cpu").fit(X[KNOWN], Y[KNOWN])
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs an alarm")
 @pytest.mark.parametrize("rows", [X * 1e200, (X * 1e25).astype(np.float32)], ids=["float64", "float32"])
 def test_numbers_whose_squares_overflow_are_refused(rows):
-    with warnings.catch_warnings(), seconds(5):
+    with warnings.catch_warnings(), no_endless_loop():
         warnings.simplefilter("ignore", RuntimeWarning)  # it is the answer that counts here
         with pytest.raises(ValueError, match="large"):
             recogniser(memory_size=60, alpha=1.0, device="cpu").fit(rows[KNOWN], Y[KNOWN])

@@ -1,3 +1,5 @@
+"""Semi-supervised k-means against hand-computed cases and its invariants."""
+
 from itertools import pairwise
 
 import numpy as np
@@ -8,18 +10,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 from opengcd import metrics
-from opengcd._internal.splits import hide_in_turns
-from opengcd.discover import SemiSupervisedKMeans, estimate_class_number, ss_kmeans
-from opengcd.discover.discovery import fresh_labels
+from opengcd.discover import SemiSupervisedKMeans, ss_kmeans
 from opengcd.discover.kmeans import Restarts, kmeans_centers
-
-
-@pytest.fixture(scope="module")
-def world():
-    """Ten well separated classes; the first six are known."""
-    X, y = make_blobs(600, n_features=8, centers=10, cluster_std=0.6, center_box=(-8, 8), random_state=3)
-    known = y < 6
-    return X[known], y[known], X[~known], y[~known]
 
 
 def test_by_hand_on_a_line():
@@ -165,100 +157,6 @@ def test_bad_features_are_refused():
         model.fit([[0.0]], [0], [[1.0], [np.nan]])
     with pytest.raises(ValueError, match="X_labelled has 2 features, but 1 are expected"):
         model.fit([[0.0, 1.0]], [0], [[1.0]])
-
-
-# The number of classes.
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_number_of_separated_classes_is_found(world, seed):
-    L, yl, U, _ = world
-    near = estimate_class_number(L, yl, U, max_classes=30, search="paper", random_state=seed)
-    # The paper's score is as good with a novel class in the cluster of an anchor, so k may be too small by a few.
-    assert 8 <= near.k <= 10
-    assert near.trusted, near.reason
-    assert estimate_class_number(L, yl, U, max_classes=30, search="robust", random_state=seed).k == 10
-
-
-def test_robust_search_survives_a_bound_of_500(world):
-    L, yl, U, _ = world
-    found = estimate_class_number(L, yl, U, search="robust", random_state=0, n_init=4)
-    assert found.k == 10
-    assert found.trusted, found.reason
-
-
-def test_a_stuck_search_says_so(world):
-    # Brent with a bound of 500 probes 190 and 310 first; with this seed it ends at 33 of 10 classes.
-    L, yl, U, _ = world
-    found = estimate_class_number(L, yl, U, search="paper", random_state=0)
-    assert found.k > 20
-    assert not found.trusted
-    assert "was looked at" in found.reason
-
-
-def test_each_k_is_evaluated_once_and_the_best_seen_wins(world):
-    L, yl, U, _ = world
-    found = estimate_class_number(L, yl, U, max_classes=60, random_state=1)
-    ks = [point.k for point in found.curve]
-    assert len(ks) == len(set(ks))
-    assert found.k_raw == max(found.curve, key=lambda p: p.score).k
-    assert all(p.score == pytest.approx(p.validation + p.cohesion) for p in found.curve)
-    again = estimate_class_number(L, yl, U, max_classes=60, random_state=1)
-    assert again == found
-
-
-@pytest.mark.parametrize("objective", ["fmi+db", "fmi-db"])
-def test_other_objectives_run(world, objective):
-    L, yl, U, _ = world
-    found = estimate_class_number(L, yl, U, max_classes=20, objective=objective, random_state=0, n_init=2)
-    assert 6 <= found.k <= 20
-
-
-def test_nothing_to_group_leaves_the_known_classes(world):
-    L, yl, U, _ = world
-    for rows in (U[:0], U[:1]):
-        found = estimate_class_number(L, yl, rows)
-        assert (found.k, found.curve) == (6, [])
-
-
-def test_estimate_is_never_below_the_known_classes():
-    # One tight blob as unlabelled rows, known classes on top of each other: few clusters score best.
-    rng = np.random.default_rng(0)
-    L, U = rng.normal(size=(60, 4)), rng.normal(size=(30, 4)) * 1e-3 + 50
-    found = estimate_class_number(L, np.arange(60) % 12, U, max_classes=20, random_state=0)
-    assert found.k >= 12
-    if found.k_raw < 12:
-        assert not found.trusted
-        assert "less than the 12 known classes" in found.reason
-
-
-def testhide_in_turns():
-    rng = np.random.default_rng(0)
-    # The paper's split: anchors to hidden 2:1, and at least one hidden.
-    assert [len(hide_in_turns(known, 1, rng)[0]) for known in (2, 3, 4, 6, 12, 40)] == [1, 1, 1, 2, 4, 13]
-    for known in range(2, 14):
-        parts = hide_in_turns(known, 3, rng)
-        assert sorted(np.concatenate(parts).tolist()) == list(range(known))
-        sizes = [len(part) for part in parts]
-        assert max(sizes) - min(sizes) <= 1
-
-
-def test_bad_arguments_are_refused(world):
-    L, yl, U, _ = world
-    with pytest.raises(ValueError, match="single known class"):
-        estimate_class_number(L[yl == 0], yl[yl == 0], U)
-    with pytest.raises(ValueError, match="max_classes=3 is less than the 6"):
-        estimate_class_number(L, yl, U, max_classes=3)
-    with pytest.raises(ValueError, match="Unknown objective 'sc'"):
-        estimate_class_number(L, yl, U, objective="sc")
-    with pytest.raises(ValueError, match="Unknown search 'grid'"):
-        estimate_class_number(L, yl, U, search="grid")
-
-
-def test_fresh_labels_avoid_the_classes():
-    assert fresh_labels(np.array([3, 7]), 2).tolist() == [8, 9]
-    assert fresh_labels(np.array([-5, -3]), 2).tolist() == [0, 1]
-    assert fresh_labels(np.array(["group 1", "b"]), 2).tolist() == ["group 2", "group 3"]
 
 
 def test_predict_agrees_with_labels_far_from_the_origin():

@@ -1,8 +1,11 @@
 """What some tests need and not every machine has: where it is missing they are skipped, but not in CI."""
 
 import os
+from contextlib import ExitStack, contextmanager
 
 import pytest
+
+from benchmarks.torture.postgresql import NoServerError, running
 
 
 def missing(what):
@@ -10,3 +13,14 @@ def missing(what):
     if os.environ.get("CI") == "true":
         pytest.fail(f"{what} (with CI=true this is a failure)", pytrace=False)
     pytest.skip(what)
+
+
+@contextmanager
+def postgresql():
+    """A PostgreSQL server of the test's own."""
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(running())
+        except NoServerError as error:
+            missing(str(error))
+        yield server

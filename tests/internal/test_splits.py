@@ -90,3 +90,14 @@ def test_the_draws_are_those_of_the_generator_in_this_order():
         np.concatenate(class_groups(5, (2, 3), 4)).tolist()
         == np.random.default_rng(np.random.SeedSequence(4)).permutation(5).tolist()
     )
+
+
+def test_shares_of_hidden_classes():
+    rng = np.random.default_rng(0)
+    # The paper's split: anchors to hidden 2:1, and at least one hidden.
+    assert [len(hide_in_turns(known, 1, rng)[0]) for known in (2, 3, 4, 6, 12, 40)] == [1, 1, 1, 2, 4, 13]
+    for known in range(2, 14):
+        parts = hide_in_turns(known, 3, rng)
+        assert sorted(np.concatenate(parts).tolist()) == list(range(known))
+        sizes = [len(part) for part in parts]
+        assert max(sizes) - min(sizes) <= 1

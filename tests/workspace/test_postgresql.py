@@ -2,7 +2,6 @@
 
 import os
 import threading
-from contextlib import ExitStack
 from functools import partial
 from itertools import count
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 from sqlalchemy import create_engine, text
 
-from benchmarks.torture.postgresql import NoServerError, running
 from opengcd import Client, Workspace
 from opengcd.embed import Pixels, read_image
 from opengcd.service import create_app
@@ -20,18 +18,14 @@ from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.files import content_hash
 from opengcd.workspace.schema import items
 from tests.helpers.counting import check
-from tests.helpers.needed import missing
+from tests.helpers.needed import postgresql
 from tests.helpers.pictures import RECOGNIZER, paint, truth
 from tests.helpers.serving import API, connect, eventually, get, keep_on, send, server
 
 
 @pytest.fixture(scope="module")
 def url():
-    with ExitStack() as stack:
-        try:
-            server = stack.enter_context(running())
-        except NoServerError as error:
-            missing(str(error))
+    with postgresql() as server:
         yield server.url
 
 
