@@ -79,3 +79,18 @@ class Visit:
         assert not self.strangers, self.strangers
         unexpected = [text for text in self.complaints if not any(part in text for part in self.expected)]
         assert not unexpected, unexpected
+
+
+def cell(page, item):
+    return page.locator(f"#image-{item}")
+
+
+def open_group(visit, group):
+    visit.go(f"groups/{group.id}")
+    cell(visit.page, group.items[0]).wait_for()
+
+
+def select(one, items):
+    for item in items:
+        cell(one.page, item).click()
+    one.page.get_by_text(f"{len(items)} image{'s' if len(items) > 1 else ''} selected").wait_for()

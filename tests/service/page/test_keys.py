@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.helpers.browsing import Visit, launched
+from tests.helpers.browsing import Visit
 from tests.helpers.serving import serving
 
 NAMES = {"←": "ArrowLeft", "↑": "ArrowUp", "→": "ArrowRight", "↓": "ArrowDown", "Esc": "Escape", "Del": "Delete",
@@ -32,12 +32,6 @@ STATE = """() => {
     };
 }"""
 """What the reviewer sees."""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launched() as found:
-        yield found
 
 
 class Reviewer:

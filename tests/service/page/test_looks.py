@@ -12,18 +12,12 @@ from opengcd.embed import Pixels
 from opengcd.workspace import schema
 from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.revision import raise_revision
-from tests.helpers.browsing import Visit, launched
+from tests.helpers.browsing import Visit
 from tests.helpers.needed import missing
 from tests.helpers.serving import serving
 
 VIEWS = ["overview", "groups", "groups/{group}", "number", "learn", "try", "rejection", "history"]
 PAGE = Path(opengcd.service.__file__).parent / "page"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launched() as found:
-        yield found
 
 
 @pytest.fixture

@@ -1,48 +1,18 @@
 """What a reviewer does on the page, by mouse and by keyboard, in a real browser."""
 
-import csv
 import re
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
-from contextlib import ExitStack
 from pathlib import Path
-from typing import ClassVar
 
-import numpy as np
 import pytest
-from fastapi.concurrency import run_in_threadpool
 
 from opengcd import Workspace
-from opengcd.bench.reviewer import simulate_review
-from opengcd.service.events import Events
-from tests.helpers.browsing import Visit, launched
-from tests.helpers.pictures import KNOWN, RECOGNIZER, paint, picture, truth
-from tests.helpers.places import SHARED
+from tests.helpers.browsing import Visit, cell, open_group, select
+from tests.helpers.pictures import KNOWN, RECOGNIZER, paint, truth
 from tests.helpers.serving import Pause, serving
-
-BIRDS, NETWORK = SHARED / "images" / "birds", SHARED / "models" / "vit-s14"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launched() as found:
-        yield found
-
-
-@pytest.fixture
-def site(browser, workspace):
-    """The workspace, and a way for people to visit its page; afterwards no browser may have complained."""
-    with serving(workspace) as address, ExitStack() as visits:
-
-        def visit(who="ann", **options):
-            one = Visit(browser, address, workspace.access.make(who), who, **options)
-            visits.callback(one.end)
-            return one
-
-        yield workspace, visit
 
 
 def by_label(workspace):
@@ -58,18 +28,6 @@ def group_of(workspace, colour):
     return next(
         group for group in workspace.groups() if any(colour in workspace.views.paths(item)[0] for item in group.items)
     )
-
-
-def cell(page, item):
-    return page.locator(f"#image-{item}")
-
-
-def open_group(visit, group):
-    visit.go(f"groups/{group.id}")
-    cell(visit.page, group.items[0]).wait_for()
-
-
-# The story.
 
 
 def test_the_story_by_mouse(browser, world, tmp_path):
@@ -179,12 +137,6 @@ def test_a_name_completes_from_known_classes_and_goes_on(site):
 
 
 # Edits, and the way back from each.
-
-
-def select(one, items):
-    for item in items:
-        cell(one.page, item).click()
-    one.page.get_by_text(f"{len(items)} image{'s' if len(items) > 1 else ''} selected").wait_for()
 
 
 def move_by_mouse(one, group, other):
@@ -440,134 +392,6 @@ def test_the_map_by_keyboard(site):
     one.page.get_by_text("Draw around points").wait_for()
 
 
-# Several people.
-
-
-def test_two_browsers_stay_in_step_and_nothing_is_overwritten(site):
-    workspace, visit = site
-    ann, bob = visit("ann"), visit("bob")
-    bob.expected = ("409",)
-    group, other = workspace.groups()
-    for one in (ann, bob):
-        open_group(one, group)
-    select(ann, group.items[:2])
-    select(bob, group.items[1:4])
-    # Bob hears of nothing while he is cut off from events: he acts on what he sees.
-    bob.page.route("**/api/v1/groups*", lambda route: route.abort())
-    ann.press("x")
-    ann.said("2 images put into the bin")
-    bob.expected += ("ERR_FAILED", "net::")
-    bob.press("m")
-    bob.page.keyboard.type(other.label)
-    bob.press("Enter")
-    bob.said("ann has changed this meanwhile")
-    assert sorted(map(len, workspace.groups())) == [2, 6, 8]
-    bob.page.unroute("**/api/v1/groups*")
-    # Elsewhere, both go on.
-    ann.go(f"groups/{other.id}")
-    cell(ann.page, other.items[0]).wait_for()
-    ann.press("Enter")
-    ann.field.fill("sky")
-    ann.press("Shift+Enter")
-    ann.said("Named “sky”")
-    bob.page.locator(".rail", has_text="sky").wait_for()
-    bob.said("ann named a group")
-    assert cell(bob.page, group.items[0]).count() == 0
-    assert {entry.who for entry in workspace.history() if entry.verb == "remove"} == {"ann"}
-
-
-def test_an_answer_is_based_on_what_was_shown_when_it_was_asked_for(site):
-    """Two people have the same question open; the page behind the second one follows the first one's answer."""
-    workspace, visit = site
-    ann, bob = visit("ann"), visit("bob")
-    bob.expected = ("409",)
-    group, other = workspace.groups()
-    for one in (ann, bob):
-        open_group(one, group)
-        one.press("Enter")
-        one.field.wait_for()
-    ann.field.fill("sky")
-    ann.press("Shift+Enter")
-    bob.said("ann named a group")  # his page shows it, behind the dialog
-    bob.field.fill("sea")
-    bob.press("Shift+Enter")
-    bob.said("ann changed this first (name)")
-    assert {group.label for group in workspace.groups()} == {"sky", other.label}
-    # He sees her name now, and may choose another one.
-    bob.press("Enter")
-    bob.field.fill("sea")
-    bob.press("Shift+Enter")
-    bob.said("Named “sea”")
-    # Where images are to go.
-    select(bob, group.items[:2])
-    bob.press("m")
-    bob.field.wait_for()
-    workspace.by("ann").remove(group.items[1:2])
-    bob.said("ann put images into the bin")
-    bob.field.fill("ice")
-    bob.press("Enter")
-    bob.said("ann changed this first (remove)")
-    assert "ice" not in {group.label for group in workspace.groups()}
-
-
-def test_undoing_something_large_undoes_nothing_else(site):
-    workspace, visit = site
-    one = visit("ann")
-    one.expected = ("409",)
-    one.press("u")
-    one.page.get_by_role("dialog").get_by_text("Undo the grouping?").wait_for()
-    workspace.by("bob").name(workspace.groups()[0].id, "sky")
-    one.said("bob named a group")
-    one.page.get_by_role("dialog").get_by_role("button", name="Undo", exact=True).click()
-    one.said("bob changed this first (name)")
-    assert "sky" in {group.label for group in workspace.groups()}
-
-
-def test_acts_that_follow_each_other_quickly_are_no_conflict(site):
-    workspace, visit = site
-    one = visit("ann")
-    group = workspace.groups()[0]
-    open_group(one, group)
-    select(one, group.items[:2])
-    one.page.route("**/api/v1/edits", lambda route: (time.sleep(0.3), route.continue_()))  # a slow network
-    one.press("x", "Enter")  # the question is open before the answer to the first act has come
-    one.field.fill("sky")
-    one.press("Shift+Enter")
-    one.said("Named “sky”")
-    assert {group.label: len(group) for group in workspace.groups()}["sky"] == 6
-
-
-def test_what_others_do_while_the_page_opens_is_seen(site, monkeypatch):
-    """After the page has read the groups, and before it hears of changes."""
-    workspace, visit = site
-    listen = Events.listen
-
-    async def late(self, allowed):
-        await run_in_threadpool(workspace.by("bob").remove, workspace.groups()[0].items[:1])
-        async for event in listen(self, allowed):
-            yield event
-
-    monkeypatch.setattr(Events, "listen", late)
-    one = visit()
-    one.press("7")
-    one.page.get_by_role("button", name="Undo “remove”").wait_for()
-
-
-def test_an_edit_that_arrives_before_the_first_image_leaves_the_group_visible(site):
-    """The images are read again, before the grid has had a layout."""
-    workspace, visit = site
-    group, other = workspace.groups()[:2]
-    one, held = visit(), []
-    one.page.evaluate("() => { window.ResizeObserver = class { observe() {} disconnect() {} }; }")
-    one.page.route(f"**/groups/{group.id}/items*", lambda route: route.continue_() if held else held.append(route))
-    with one.page.expect_request(f"**/groups/{group.id}/items*"):
-        one.go(f"groups/{group.id}")
-    with one.page.expect_request(f"**/groups/{group.id}/items*"):
-        workspace.name(other.id, "sky")
-    held[0].continue_()
-    cell(one.page, group.items[0]).wait_for()
-
-
 def test_a_reload_in_the_middle_of_a_job(site, monkeypatch):
     workspace, visit = site
     begun, go_on = threading.Event(), threading.Event()
@@ -709,190 +533,3 @@ def test_a_wrong_token_is_refused_and_a_right_one_let_in(browser, workspace):
         page.reload()
         page.get_by_label("Token").wait_for()
         context.close()
-
-
-# The simulated annotator.
-
-
-class Mouse:
-    """Does everything by clicks; only names are typed."""
-
-    BUTTONS: ClassVar = {"x": "Bin", "m": "Move to…", "Enter": "Name", "c": "Confirm"}
-
-    def __init__(self, one):
-        self.one, self.page = one, one.page
-
-    def go(self, key, view):
-        self.page.get_by_role("navigation", name="Views").get_by_role("link", name=view).click()
-
-    def open(self, group):
-        self.go("2", "Groups")
-        self.page.locator(f'.card.group[data-key="{group.id}"] .cell').click()
-        cell(self.page, group.items[0]).wait_for()
-
-    def select(self, shown, items):
-        select(self.one, items)
-
-    def act(self, key, name=None, button=None):
-        self.page.get_by_role("button", name=button or self.BUTTONS[key], exact=True).click()
-        if name:
-            self.one.field.fill(name)
-            self.page.get_by_role("dialog").locator("button.primary").click()
-
-
-class Keys:
-    """Does everything by keys."""
-
-    def __init__(self, one):
-        self.one, self.page = one, one.page
-
-    def go(self, key, view):
-        self.one.press(key)
-        self.page.locator("nav [aria-current=page]", has_text=view).wait_for()
-
-    def open(self, group):
-        self.go("2", "Groups")
-        focus = self.page.locator(".card.group .cell:focus")
-        focus.wait_for()
-        self.one.press("Home")
-        for _ in range(self.page.locator(".card.group").count()):
-            if focus.locator("..").get_attribute("data-key") == str(group.id):
-                break
-            self.one.press("ArrowRight")
-        self.one.press("o")
-        cell(self.page, group.items[0]).wait_for()
-
-    def select(self, shown, items):
-        at = 0
-        self.one.press("Home")
-        for place in map(shown.index, items):
-            self.one.press(*["ArrowRight"] * (place - at), "Space")
-            at = place
-        self.page.get_by_text(f"{len(items)} image{'s' if len(items) > 1 else ''} selected").wait_for()
-
-    def act(self, key, name=None, button=None):
-        if button:
-            self.page.get_by_role("button", name=button, exact=True).wait_for()
-        self.one.press(key)
-        if name:
-            self.one.field.fill(name)
-            self.one.press("Enter")
-
-
-BY_HAND = pytest.mark.parametrize("hand", [Mouse, Keys])
-
-
-def paint_messy_world(folder):
-    """A stream whose groups by colour are mixed by name; the names are the truth."""
-    for colour in KNOWN:
-        paint(folder / "known" / colour, colour, range(8))
-    groups = {  # the colour painted, and the names
-        "blue": {"blue": 8, "yellow": 2, "red": 2, "green": 1},
-        "yellow": {"yellow": 6, "orange": 3},
-        "purple": {"blue": 7},
-        "cyan": {"green": 4, "purple": 2},
-        "pink": {"pink": 4, "orange": 1},
-    }
-    (folder / "stream").mkdir()
-    for painted, names in groups.items():
-        for name, n in names.items():
-            for i in range(n):
-                picture(painted, sum(map(ord, name)) + i).save(folder / "stream" / f"{name}-{painted}{i}.png")
-    return folder / "known", folder / "stream", len(groups)
-
-
-def name_of(path):
-    return Path(path).name.split("-")[0]
-
-
-@BY_HAND
-def test_the_page_counts_what_the_simulated_annotator_counts(browser, tmp_path, hand):
-    """A reviewer who follows the truth by the page takes as many actions of each kind as the benchmark says."""
-    known, stream, n = paint_messy_world(tmp_path)
-    with Workspace.create(tmp_path / "messy", "pixels", recognizer=RECOGNIZER) as workspace:
-        workspace.fit(known)
-        list(workspace.recognize([stream]))
-        workspace.discover(k=len(KNOWN) + n)
-        groups = [group for group in workspace.groups() if group.kind == "novel"]
-        assert len(groups) == n
-        items = [item for group in groups for item in group.items]
-        labels = [name_of(workspace.views.paths(item)[0]) for item in items]
-        rows = np.split(np.arange(len(items)), np.cumsum([len(group) for group in groups])[:-1])
-        expected = simulate_review(rows, labels, KNOWN)
-        assert set(expected.by_kind) == {"name", "merge", "select", "move", "remove", "confirm"}
-        assert all(expected.by_kind.values())
-
-        with serving(workspace) as address:
-            one = Visit(browser, address, workspace.access.make("ann"))
-            review_all(hand(one), workspace, lambda item: name_of(workspace.views.paths(item)[0]), KNOWN)
-            counted = one.page.evaluate("JSON.parse(sessionStorage.getItem('opengcd.actions'))")
-            one.go("groups")
-            one.page.get_by_text(f"This session: {expected.actions} actions").wait_for()
-            one.end()
-        assert counted == {kind: count for kind, count in expected.by_kind.items() if count}
-        reviewed = {item: group.label for group in workspace.groups() if group.kind == "novel" for item in group.items}
-        assert reviewed == {items[row]: label for row, label in zip(expected.rows, expected.labels, strict=True)}
-
-
-def review_all(hand, workspace, truth_of, known):
-    """Review by the truth, as `simulate_review` does: the groups from the largest on, then what is left to confirm."""
-    for group in [group for group in workspace.groups() if group.kind == "novel"]:
-        review_group(hand, group, {item: truth_of(item) for item in group.items}, set(known))
-    for group in workspace.groups():
-        if group.kind == "novel" and not group.confirmed:
-            hand.open(group)
-            hand.act("c")
-            hand.one.said(f"“{group.label}” is confirmed")
-
-
-def review_group(hand, group, names, known):
-    """What `simulate_review` does to one group."""
-    counts = Counter(names.values())
-    main = min(counts, key=lambda name: (-counts[name], name))
-    strangers = {name for name in counts if name != main}
-    hand.open(group)
-    shown = list(names)  # as the page shows them
-    outside = [item for item, name in names.items() if name in strangers & known]
-    if outside:
-        hand.select(shown, outside)
-        hand.act("x")
-        hand.one.said("put into the bin")
-        shown = [item for item in shown if item not in outside]
-    for name in sorted(strangers - known):
-        strange = [item for item in shown if names[item] == name]
-        hand.select(shown, strange)
-        hand.act("m", name)
-        hand.one.said(f"moved to “{name}”")
-        shown = [item for item in shown if item not in strange]
-    hand.act("Enter", main)
-    hand.one.page.locator(".toast", has_text=re.compile("confirmed|Named|Joined")).wait_for()
-    hand.one.page.wait_for_url(lambda url: not url.endswith(f"/{group.id}"))  # the page goes on by itself
-
-
-@pytest.mark.slow
-@BY_HAND
-def test_the_birds_by_the_page(browser, tmp_path, hand):
-    """Real images: eight new birds are found, reviewed by the truth and learnt, on the page alone."""
-    if not (BIRDS.is_dir() and NETWORK.is_dir()):
-        pytest.skip(f"{BIRDS} and {NETWORK} are not there")
-    with open(BIRDS / "stream_truth.csv", newline="") as lines:
-        truths = {row["file"]: row["class"] for row in csv.DictReader(lines)}
-    known = {folder.name for folder in (BIRDS / "known").iterdir() if folder.is_dir()}
-    with Workspace.create(tmp_path / "birds", str(NETWORK), recognizer={"random_state": 0}) as workspace:
-        workspace.fit(BIRDS / "known")
-        list(workspace.recognize([BIRDS / "stream"]))
-        with serving(workspace) as address:
-            one = Visit(browser, address, workspace.access.make("ann"), viewport={"width": 1280, "height": 2400})
-            one.context.set_default_timeout(300_000)
-            by = hand(one)
-            by.go("3", "Number")
-            by.act("g", button="Group them")
-            one.said("Grouping is done")
-            review_all(by, workspace, lambda item: truths[Path(workspace.views.paths(item)[0]).name], known)
-            counted = one.page.evaluate("JSON.parse(sessionStorage.getItem('opengcd.actions'))")
-            by.go("4", "Learn")
-            by.act("g", button="Learn")
-            one.page.get_by_role("heading", name="Version 2 is learnt").wait_for()
-            one.end()
-        assert set(workspace.status().version.classes) == set(truths.values())
-        assert sum(counted.values()) < len(truths) / 2
