@@ -29,7 +29,7 @@ from opengcd._internal.randomness import spawn
 from opengcd.classify import SVM, svm
 from opengcd.discover import ss_kmeans
 from opengcd.discover.class_number import SURVIVORS
-from opengcd.discover.kmeans import _Restarts
+from opengcd.discover.kmeans import Restarts
 from opengcd.memory import greedy
 from opengcd.memory.ds3 import PENALTY, RELAXATION, DS3Batch
 from opengcd.metrics import silhouette
@@ -69,8 +69,8 @@ def kmeans_seeding(quick: bool) -> Row:
     X, _ = gaussian_classes(n, d, k, spread=0.1)
     uniforms = np.stack([rng.random(k) for rng in spawn(0, 10)])
 
-    def ready(device: str) -> _Restarts:
-        return _Restarts(X[:0], np.empty(0, dtype=np.int64), X, k, torch.device(device))
+    def ready(device: str) -> Restarts:
+        return Restarts(X[:0], np.empty(0, dtype=np.int64), X, k, torch.device(device))
 
     run, rows = ready("cpu"), torch.from_numpy(X)
     (seconds, _), (plain_seconds, plain) = best_of(

@@ -3,11 +3,11 @@ import shutil
 import pytest
 from hypothesis import HealthCheck, settings
 
-import pictures
 from opengcd import Workspace
 from opengcd.bench.demo import digits, run_demo
 from opengcd.service import create_app
-from serving import connect
+from tests.helpers import pictures
+from tests.helpers.serving import connect
 
 # A busy machine may take any time for an example; that is no fault of what is tested.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -157,14 +157,13 @@ def test_saved_by_what_it_says_itself_and_given_again(tmp_path):
     with pytest.raises(ModelFileError, match=r"FarFromMeans, BySign.*pass load\(preset=\.\.\.\)"):
         OpenWorldRecognizer.load(tmp_path)
     loaded = OpenWorldRecognizer.load(tmp_path, preset=OWN, device="cpu")
-    assert loaded._rejection.radius_ == recognizer._rejection.radius_
     np.testing.assert_array_equal(loaded.recognize(X).probabilities, recognizer.recognize(X).probabilities)
     np.testing.assert_array_equal(loaded.discover(X[~KNOWN]).labels, recognizer.discover(X[~KNOWN]).labels)
+    header = json.loads(next((tmp_path).glob("header-*")).read_bytes())
+    assert header["far_radius"] == recognizer.unknown_score(recognizer.memory_.X).max()
     for each in (recognizer, loaded):
         each.learn(X[Y == 4], Y[Y == 4])
     np.testing.assert_array_equal(loaded.recognize(X).probabilities, recognizer.recognize(X).probabilities)
-    header = json.loads(next((tmp_path).glob("header-*")).read_bytes())
-    assert header["far_radius"] == pytest.approx(fitted()._rejection.radius_)
 
 
 def test_damage_is_noticed_by_the_part_itself(tmp_path):
@@ -234,7 +233,8 @@ def test_a_rejection_that_cannot_be_saved_or_uses_a_name_that_is_taken(tmp_path)
 def test_fit_changes_no_preset():
     recognizer = fitted("best")
     assert not hasattr(PRESETS["best"].rejection, "score_")
-    assert recognizer._rejection is not PRESETS["best"].rejection
+    assert PRESETS["best"].rejection.threshold is None
+    assert recognizer.threshold_ is not None
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -45,14 +45,14 @@ def _records(api: dict[str, Any]) -> Iterator[str]:
             yield from _fields(schema, "  ")
             yield "}\n"
         else:
-            yield f"export type {_identifier(name)} = {_type(schema)};\n"
+            yield f"export type {_identifier(name)} = {type_of(schema)};\n"
 
 
 def _fields(schema: dict[str, Any], indent: str) -> Iterator[str]:
     required = set(schema.get("required", ()))
     for name, field in schema["properties"].items():
         yield from _comment(field.get("description", ""), indent)
-        yield f"{indent}{_key(name)}{'' if name in required else '?'}: {_type(field)};"
+        yield f"{indent}{_key(name)}{'' if name in required else '?'}: {type_of(field)};"
 
 
 def _operations(api: dict[str, Any]) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _operation(name: str, operation: dict[str, Any]) -> Iterator[str]:
     yield f"  {json.dumps(name)}: {{"
     for kind in ("path", "query"):
         found = [one for one in operation.get("parameters", ()) if one["in"] == kind]
-        fields = "; ".join(f"{one['name']}{_optional(one)}: {_type(one['schema'])}" for one in found)
+        fields = "; ".join(f"{one['name']}{_optional(one)}: {type_of(one['schema'])}" for one in found)
         if found:
             yield f"    {kind}{'' if any(map(_required, found)) else '?'}: {{ {fields} }};"
     if body := _body(operation):
@@ -91,7 +91,7 @@ def _optional(parameter: dict[str, Any]) -> str:
 
 def _body(operation: dict[str, Any]) -> str:
     content = operation.get("requestBody", {}).get("content", {})
-    kinds = {"application/json": lambda schema: _type(schema), "multipart/form-data": lambda _: "FormData"}
+    kinds = {"application/json": lambda schema: type_of(schema), "multipart/form-data": lambda _: "FormData"}
     found = [kinds[kind](one["schema"]) for kind, one in content.items() if kind in kinds]
     return " | ".join(found)
 
@@ -99,7 +99,7 @@ def _body(operation: dict[str, Any]) -> str:
 def _answer(operation: dict[str, Any]) -> str:
     code = min(code for code in operation["responses"] if code.startswith("2"))
     content = operation["responses"][code].get("content", {})
-    return _type(content["application/json"].get("schema", {})) if "application/json" in content else "null"
+    return type_of(content["application/json"].get("schema", {})) if "application/json" in content else "null"
 
 
 def _events(api: dict[str, Any]) -> Iterator[str]:
@@ -107,11 +107,12 @@ def _events(api: dict[str, Any]) -> Iterator[str]:
     yield "/** What the events of `GET /events` hold, by name. */"
     yield "export interface Events {"
     for name, schema in content["x-events"].items():
-        yield f"  {_key(name)}: {_type(schema)};"
+        yield f"  {_key(name)}: {type_of(schema)};"
     yield "}\n"
 
 
-def _type(schema: dict[str, Any]) -> str:
+def type_of(schema: dict[str, Any]) -> str:
+    """Return a schema of the document as a type of TypeScript."""
     if "$ref" in schema:
         return _identifier(schema["$ref"].rpartition("/")[2])
     if "const" in schema:
@@ -120,18 +121,18 @@ def _type(schema: dict[str, Any]) -> str:
         return " | ".join(json.dumps(value) for value in schema["enum"])
     for several in ("anyOf", "oneOf"):
         if several in schema and "properties" not in schema:
-            return " | ".join(dict.fromkeys(_type(one) for one in schema[several]))
+            return " | ".join(dict.fromkeys(type_of(one) for one in schema[several]))
     kind = schema.get("type")
     if kind == "array":
         if places := schema.get("prefixItems", schema.get("x-prefixItems")):
-            return f"[{', '.join(map(_type, places))}]"
-        inner = _type(schema.get("items", {}))
+            return f"[{', '.join(map(type_of, places))}]"
+        inner = type_of(schema.get("items", {}))
         return f"({inner})[]" if " | " in inner else f"{inner}[]"
     if kind == "object":
         if "properties" in schema:
             return f"{{ {' '.join(line.strip() for line in _fields(schema, ''))} }}"
         values = schema.get("additionalProperties", True)
-        return f"Record<string, {_type(values) if isinstance(values, dict) else 'any'}>"
+        return f"Record<string, {type_of(values) if isinstance(values, dict) else 'any'}>"
     return PLAIN.get(kind or "", "any")
 
 

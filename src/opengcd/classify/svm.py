@@ -78,7 +78,7 @@ class SVM(ArrayClassifier):
             held_out, rows = fit_machines(Z, y, fold, n_classes)
         self.support_vectors_ = Z[rows]
         self.n_support_ = np.bincount(y[rows], minlength=n_classes)
-        self.slope_, self.offset_ = _fit_sigmoids(held_out, y)
+        self.slope_, self.offset_ = fit_sigmoids(held_out, y)
         return self
 
     def _fit_together(
@@ -159,7 +159,7 @@ class SVM(ArrayClassifier):
         """Return labels by vote, and coupled probabilities, in float64."""
         n_classes = len(self.n_support_)
         parts = [
-            (_votes(scores, n_classes), _couple(_sigmoid(scores, self.slope_, self.offset_), n_classes))
+            (_votes(scores, n_classes), couple(sigmoid(scores, self.slope_, self.offset_), n_classes))
             for scores in self._blocks_of_scores(X)
         ]
         labels, probabilities = zip(*parts, strict=True)
@@ -172,9 +172,9 @@ class SVM(ArrayClassifier):
     def _blocks_of_scores(self, X: np.ndarray) -> Iterator[np.ndarray]:
         step = max(1, 2**24 // max(len(self.support_vectors_), (len(self.n_support_) + 1) ** 2))
         for start in range(0, len(X), step):
-            yield self._scores(self._standardised(X[start : start + step]))
+            yield self.scores(self._standardised(X[start : start + step]))
 
-    def _scores(self, Z: np.ndarray) -> np.ndarray:
+    def scores(self, Z: np.ndarray) -> np.ndarray:
         """Return the decision value of every pair of classes, (n, C(C-1)/2), positive for its first class."""
         n_classes = len(self.n_support_)
         first, second = _pairs(n_classes)
@@ -227,13 +227,13 @@ def _decide(machine: SVC, rows: np.ndarray) -> np.ndarray:
     return -scores[:, None] if scores.ndim == 1 else scores
 
 
-def _sigmoid(scores: np.ndarray, slope: np.ndarray, offset: np.ndarray) -> np.ndarray:
+def sigmoid(scores: np.ndarray, slope: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """Return the probability of the first class of each pair, 1 / (1 + exp(slope · score + offset)), clipped."""
     p = 0.5 - 0.5 * np.tanh(0.5 * (slope * scores + offset))
     return np.clip(p, CLIP, 1 - CLIP)
 
 
-def _fit_sigmoids(scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fit_sigmoids(scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     r"""Fit slope A and offset B of every pair by Newton's method with backtracking (Lin, Lin & Weng 2007).
 
     Minimises :math:`-\sum t \log p + (1-t) \log(1-p)` with :math:`p = 1/(1+e^{As+B})` and Platt's targets
@@ -287,7 +287,7 @@ def _fit_sigmoids(scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.nda
     return A, B
 
 
-def _couple(r: np.ndarray, n_classes: int) -> np.ndarray:
+def couple(r: np.ndarray, n_classes: int) -> np.ndarray:
     r"""Return class probabilities from pairwise ones: :math:`\min_p \sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2`.
 
     With :math:`Q_{ii} = \sum_{j \ne i} r_{ji}^2` and :math:`Q_{ij} = -r_{ji} r_{ij}` the minimum under

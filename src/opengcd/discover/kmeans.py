@@ -165,7 +165,7 @@ def ss_kmeans(
         raise ValueError(f"n_clusters={k} asks for {novel} novel groups among {len(U)} unlabelled rows; lower it.")
     if k < 1 or n_init < 1 or max_iter < 1 or (survivors is not None and survivors < 1):
         raise ValueError("n_clusters, n_init, max_iter and survivors must be at least 1.")
-    run = _Restarts(L, codes, U, k, kernels.resolve_device(device))
+    run = Restarts(L, codes, U, k, kernels.resolve_device(device))
     uniforms = np.stack([rng.random(novel) for rng in spawn(random_state, n_init)])
     with kernels.threads_for(max(n_init * k, U.shape[1]) * len(U)):
         run.seed(uniforms)
@@ -180,7 +180,7 @@ def kmeans_centers(
 
     All P runs share their matrix products. ``part``, (P, n), selects the rows of each run; None means all.
     """
-    run = _Restarts(
+    run = Restarts(
         rows[:0],
         rows.new_empty(0, dtype=torch.long),
         rows,
@@ -195,7 +195,7 @@ def kmeans_centers(
         return run.best_centers(tries)
 
 
-class _Restarts:
+class Restarts:
     """``R`` restarts that share every matrix product: centres are (R, k, d), labels (R, n).
 
     ``part``, (R, n), selects the unlabelled rows of each restart; the others have no weight.

@@ -195,7 +195,7 @@ def estimate_by_rehearsal(
         run.progress("rehearsing discovery", 0, 0)
     else:
         evidence = _collect_evidence(labelled, rows, scoring, prior, novel_rows, run)
-    return RehearsedNumber(_weigh(known, evidence, prior), _calibrate(evidence.rehearsals))
+    return RehearsedNumber(weigh(known, evidence, prior), calibrate(evidence.rehearsals))
 
 
 def _collect_evidence(
@@ -206,7 +206,7 @@ def _collect_evidence(
     few = expected < FEW_CLASSES
     most_rows = min(n, STREAM_ROWS_OF_FEW if few else STREAM_ROWS)
     labelled_size = int(np.median(np.bincount(labelled.codes)))
-    sample, size = _matched_sample(n, most_rows, novel_rows / expected, labelled_size)
+    sample, size = matched_sample(n, most_rows, novel_rows / expected, labelled_size)
     chosen = generator(derive(run.seed, 0)).permutation(n)[:sample]
     candidates = np.geomspace(expected / SPAN, expected * SPAN, POINTS)
     if few:  # an error of one matters
@@ -321,7 +321,7 @@ def rehearse(labelled: Labelled, scoring: Scoring, plan: Plan, run: Run) -> Rehe
     return Rehearsal(agreed, beyond, np.array(stability), np.array(is_class, dtype=bool))
 
 
-def _matched_sample(n: int, sample: int, size: float, labelled: int) -> tuple[int, int]:
+def matched_sample(n: int, sample: int, size: float, labelled: int) -> tuple[int, int]:
     """Return how many rows to use of the stream and of each hidden class, so that new and hidden classes match in size.
 
     Agreement increases with the number of rows. If classes have fewer labelled rows than new classes have rows in the
@@ -333,7 +333,7 @@ def _matched_sample(n: int, sample: int, size: float, labelled: int) -> tuple[in
     return sample, int(np.clip(round(size * sample / n), 4, labelled))
 
 
-def _weigh(known: int, evidence: Evidence, prior: SizePrior) -> ClassNumberEstimate:
+def weigh(known: int, evidence: Evidence, prior: SizePrior) -> ClassNumberEstimate:
     """Combine agreement and sizes into a distribution over the number of new classes."""
     (grid, agreements, rehearsals), (expected, size_deviation, most) = evidence, prior
     few = expected < FEW_CLASSES
@@ -378,7 +378,7 @@ def _spread(agreements: list[float]) -> _Spread | None:
     return _Spread(float(finite.mean()), float(np.sqrt(variance + AGREEMENT_DEVIATION**2)))
 
 
-def _calibrate(rehearsals: list[Rehearsal]) -> Callable[[np.ndarray], np.ndarray]:
+def calibrate(rehearsals: list[Rehearsal]) -> Callable[[np.ndarray], np.ndarray]:
     """Fit the probability that a group is a class, given its stability, on the groups of all rehearsals."""
     pairs = [(r.stability, r.is_class) for r in rehearsals if len(r.is_class)]
     if not pairs:

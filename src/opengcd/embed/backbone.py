@@ -59,7 +59,7 @@ class Backbone:
         self.processor = processor
         self.pooling = pooling
         self.device, self.half, self.batch_size = execution
-        scaling = _channel_scaling(processor)
+        scaling = channel_scaling(processor)
         self._scaling = None if scaling is None else tuple(part.to(self.device) for part in scaling)
 
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
@@ -173,7 +173,7 @@ def _load_processor(transformers: Any, name: str, config: Any) -> Any:
     return AutoImageProcessor.from_pretrained(name, backend="pil", trust_remote_code=False)
 
 
-def _channel_scaling(processor: Any) -> tuple[Tensor, Tensor] | None:
+def channel_scaling(processor: Any) -> tuple[Tensor, Tensor] | None:
     """Return scale and offset of each channel that map 8-bit pixels to the input of the network.
 
     This step is done on the network's device, because numpy would block the other threads that preprocess images. None

@@ -136,8 +136,8 @@ class NoveltyScore:
         if few and self.folds is None:
             halves = np.where(held_out, fold % 2, -1)
             by_halves = self._combine(self._hold_out(X, codes, classifier, halves, derive(seed, 2))[0][held_out])
-            without_choice = _extrapolate(self.known_scores_, by_halves)
-            self.known_scores_ = _extrapolate(self.known_scores_, by_halves, kept)
+            without_choice = extrapolate(self.known_scores_, by_halves)
+            self.known_scores_ = extrapolate(self.known_scores_, by_halves, kept)
             shift = np.quantile(self.known_scores_, SHARES) - np.quantile(without_choice, SHARES)
         self.known_rejected_, self.unknown_ = self._search(X, codes, classifier, fold, shift, derive(seed, 3))
         return self
@@ -267,7 +267,7 @@ class NoveltyScore:
         return total
 
 
-def _extrapolate(scores: np.ndarray, by_halves: np.ndarray, kept: float = 1.0) -> np.ndarray:
+def extrapolate(scores: np.ndarray, by_halves: np.ndarray, kept: float = 1.0) -> np.ndarray:
     """Extrapolate held-out scores to those of a model fitted on all rows.
 
     A score is modelled as a + b / n, with n the number of training rows. Each quantile is known with 1/8 and with 1/2

@@ -15,16 +15,16 @@ class ConcurrencyLimit:
     def __init__(self, at_once: int, waiting: int) -> None:
         self._free = asyncio.Semaphore(at_once)
         self._most = at_once + waiting
-        self._present = 0
+        self.present = 0
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
         """Wait until the request may work, and hold its place while it does."""
-        if self._present >= self._most:
+        if self.present >= self._most:
             raise HTTPException(503, "Too many requests at once; send it again later.", {"Retry-After": "5"})
-        self._present += 1
+        self.present += 1
         try:
             async with self._free:
                 yield
         finally:
-            self._present -= 1
+            self.present -= 1

@@ -58,7 +58,7 @@ class Runner:
     def stop(self) -> None:
         """Stop the thread; a running job ends at its next step."""
         self._stop.set()
-        self._wake.set()
+        self.wake()
         if self._thread.is_alive():
             self._thread.join()
 

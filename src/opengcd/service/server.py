@@ -79,19 +79,21 @@ def run(
     server.run()
 
 
-class _SafeFormatter(logging.Formatter):
+class SafeFormatter(logging.Formatter):
     """Escapes control characters and line breaks, so that names cannot control a terminal or forge lines."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
+        """Return the message of a record on one line."""
         return printable(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:
+        """Return a traceback, each of its lines escaped."""
         return "\n".join(map(printable, super().formatException(ei).split("\n")))
 
 
 def _log_to_stderr() -> None:
     handler = logging.StreamHandler()
-    handler.setFormatter(_SafeFormatter("%(levelname)s: %(message)s"))
+    handler.setFormatter(SafeFormatter("%(levelname)s: %(message)s"))
     for name in ("opengcd", "uvicorn"):
         logging.getLogger(name).addHandler(handler)
 

@@ -29,7 +29,7 @@ LARGEST_MERGED = FANOUT**3
 """Rows of a shard that is not merged any more."""
 WITH_VECTOR = select(features.c.item_id)
 """Items that have a vector: all, unless a vector was lost together with its image."""
-_verified: dict[Path, tuple[int, ...]] = {}
+verified: dict[Path, tuple[int, ...]] = {}
 """Shards whose checksum was right in this process, with the inode, size and times of the file then."""
 
 
@@ -203,7 +203,7 @@ class FeatureStore:
             if shard.sha256 not in used:
                 file = self.file(shard.sha256)
                 file.unlink(missing_ok=True)
-                _verified.pop(file, None)
+                verified.pop(file, None)
             connection.execute(delete(shards).where(shards.c.id == shard.id))
 
 
@@ -215,7 +215,7 @@ def verify_file(file: Path, digest: str) -> None:
     try:
         status = file.stat()
         state = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        if _verified.get(file) == state:
+        if verified.get(file) == state:
             return
         with open(file, "rb") as stream:
             found = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -226,7 +226,7 @@ def verify_file(file: Path, digest: str) -> None:
         raise
     if found != digest:
         raise _damaged(file, "its checksum is wrong")
-    _verified[file] = state
+    verified[file] = state
 
 
 def _damaged(file: Path, reason: str) -> DamagedError:

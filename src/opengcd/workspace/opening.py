@@ -123,7 +123,7 @@ class _ReadOnlyFile(Database):
         """Return what to read, verified, and what to do at the end."""
         _refuse_missing(self._file)
         address = f"file:{quote(str(self._file.absolute()))}"
-        if (held := _hold(self._file, f"{address}?mode=ro")) is not None:
+        if (held := hold_open(self._file, f"{address}?mode=ro")) is not None:
             try:
                 Seal(self._file, read_only=True).verify()
             except BaseException:
@@ -143,7 +143,7 @@ class _ReadOnlyFile(Database):
         return url, lambda: shutil.rmtree(folder, ignore_errors=True)
 
 
-def _hold(file: Path, address: str) -> sqlite3.Connection | None:
+def hold_open(file: Path, address: str) -> sqlite3.Connection | None:
     """Return a connection to a database that others have open, or have left so; while it is open, its log stays."""
     if not all(_beside(file, end).exists() for end in ("-wal", "-shm")):
         return None

@@ -1,0 +1,26 @@
+"""What some tests need and not every machine has: where it is missing they are skipped, but not in CI."""
+
+import os
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from benchmarks.torture.postgresql import NoServerError, running
+
+
+def missing(what):
+    """Skip a test for want of something; fail in CI, where nothing may be skipped silently."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{what} (with CI=true this is a failure)", pytrace=False)
+    pytest.skip(what)
+
+
+@contextmanager
+def postgresql():
+    """A PostgreSQL server of the test's own."""
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(running())
+        except NoServerError as error:
+            missing(str(error))
+        yield server

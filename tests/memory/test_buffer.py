@@ -1,0 +1,72 @@
+"""The memory: how its places are shared out, and what it keeps over phases."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opengcd.memory import ExemplarMemory, allot, select_exemplars
+
+
+@given(st.integers(1, 60), st.lists(st.integers(1, 20), min_size=1, max_size=8))
+def test_allot_is_even_full_and_never_over(size, available):
+    if size < len(available):
+        with pytest.raises(ValueError, match="cannot hold"):
+            allot(size, available)
+        return
+    quotas = allot(size, available)
+    assert sum(quotas) == min(size, sum(available))
+    assert all(0 < q <= n for q, n in zip(quotas, available, strict=True))
+    hungry = [q for q, n in zip(quotas, available, strict=True) if q < n]
+    # Nobody who could take more has less than another class but for the one place of the remainder.
+    assert not hungry or max(quotas) - min(hungry) <= 1
+
+
+def test_memory_keeps_its_size_over_phases():
+    rng = np.random.default_rng(0)
+    memory = ExemplarMemory(50, "random", random_state=0)
+    for phase in range(4):
+        y = np.repeat(np.arange(2 * phase, 2 * phase + 2), 40)
+        memory.update(rng.normal(size=(80, 3)) + y[:, None], y)
+        counts = np.bincount(memory.y)
+        assert len(memory) == 50
+        assert counts.max() - counts.min() <= 1
+
+
+def test_memory_without_size_keeps_the_first_update_whole():
+    memory = ExemplarMemory()
+    y = np.array([0] * 30 + [1] * 2)
+    kept = memory.update(np.random.default_rng(0).normal(size=(32, 2)), y)
+    assert sorted(kept.tolist()) == list(range(32))
+    memory.update(np.ones((10, 2)), [2] * 10)
+    assert len(memory) == 32
+
+
+def test_update_returns_where_the_exemplars_come_from():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    memory = ExemplarMemory(8, "herding")
+    kept = memory.update(X, [0, 1] * 10)
+    np.testing.assert_array_equal(memory.X, X[kept])
+    old, new = memory.X, np.random.default_rng(1).normal(size=(6, 3))
+    kept = memory.update(new, [2] * 6)
+    np.testing.assert_array_equal(memory.X, np.concatenate([old, new])[kept])
+
+
+def test_memory_too_small_for_the_classes():
+    with pytest.raises(ValueError, match="A memory of 2 rows cannot hold 3 classes"):
+        ExemplarMemory(2).update(np.eye(3), [0, 1, 2])
+
+
+def test_labels_of_another_type_are_refused():
+    memory = ExemplarMemory()
+    memory.update(np.eye(2), [0, 1])
+    with pytest.raises(ValueError, match="known classes are like"):
+        memory.update(np.eye(2), ["a", "b"])
+
+
+def test_filling_takes_no_duplicate_while_there_is_a_choice():
+    # High-dimensional unit vectors: no lambda leaves five, so the choice is rounded; no row may appear twice.
+    X = np.random.default_rng(0).normal(size=(60, 256))
+    X = np.concatenate([X, X]) / np.linalg.norm(X, axis=1).mean()
+    rows = select_exemplars(X, 5, "ds3")
+    assert len(set((rows % 60).tolist())) == 5

@@ -1,0 +1,182 @@
+"""The page for every eye and hand: accessibility, light and dark, small screens, many images, no other host."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import insert
+
+import opengcd.service
+from opengcd.embed import Pixels
+from opengcd.workspace import schema
+from opengcd.workspace.features import FeatureStore
+from opengcd.workspace.revision import raise_revision
+from tests.helpers.browsing import Visit
+from tests.helpers.needed import missing
+from tests.helpers.serving import serving
+
+VIEWS = ["overview", "groups", "groups/{group}", "number", "learn", "try", "rejection", "history"]
+PAGE = Path(opengcd.service.__file__).parent / "page"
+
+
+@pytest.fixture
+def visit(browser, workspace):
+    """A way to open the page; afterwards no browser may have complained."""
+    opened = []
+    with serving(workspace) as address:
+
+        def visit(**options):
+            opened.append(Visit(browser, address, workspace.access.make("ann"), **options))
+            return opened[-1]
+
+        yield visit
+        for one in opened:
+            one.end()
+
+
+def shown(one, workspace, view):
+    """Go to a view, and wait until it has what it shows."""
+    one.go(view.format(group=workspace.groups()[0].id)).first.wait_for()
+    one.page.wait_for_load_state("networkidle")
+    if view == VIEWS[2]:
+        one.page.locator(".grid:focus img").first.wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_automated_accessibility_check_finds_nothing(workspace, visit, scheme):
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ImportError:
+        missing("axe-playwright-python is not installed")
+    axe = Axe()
+    workspace.name(workspace.groups()[0].id, "sky", confirm=True)
+    one = visit(color_scheme=scheme, reduced_motion="reduce")
+
+    def check(where):
+        found = axe.run(one.page).response["violations"]
+        told = [(v["id"], v["help"], [node["html"][:200] for node in v["nodes"][:3]]) for v in found]
+        assert not told, (where, told)
+
+    for view in VIEWS:
+        shown(one, workspace, view)
+        check(view)
+    one.press("?")
+    check("keys")
+    one.press("Escape")
+    shown(one, workspace, VIEWS[2])
+    one.press("Space", "i")
+    one.page.get_by_role("heading", name="Neighbours").wait_for()
+    check("an image")
+    one.press("m")
+    one.field.fill("b")
+    check("a question")
+
+
+def test_dark_follows_the_system_until_one_chooses(visit):
+    one = visit(color_scheme="dark")
+
+    def ground():
+        colour = one.page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor")
+        return np.mean([int(part) for part in re.findall(r"\d+", colour)[:3]])
+
+    assert ground() < 60
+    one.press("t")
+    assert ground() > 200
+    one.page.reload()
+    one.page.get_by_role("navigation", name="Views").wait_for()
+    assert ground() > 200
+    one.page.get_by_role("button", name="Light or dark").click()
+    assert ground() < 60
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1024, 768), (768, 1024)])
+def test_nothing_is_cut_off_on_a_screen_or_a_tablet(workspace, visit, size):
+    one = visit(viewport={"width": size[0], "height": size[1]}, has_touch=size[0] < 1280)
+    for view in VIEWS:
+        shown(one, workspace, view)
+        width = one.page.evaluate("() => document.documentElement.scrollWidth")
+        assert width <= size[0], view
+    group = workspace.groups()[0]
+    one.go(f"groups/{group.id}")
+    image = one.page.locator(f"#image-{group.items[0]}")
+    image.wait_for()
+    if size[0] < 1280:
+        image.tap()
+    else:
+        image.click()
+    one.page.get_by_text("1 image selected").wait_for()
+    for name in ("Move to…", "Known class", "New group", "Bin"):
+        box = one.page.get_by_role("button", name=name).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= size[0]
+        assert box["y"] + box["height"] <= size[1]
+
+
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(workspace, visit):
+    one = visit()
+    for view in VIEWS:
+        shown(one, workspace, view)
+        one.page.locator(".skip").focus()
+        seen = set()
+        for _ in range(120):
+            one.press("Tab")
+            found = one.page.evaluate(
+                """() => {
+                    const element = document.activeElement;
+                    const ring = getComputedStyle(element);
+                    const beside = getComputedStyle(element.closest("label") ?? element);
+                    window.visited ??= new Set();
+                    const first = !window.visited.has(element);
+                    window.visited.add(element);
+                    return [element.outerHTML.slice(0, 120), ring.outlineStyle, beside.outlineStyle, first];
+                }"""
+            )
+            if not found[3] or found[0].startswith("<body"):
+                break
+            seen.add(found[0])
+            assert "none" not in found[1] or "none" not in found[2], (view, found)
+        one.page.evaluate("() => { window.visited = undefined }")
+        assert len(seen) > 10, view
+
+
+def test_ten_thousand_images_scroll_by_a_few_rows(workspace, visit):
+    """Only the rows in sight exist, whatever there is; the last image is an End key away."""
+    home = workspace.groups()[0]
+    n, first = 10_000, 100_000
+    with workspace.store.database.writing() as connection:
+        rows = [{"id": first + i, "hash": f"{i:064x}", "width": 12, "height": 12} for i in range(n)]
+        connection.execute(insert(schema.items), rows)
+        store = FeatureStore.find(connection, workspace.path / "features", Pixels().fingerprint)
+        store.append(connection, range(first, first + n), np.random.default_rng(0).random((n, 192), np.float32))
+        places = [{"item_id": first + i, "group_id": home.id, "rank": 1000 + i, "by_person": False} for i in range(n)]
+        connection.execute(insert(schema.assignments), places)
+        raise_revision(connection)
+    one = visit()
+    one.expected = ("404", "422", "500")  # these images have no files
+    one.go(f"groups/{home.id}")
+    one.page.locator(f"#image-{home.items[0]}").wait_for()
+    one.page.get_by_text("10,008 images").first.wait_for()
+    assert one.page.locator(".grid .cell").count() < 200
+    one.press("End")
+    one.page.locator(f"#image-{first + n - 1}.cursor").wait_for()
+    assert one.page.locator(".grid .cell").count() < 200
+    one.press("Space", "Shift+Home")
+    one.page.get_by_text("10,008 images selected").wait_for()
+
+
+def test_every_module_is_loaded_and_listed(visit):
+    """The browser parses every module; those that the first view needs are asked for at once."""
+    one = visit()
+    modules = {str(file.relative_to(PAGE)) for file in PAGE.rglob("*.js")}
+    loaded = one.page.evaluate("() => performance.getEntriesByType('resource').map((entry) => entry.name)")
+    assert {name.partition("/page/")[2] for name in loaded if name.endswith(".js")} == modules
+    listed = re.findall(r'modulepreload" href="page/(\S+?)"', (PAGE / "index.html").read_text(encoding="utf-8"))
+    assert sorted([*listed, "app.js"]) == sorted(modules)
+
+
+def test_the_page_says_nothing_of_other_hosts():
+    for file in PAGE.rglob("*"):
+        if file.is_file():
+            text = file.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+            assert not re.search(r"https?://|innerHTML|insertAdjacentHTML|\beval\(", text), file

@@ -1,0 +1,133 @@
+"""Several people, and answers that come late: the page stays in step and overwrites nothing."""
+
+import time
+
+from fastapi.concurrency import run_in_threadpool
+
+from opengcd.service.events import Events
+from tests.helpers.browsing import cell, open_group, select
+
+
+def test_two_browsers_stay_in_step_and_nothing_is_overwritten(site):
+    workspace, visit = site
+    ann, bob = visit("ann"), visit("bob")
+    bob.expected = ("409",)
+    group, other = workspace.groups()
+    for one in (ann, bob):
+        open_group(one, group)
+    select(ann, group.items[:2])
+    select(bob, group.items[1:4])
+    # Bob hears of nothing while he is cut off from events: he acts on what he sees.
+    bob.page.route("**/api/v1/groups*", lambda route: route.abort())
+    ann.press("x")
+    ann.said("2 images put into the bin")
+    bob.expected += ("ERR_FAILED", "net::")
+    bob.press("m")
+    bob.page.keyboard.type(other.label)
+    bob.press("Enter")
+    bob.said("ann has changed this meanwhile")
+    assert sorted(map(len, workspace.groups())) == [2, 6, 8]
+    bob.page.unroute("**/api/v1/groups*")
+    # Elsewhere, both go on.
+    ann.go(f"groups/{other.id}")
+    cell(ann.page, other.items[0]).wait_for()
+    ann.press("Enter")
+    ann.field.fill("sky")
+    ann.press("Shift+Enter")
+    ann.said("Named “sky”")
+    bob.page.locator(".rail", has_text="sky").wait_for()
+    bob.said("ann named a group")
+    assert cell(bob.page, group.items[0]).count() == 0
+    assert {entry.who for entry in workspace.history() if entry.verb == "remove"} == {"ann"}
+
+
+def test_an_answer_is_based_on_what_was_shown_when_it_was_asked_for(site):
+    """Two people have the same question open; the page behind the second one follows the first one's answer."""
+    workspace, visit = site
+    ann, bob = visit("ann"), visit("bob")
+    bob.expected = ("409",)
+    group, other = workspace.groups()
+    for one in (ann, bob):
+        open_group(one, group)
+        one.press("Enter")
+        one.field.wait_for()
+    ann.field.fill("sky")
+    ann.press("Shift+Enter")
+    bob.said("ann named a group")  # his page shows it, behind the dialog
+    bob.field.fill("sea")
+    bob.press("Shift+Enter")
+    bob.said("ann changed this first (name)")
+    assert {group.label for group in workspace.groups()} == {"sky", other.label}
+    # He sees her name now, and may choose another one.
+    bob.press("Enter")
+    bob.field.fill("sea")
+    bob.press("Shift+Enter")
+    bob.said("Named “sea”")
+    # Where images are to go.
+    select(bob, group.items[:2])
+    bob.press("m")
+    bob.field.wait_for()
+    workspace.by("ann").remove(group.items[1:2])
+    bob.said("ann put images into the bin")
+    bob.field.fill("ice")
+    bob.press("Enter")
+    bob.said("ann changed this first (remove)")
+    assert "ice" not in {group.label for group in workspace.groups()}
+
+
+def test_undoing_something_large_undoes_nothing_else(site):
+    workspace, visit = site
+    one = visit("ann")
+    one.expected = ("409",)
+    one.press("u")
+    one.page.get_by_role("dialog").get_by_text("Undo the grouping?").wait_for()
+    workspace.by("bob").name(workspace.groups()[0].id, "sky")
+    one.said("bob named a group")
+    one.page.get_by_role("dialog").get_by_role("button", name="Undo", exact=True).click()
+    one.said("bob changed this first (name)")
+    assert "sky" in {group.label for group in workspace.groups()}
+
+
+def test_acts_that_follow_each_other_quickly_are_no_conflict(site):
+    workspace, visit = site
+    one = visit("ann")
+    group = workspace.groups()[0]
+    open_group(one, group)
+    select(one, group.items[:2])
+    one.page.route("**/api/v1/edits", lambda route: (time.sleep(0.3), route.continue_()))  # a slow network
+    one.press("x", "Enter")  # the question is open before the answer to the first act has come
+    one.field.fill("sky")
+    one.press("Shift+Enter")
+    one.said("Named “sky”")
+    assert {group.label: len(group) for group in workspace.groups()}["sky"] == 6
+
+
+def test_what_others_do_while_the_page_opens_is_seen(site, monkeypatch):
+    """After the page has read the groups, and before it hears of changes."""
+    workspace, visit = site
+    listen = Events.listen
+
+    async def late(self, allowed):
+        await run_in_threadpool(workspace.by("bob").remove, workspace.groups()[0].items[:1])
+        async for event in listen(self, allowed):
+            yield event
+
+    monkeypatch.setattr(Events, "listen", late)
+    one = visit()
+    one.press("7")
+    one.page.get_by_role("button", name="Undo “remove”").wait_for()
+
+
+def test_an_edit_that_arrives_before_the_first_image_leaves_the_group_visible(site):
+    """The images are read again, before the grid has had a layout."""
+    workspace, visit = site
+    group, other = workspace.groups()[:2]
+    one, held = visit(), []
+    one.page.evaluate("() => { window.ResizeObserver = class { observe() {} disconnect() {} }; }")
+    one.page.route(f"**/groups/{group.id}/items*", lambda route: route.continue_() if held else held.append(route))
+    with one.page.expect_request(f"**/groups/{group.id}/items*"):
+        one.go(f"groups/{group.id}")
+    with one.page.expect_request(f"**/groups/{group.id}/items*"):
+        workspace.name(other.id, "sky")
+    held[0].continue_()
+    cell(one.page, group.items[0]).wait_for()

@@ -1,0 +1,88 @@
+"""The OpenAPI document is true: whatever is sent, the answer is one that the document names."""
+
+import shutil
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from openapi_spec_validator import validate
+from schemathesis import GenerationMode
+
+from opengcd import Workspace
+from opengcd.service import create_app
+from tests.helpers.serving import API, server
+
+EXAMPLES = 10
+"""For each operation, of input that the document allows and as many of input that it does not."""
+
+
+@pytest.fixture(scope="module")
+def workspace(reviewable, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("schema") / "workspace"
+    shutil.copytree(reviewable, folder)
+    with Workspace(folder) as opened:
+        yield opened
+
+
+def described(workspace):
+    """An app whose document says how long a vector is."""
+    app = create_app(workspace)
+    app.state.service.recognition.refresh()
+    return app
+
+
+def test_the_document_is_valid(workspace):
+    for app in (create_app(workspace), described(workspace)):
+        validate(app.openapi())
+    row = app.openapi()["paths"][f"{API}/recognize"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert row["properties"]["vectors"]["items"]["maxItems"] == 192
+
+
+def test_the_command_of_schemathesis_finds_nothing(workspace, tmp_path):
+    """All phases and checks that it has, also one request after the other, against a server of its own."""
+    token = workspace.access.make("schema")
+    with server(workspace.path) as (_, address):
+        while 'maxItems":192' not in httpx.get(f"{address}{API}/openapi.json").text:
+            time.sleep(0.1)
+        command = [
+            *(sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"),
+            *("run", f"{address}{API}/openapi.json", "--header", f"Authorization: Bearer {token}", "--no-color"),
+            *("--max-examples", "5", "--seed", "0", "--exclude-path", f"{API}/events", "--mode", "all"),
+        ]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-10_000:]
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+def test_every_answer_is_in_the_document(workspace, mode):
+    app = described(workspace)
+    headers = {"Authorization": f"Bearer {workspace.access.make('schema')}", "Host": "localhost"}
+    document = schemathesis.openapi.from_asgi(f"{API}/openapi.json", app, headers=headers)
+    tried = 0
+    for found in document.get_all_operations():
+        operation = found.ok()
+        if operation.path == f"{API}/events":
+            continue  # what happens as it happens has no end
+
+        @settings(
+            max_examples=EXAMPLES,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+            derandomize=True,
+            database=None,
+        )
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def answers(case):
+            case.call_and_validate(headers=headers)
+
+        try:
+            answers()
+            tried += 1
+        except Unsatisfiable:  # what takes no input cannot be given a wrong one
+            assert mode is GenerationMode.NEGATIVE
+    assert tried >= (30 if mode is GenerationMode.POSITIVE else 15)

@@ -1,0 +1,236 @@
+"""A PostgreSQL URL works as SQLite does. The tests start a server of their own, where the programs are installed."""
+
+import os
+import threading
+from functools import partial
+from itertools import count
+
+import numpy as np
+import pytest
+from sqlalchemy import create_engine, text
+
+from opengcd import Client, Workspace
+from opengcd.embed import Pixels, read_image
+from opengcd.service import create_app
+from opengcd.service.client import ServiceError
+from opengcd.workspace import Changes, DamagedError, WorkspaceError
+from opengcd.workspace.features import FeatureStore
+from opengcd.workspace.files import content_hash
+from opengcd.workspace.schema import items
+from tests.helpers.counting import check
+from tests.helpers.needed import postgresql
+from tests.helpers.pictures import RECOGNIZER, paint, truth
+from tests.helpers.serving import API, connect, eventually, get, keep_on, send, server
+
+
+@pytest.fixture(scope="module")
+def url():
+    with postgresql() as server:
+        yield server.url
+
+
+def test_the_loop_on_postgresql(url, world, tmp_path):
+    known, stream = world
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=url) as workspace:
+        assert workspace.fit(known) == []
+        names = ["a\nb.png", os.fsdecode(b"\xff.png")]
+        for name in names:
+            paint(tmp_path / "odd", "red", [7000 + len(name)])[0].rename(tmp_path / "odd" / name)
+        assert len(list(workspace.recognize([stream, tmp_path / "odd"]))) == 48 + 2
+        assert workspace.discover(k=6).groups == 2
+        out = tmp_path / "review"
+        workspace.formats.export_groups(out)
+        assert workspace.formats.import_groups(out) == Changes(0, 0, 0, [])
+        for folder in [f for f in out.iterdir() if f.is_dir()]:
+            folder.rename(out / truth(next(folder.glob("*.png"))))
+        assert workspace.formats.import_groups(out).named == 2
+        before = workspace.views.labels()
+        assert workspace.learn().id == 2
+        assert workspace.status().counts["learnt"] == 48
+        workspace.undo()
+        assert workspace.views.labels() == before
+        workspace.undo()
+        workspace.undo()
+        assert workspace.groups() == []
+    assert not (tmp_path / "w" / "workspace.db").exists()
+    with Workspace(tmp_path / "w") as again:
+        assert len(again.history()) == 8
+
+
+def test_writers_wait_and_readers_do_not(url, tmp_path):
+    database = fresh(url, "writers")
+    workspace = Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database)
+    done = []
+
+    def write():
+        with Workspace(tmp_path / "w") as other:
+            other.store.note("try", {"by": "other"})
+        done.append("other")
+
+    with workspace.store.database.writing():
+        second = threading.Thread(target=write)
+        second.start()
+        with Workspace(tmp_path / "w") as reader:
+            reader.history()
+        second.join(timeout=0.5)
+        assert done == []
+    second.join()
+    assert done == ["other"]
+    workspace.close()
+
+
+def test_a_writer_that_lost_its_connection_cannot_touch_the_vectors_of_others(url, world, tmp_path):
+    """It no longer holds the lock of writers, does not know it yet, and goes on."""
+    database = fresh(url, "fence")
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database) as workspace:
+        workspace.fit(world[0])
+        late = paint(tmp_path / "late", "red", [500])
+        other = paint(tmp_path / "other", "blue", [501])
+        results = []
+
+        def write():
+            with workspace.store.database.writing() as lost:
+                pid = lost.scalar(text("SELECT pg_backend_pid()"))
+                store = FeatureStore.find(lost, tmp_path / "w" / "features", Pixels().fingerprint)
+                row = {"hash": content_hash(late[0]), "width": 12, "height": 12}
+                (id,) = lost.execute(items.insert().values(row)).inserted_primary_key
+                with Workspace(tmp_path / "w") as second:
+                    with second.store.database.reading() as connection:
+                        connection.execute(text(f"SELECT pg_terminate_backend({pid})"))
+                    results.extend(second.recognize(other))
+                store.append(lost, [id], np.zeros((1, 192), np.float32))
+
+        with pytest.raises(WorkspaceError, match="database cannot be used"):
+            write()
+        with workspace.store.database.reading() as connection:
+            found = workspace.vectors.read(connection, [results[0].item])
+        np.testing.assert_array_equal(found, Pixels()([read_image(other[0])]))
+        assert [finding.what for finding in workspace.check()] in ([], ["features"])  # at most a file that nobody names
+
+
+def test_a_database_is_one_workspace_s(url, tmp_path):
+    database = fresh(url, "one")
+    Workspace.create(tmp_path / "one", "pixels", database=database).close()
+    with pytest.raises(WorkspaceError, match="belongs to another workspace"):
+        Workspace.create(tmp_path / "two", "pixels", database=database)
+
+
+def command(url, *commands):
+    """Run commands of an administrator."""
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for one in commands:
+            connection.execute(text(one))
+    engine.dispose()
+
+
+def fresh(url, name):
+    """Return the URL of a new database on the same server."""
+    command(url, f"CREATE DATABASE {name}")
+    return url.replace("/postgres?", f"/{name}?")
+
+
+def test_a_lost_database_is_never_replaced_by_an_empty_one(url, world, tmp_path):
+    folder, database = tmp_path / "w", fresh(url, "lost")
+
+    def create():
+        return Workspace.create(folder, "pixels", recognizer=RECOGNIZER, database=database)
+
+    create().close()
+    command(url, "DROP DATABASE lost", "CREATE DATABASE lost")
+    with pytest.raises(WorkspaceError, match=r"no tables.*run it again"):
+        Workspace(folder)
+    with create() as workspace:  # an init that was interrupted before any image was read
+        workspace.fit(world[0])
+    command(url, "DROP DATABASE lost", "CREATE DATABASE lost")
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    for open_it in (create, lambda: Workspace(folder)):
+        with pytest.raises(DamagedError, match=r"no tables\. Restore it from a backup; nothing was changed\.$"):
+            open_it()
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+def test_a_database_that_became_read_only_is_an_outage(url, tmp_path):
+    """As after a failover to a server that is not yet, or not at all, to be written to."""
+    database = fresh(url, "standby")
+    log_out = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'standby'"
+    workspace = Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database)
+    with workspace, connect(create_app(workspace), workspace.access.make("ann")) as client:
+        command(url, "ALTER DATABASE standby SET default_transaction_read_only = on", log_out)
+        eventually(lambda: client.get("/healthz").status_code == 503)
+        answer = client.post(f"{API}/jobs", json={"verb": "discover"})
+        assert (answer.status_code, "Retry-After" in answer.headers) == (503, True)
+        assert "read-only" in answer.json()["detail"]
+        assert get(client, "jobs") == []
+        command(url, "ALTER DATABASE standby SET default_transaction_read_only = off", log_out)
+        eventually(lambda: client.get("/healthz").status_code == 200)
+        send(client, "POST", "jobs", {"verb": "discover"}, 202)
+
+
+def test_what_is_kept_is_what_is_there(url, world, tmp_path):
+    known, stream = world
+    database = fresh(url, "kept")
+    folder = tmp_path / "w"
+    with Workspace.create(folder, "pixels", recognizer=RECOGNIZER, database=database) as one, Workspace(folder) as two:
+        one.fit(known)
+        list(one.recognize([stream]))
+        one.discover(k=6)
+        check(one, two)
+        first, second = one.groups()
+        for act in (
+            lambda: two.move(first.items[:3], second.id),
+            lambda: one.name(second.id, "sky", confirm=True),
+            lambda: list(two.recognize(paint(tmp_path / "more", "blue", [7000]))),
+            one.learn,
+            lambda: two.rollback(1),
+            one.discover,
+            two.undo,
+        ):
+            act()
+            check(one, two)
+
+
+def test_two_servers_share_a_workspace(url, world, tmp_path):
+    known, stream = world
+    database = fresh(url, "shared")
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database) as workspace:
+        workspace.fit(known)
+        list(workspace.recognize([stream]))
+        workspace.discover(k=6)
+        tokens = [workspace.access.make(name) for name in ("ann", "bob")]
+        with server(workspace.path) as (first, one), server(workspace.path) as (_, two):
+            ann, bob = Client(one, tokens[0]), Client(two, tokens[1])
+            heard = bob.events()
+            blue, yellow = (group["id"] for group in ann.get("groups")["groups"])
+            assert bob.get("groups") == ann.get("groups")
+            ann.edit("name", group=blue, label="sky")
+            with pytest.raises(ServiceError, match="ann has changed this meanwhile") as refused:
+                bob.edit("name", group=blue, label="sea")
+            assert refused.value.status == 409
+            bob.edit("name", group=yellow, label="sun")  # elsewhere
+            edits = (content for name, content in heard if name == "edit")
+            assert [next(edits)["who"] for _ in range(2)] == ["ann", "bob"]
+            acknowledged = {}
+
+            def edit(client, group, numbers):
+                label = f"{group} {next(numbers)}"
+                what = {"on": 2**31 - 1, "act": "name", "group": group, "label": label}
+                acknowledged[client.send("POST", "edits", what)["edit"]] = label
+
+            people = [
+                threading.Thread(target=keep_on, args=[partial(edit, client, group, count())])
+                for client, group in ((ann, blue), (Client(one, tokens[0]), blue))
+            ]
+            for person in people:
+                person.start()
+            while len(acknowledged) < 40:
+                edit(bob, yellow, count(len(acknowledged)))
+            first.kill()
+            for person in people:
+                person.join()
+            told = {entry.id: entry.details["label"] for entry in workspace.history() if entry.verb == "name"}
+            assert {id: told[id] for id in acknowledged} == acknowledged
+            # The one that is left does the work from now on.
+            bob.get("groups")
+            bob.edit("confirm", group=yellow)
+            assert len(bob.run("learn")["classes"]) == 5
