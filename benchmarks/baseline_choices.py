@@ -64,10 +64,10 @@ def radius(phase: Phase, seed: int) -> None:
     radii: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     for r in range(5):
         fitting, held_out, unknown, number = split_open_world(codes, derive(seed, r))
-        player = model._open_world_model(model.memory_.X[fitting], number[codes[fitting]], derive(seed, r, 0))
-        scores = player._scores(model.memory_.X[held_out])
+        player = model.open_world_model(model.memory_.X[fitting], number[codes[fitting]], derive(seed, r, 0))
+        scores = player.scores(model.memory_.X[held_out])
         radii.append((-scores.max(1), scores.argmax(1) == number[codes[held_out]],
-                      -player._scores(model.memory_.X[unknown]).max(1)))  # fmt: skip
+                      -player.scores(model.memory_.X[unknown]).max(1)))  # fmt: skip
     grid = np.quantile(np.concatenate([np.concatenate([near, far]) for near, _, far in radii]), np.linspace(0, 1, 101))
     hna = [[metrics.harmonic_mean(((near < tau) & right).mean(), (far >= tau).mean()) for near, right, far in radii]
            for tau in grid]  # fmt: skip

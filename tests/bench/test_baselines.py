@@ -118,16 +118,16 @@ def test_nno_learns_a_metric_in_which_classes_are_told_apart():
 
 def test_new_classes_change_no_old_distance_of_nno():
     model = quick("nno", tau=3.0).fit(X[KNOWN], Y[KNOWN])
-    before = model._scores(X)
+    before = model.scores(X)
     model.learn(X[~KNOWN], Y[~KNOWN])
-    np.testing.assert_allclose(model._scores(X)[:, :5], before, rtol=1e-12)
+    np.testing.assert_allclose(model.scores(X)[:, :5], before, rtol=1e-12)
     assert model.classes_.tolist() == list(range(8))
 
 
 def test_more_rows_of_an_old_class_move_its_mean_as_if_all_had_come_at_once():
     half = np.arange(len(X)) % 2 == 0
     model = quick("nno", tau=3.0).fit(X[KNOWN & half], Y[KNOWN & half]).learn(X[KNOWN & ~half], Y[KNOWN & ~half])
-    Z = model._standardised(X)
+    Z = model.standardised(X)
     np.testing.assert_allclose(model.class_means_, [Z[c == Y].mean(0) for c in range(5)])
 
 
@@ -182,12 +182,12 @@ def evm(form="paper", **changes):
 
 def test_inclusion_by_hand():
     paper, libmr = evm(), evm("libmr")
-    scores = paper._scores(np.array([[1.0], [2.0]]))[:, 0]
-    np.testing.assert_allclose([paper._value(s) for s in scores], [0.652317, 0.096366], atol=1e-6)
-    scores = libmr._scores(np.array([[1.0], [2.0], [-3.0]]))[:, 0]
-    np.testing.assert_allclose([libmr._value(s) for s in scores], [0.664848, 0.088152, 0.0], atol=1e-6)
+    scores = paper.scores(np.array([[1.0], [2.0]]))[:, 0]
+    np.testing.assert_allclose([paper.from_threshold(s) for s in scores], [0.652317, 0.096366], atol=1e-6)
+    scores = libmr.scores(np.array([[1.0], [2.0], [-3.0]]))[:, 0]
+    np.testing.assert_allclose([libmr.from_threshold(s) for s in scores], [0.664848, 0.088152, 0.0], atol=1e-6)
     for model in (paper, libmr):
-        assert model._value(model._threshold(0.3)) == pytest.approx(0.3)
+        assert model.from_threshold(model.to_threshold(0.3)) == pytest.approx(0.3)
         assert model.predict([[1.0], [2.0], [3.1]]).tolist() == [0, -1, 1]
 
 
@@ -195,7 +195,7 @@ def test_inclusion_by_hand():
 def test_far_rows_still_have_a_nearest_class(form):
     # All probabilities are 0 here, and a plain argmax would name the first class.
     model = evm(form)
-    assert [model._value(s) for s in model._scores(np.array([[400.0]]))[0]] == [0, 0]
+    assert [model.from_threshold(s) for s in model.scores(np.array([[400.0]]))[0]] == [0, 0]
     assert model.predict_closed([[400.0]]).tolist() == [1]
     assert model.predict([[400.0]]).tolist() == [-1]
 
@@ -213,8 +213,8 @@ def test_half_margins_are_those_to_other_classes():
 @pytest.mark.parametrize("cover", [0.0, 0.3, 0.7, 1.0])
 def test_every_point_is_covered_by_an_extreme_vector(cover):
     model = quick("evm", cover=cover, fuse=1, delta=0.5).fit(X[KNOWN], Y[KNOWN])
-    own = model._scores(X[KNOWN])[np.arange(KNOWN.sum()), Y[KNOWN]]
-    assert (own >= model._threshold(cover) - 1e-9).all() or cover == 1
+    own = model.scores(X[KNOWN])[np.arange(KNOWN.sum()), Y[KNOWN]]
+    assert (own >= model.to_threshold(cover) - 1e-9).all() or cover == 1
     assert len(model.vectors_) == {0.0: 5, 1.0: KNOWN.sum()}.get(cover, len(model.vectors_))
 
 
@@ -228,7 +228,7 @@ def test_delta_from_nothing_to_certainty():
 def test_evm_survives_copies_across_classes():
     rows, classes = np.vstack([X[KNOWN], X[KNOWN][:1]]), np.append(Y[KNOWN], (Y[0] + 1) % 5)
     model = quick("evm").fit(rows, classes)
-    assert np.isfinite(model._scores(X)).all()
+    assert np.isfinite(model.scores(X)).all()
 
 
 # ---------------------------------------------------------------- L2AC
@@ -236,20 +236,20 @@ def test_evm_survives_copies_across_classes():
 
 def test_new_classes_and_the_order_of_the_memory_change_no_old_score_of_l2ac(fitted):
     model = quick("l2ac", threshold=0.5, memory_size=1000).fit(X[KNOWN], Y[KNOWN])
-    before = model._scores(X)
+    before = model.scores(X)
     model.memory_.X, model.memory_.y = model.memory_.X[::-1].copy(), model.memory_.y[::-1].copy()
-    np.testing.assert_allclose(model._scores(X), before, atol=1e-5)
+    np.testing.assert_allclose(model.scores(X), before, atol=1e-5)
     model.learn(X[~KNOWN], Y[~KNOWN])
-    np.testing.assert_allclose(model._scores(X)[:, :5], before, atol=1e-5)
+    np.testing.assert_allclose(model.scores(X)[:, :5], before, atol=1e-5)
     assert metrics.accuracy(Y, model.predict_closed(X)) > 0.9
 
 
 def test_the_most_similar_examples_of_a_class_come_last():
     similarity = torch.tensor([[0.1, 0.9, 0.5, 0.3, 0.2]])
-    found = l2ac._most_similar(similarity, [3, 2], 2)
+    found = l2ac.most_similar(similarity, [3, 2], 2)
     assert found.tolist() == [[[2, 1], [4, 3]]]
     # A class with too few examples repeats its least similar one.
-    assert l2ac._most_similar(similarity, [3, 2], 3)[0, 1].tolist() == [4, 4, 3]
+    assert l2ac.most_similar(similarity, [3, 2], 3)[0, 1].tolist() == [4, 4, 3]
 
 
 def test_a_row_is_never_its_own_example_and_training_classes_never_meet_the_judges():
@@ -257,7 +257,7 @@ def test_a_row_is_never_its_own_example_and_training_classes_never_meet_the_judg
     codes = torch.tensor(Y[Y < 6])
     order = codes.argsort(stable=True)
     unit, codes = unit[order], codes[order]
-    groups = l2ac._groups(unit, codes, 3, 2, torch.tensor([4, 5]))
+    groups = l2ac.example_groups(unit, codes, 3, 2, torch.tensor([4, 5]))
     assert groups.shape == (180, 3, 3)
     assert not (groups == torch.arange(180)[:, None, None]).any()
     assert (codes[groups[:, 0]] == codes[:, None]).all()
@@ -269,7 +269,7 @@ def test_one_unit_of_lstm_by_hand():
     # Input, forget and output gates wide open: the cell adds up tanh(s).
     weights = torch.zeros(3, 4)
     weights[0, 3], weights[2, :3] = 1.0, 100.0
-    found = l2ac._lstm(torch.tensor([0.2, 0.5]), weights)
+    found = l2ac.lstm(torch.tensor([0.2, 0.5]), weights)
     assert float(found) == pytest.approx(np.tanh(np.tanh(0.2) + np.tanh(0.5)))
 
 
@@ -284,18 +284,18 @@ def test_lstm_is_torchs():
         reference.bias_ih_l0.copy_(weights[2, turned])
         reference.bias_hh_l0.zero_()
         expected = reference(s[..., None])[1][0][0, :, 0]
-    torch.testing.assert_close(l2ac._lstm(s, weights), expected)
+    torch.testing.assert_close(l2ac.lstm(s, weights), expected)
 
 
 def test_classes_kept_apart_say_how_long_to_train_and_are_then_learnt_too(monkeypatch):
-    calls, descend = [], l2ac.L2AC._descend
+    calls, descend = [], l2ac.L2AC.descend
 
     def spy(self, Z, unit, targets, apart, epochs, seed):
         network, after = descend(self, Z, unit, targets, apart, epochs, seed)
         calls.append((len(apart), epochs, after))
         return network, after
 
-    monkeypatch.setattr(l2ac.L2AC, "_descend", spy)
+    monkeypatch.setattr(l2ac.L2AC, "descend", spy)
     quick("l2ac", threshold=0.5).fit(X[KNOWN], Y[KNOWN])
     (apart, most, found), (none, epochs, after) = calls
     assert (apart, most, none) == (1, l2ac.EPOCHS, 0)
@@ -306,21 +306,21 @@ def test_classes_do_not_tie_where_the_similarities_are_all_one():
     model = quick("l2ac", threshold=0.5).fit(X[KNOWN], Y[KNOWN])
     model.similarity_ = 0 * model.similarity_
     model.similarity_[:10] = 100  # all far above what a sigmoid tells apart
-    scores = model._scores(X)
+    scores = model.scores(X)
     assert len(np.unique(scores[0])) == 5
     np.testing.assert_allclose(scores, scores[0, 0], atol=1e-3)
 
 
 def test_one_neighbour_needs_no_recurrence():
     model = quick("l2ac", neighbours=1, threshold=0.5).fit(X[KNOWN], Y[KNOWN])
-    before = model._scores(X)
+    before = model.scores(X)
     model.recurrent_ = model.recurrent_ * np.nan
-    np.testing.assert_array_equal(model._scores(X), before)
+    np.testing.assert_array_equal(model.scores(X), before)
 
 
 def test_l2ac_rejects_at_one_half_and_below():
     model = quick("l2ac", threshold=0.5).fit(X[KNOWN], Y[KNOWN])
-    p = 1 / (1 + np.exp(-model._scores(X)))
+    p = 1 / (1 + np.exp(-model.scores(X)))
     np.testing.assert_array_equal(model.predict(X) == -1, p.max(1) <= 0.5)
 
 
@@ -351,10 +351,10 @@ def test_classes_count_alike_in_the_threshold_of_deepnno():
 
 def test_scores_of_deepnno_are_1_at_the_mean_and_the_threshold_decides(fitted):
     model = fitted["deepnno"]
-    scores = np.exp(model._scores(X))
+    scores = np.exp(model.scores(X))
     assert ((scores > 0) & (scores <= 1)).all()
     at_means = np.linalg.solve(model.head_.astype(np.float64), model.class_means_.T).T * model.scale_ + model.mean_
-    np.testing.assert_allclose(np.exp(model._scores(at_means)).diagonal(), 1, atol=1e-6)
+    np.testing.assert_allclose(np.exp(model.scores(at_means)).diagonal(), 1, atol=1e-6)
     tau = model.taus_[model.etas_ == model.settings_["eta"]][0]
     np.testing.assert_array_equal(model.predict(X) == -1, scores.max(1) <= tau)
     assert 0 < tau < 1
@@ -412,10 +412,10 @@ def test_the_unit_of_the_head_does_not_matter_to_b_doc(fitted):
     z, codes = torch.tensor(X[KNOWN]), torch.tensor(Y[KNOWN])
     losses = []
     for unit in (1.0, 7.0):
-        model._means, model._sigma = torch.zeros(5, 12).double(), torch.tensor(1.0).double()
-        losses.append(float(model._loss(unit * z, codes)))
+        model.running_means, model.running_sigma = torch.zeros(5, 12).double(), torch.tensor(1.0).double()
+        losses.append(float(model.loss(unit * z, codes)))
     assert losses[0] == pytest.approx(losses[1])
-    del model._means, model._sigma
+    del model.running_means, model.running_sigma
 
 
 def test_radii_from_nothing_to_infinity(fitted):
@@ -428,12 +428,12 @@ def test_radii_from_nothing_to_infinity(fitted):
 
 def test_what_b_doc_held_out_stays_held_out():
     model = quick("b-doc", radius_rate=0.1).fit(X[KNOWN], Y[KNOWN])
-    held_out = {row.tobytes() for row in X[KNOWN][model._held_out(Y[KNOWN])]}
+    held_out = {row.tobytes() for row in X[KNOWN][model.held_out(Y[KNOWN])]}
     assert len(held_out) == 30
     model.memory_size = 90
     model.learn(X[~KNOWN], Y[~KNOWN])
     old = model.memory_.y < 5
-    chosen = model._held_out(model.memory_.y)[old]
+    chosen = model.held_out(model.memory_.y)[old]
     assert chosen.sum() == 10
     assert {row.tobytes() in held_out for row in model.memory_.X[old][chosen]} == {True}
     assert {row.tobytes() in held_out for row in model.memory_.X[old][~chosen]} == {False}
@@ -600,14 +600,14 @@ def test_one_pass_says_what_three_do(name, fitted):
 @pytest.mark.parametrize("name", BASELINES)
 def test_the_same_seed_gives_the_same_baseline(name, fitted):
     again = clone(fitted[name]).fit(X[KNOWN], Y[KNOWN])
-    np.testing.assert_array_equal(again._scores(X), fitted[name]._scores(X))
+    np.testing.assert_array_equal(again.scores(X), fitted[name].scores(X))
     np.testing.assert_array_equal(again.threshold_, fitted[name].threshold_)
     assert again.search_ == fitted[name].search_
     one, other = (fitted[name].discover(X[~KNOWN]) for _ in range(2))
     np.testing.assert_array_equal(one.labels, other.labels)
     # Fitting twice is fitting once.
     again.fit(X[KNOWN], Y[KNOWN])
-    np.testing.assert_array_equal(again._scores(X), fitted[name]._scores(X))
+    np.testing.assert_array_equal(again.scores(X), fitted[name].scores(X))
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -619,7 +619,7 @@ def test_a_baseline_comes_back_and_goes_on_as_before(name, fitted, tmp_path):
     for _ in range(2):
         assert loaded.get_params() == model.get_params()
         assert (loaded.settings_, loaded.search_, loaded.phase_) == (model.settings_, model.search_, model.phase_)
-        np.testing.assert_array_equal(loaded._scores(X), model._scores(X))
+        np.testing.assert_array_equal(loaded.scores(X), model.scores(X))
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
         np.testing.assert_array_equal(loaded.exemplars()[0], model.exemplars()[0])
         np.testing.assert_array_equal(loaded.discover(X[~KNOWN], 8).labels, model.discover(X[~KNOWN], 8).labels)
@@ -656,7 +656,7 @@ def test_a_damaged_folder_is_refused(name, fitted, tmp_path):
 @pytest.mark.parametrize("name", BASELINES)
 def test_bad_input_is_refused_and_changes_nothing(name, fitted):
     kind, model = BASELINES[name], clone(fitted[name]).fit(X[KNOWN], Y[KNOWN])
-    parameter, value = next(iter(kind.RANGES)), model._scores(X)
+    parameter, value = next(iter(kind.RANGES)), model.scores(X)
     for changes, message in [
         ({parameter: -1}, f"{parameter} must be"),
         ({parameter: "much"}, f"{parameter} must be"),
@@ -680,7 +680,7 @@ def test_bad_input_is_refused_and_changes_nothing(name, fitted):
     model.memory_size = 6
     with pytest.raises(ValueError, match="cannot hold 8 classes"):
         model.learn(X[~KNOWN], Y[~KNOWN])
-    np.testing.assert_array_equal(model._scores(X), value)
+    np.testing.assert_array_equal(model.scores(X), value)
     assert model.phase_ == 1
 
 
@@ -717,7 +717,7 @@ def test_a_gpu_agrees(name, fitted, tmp_path):
     there.save(tmp_path)
     here = type(there).load(tmp_path, device="cpu")
     new = X + 0.01  # where a row coincides with an exemplar, EVM's score is the logarithm of a rounding error
-    np.testing.assert_allclose(here._scores(new), there._scores(new), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(here.scores(new), there.scores(new), rtol=1e-3, atol=1e-3)
     there.learn(X[~KNOWN], Y[~KNOWN])
     assert metrics.accuracy(Y, there.predict_closed(X)) > 0.95
     assert there.discover(X[~KNOWN]).k >= 8

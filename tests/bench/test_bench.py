@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from pathlib import Path
@@ -562,19 +563,24 @@ def test_a_run_that_is_stopped_never_waits_for_the_processes_reports():
     class Blocked:
         """A queue that a killed process left half-written."""
 
-        def get(self, timeout):
-            time.sleep(3600)
+        def __init__(self):
+            self.free, self.read = threading.Event(), False
 
-    listener = cells_module._Listener(Blocked(), lambda *_: None)
-    start = time.monotonic()
+        def get(self, timeout):
+            self.read = self.free.wait(300) or True
+            raise queue.Empty
+
+    reports = Blocked()
+    listener = cells_module.Listener(reports, lambda *_: None)
     listener.stop()
-    assert time.monotonic() - start < 60
+    assert not reports.read
+    reports.free.set()
 
 
 def test_bars_of_a_cell_that_ended_are_closed():
     shown = []
     reports = queue.Queue()
-    listener = cells_module._Listener(reports, lambda *report: shown.append(report))
+    listener = cells_module.Listener(reports, lambda *report: shown.append(report))
     cell = Cell("d", "m", 0)
     reports.put((cell, "phases", 3, 4))
     wait_until(lambda: shown)
@@ -586,7 +592,7 @@ def test_bars_of_a_cell_that_ended_are_closed():
 def test_the_environment_of_a_run_is_as_before_afterwards(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    with cells_module._environment({"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}):
+    with cells_module.environment({"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}):
         assert os.environ["OMP_NUM_THREADS"] == os.environ["MKL_NUM_THREADS"] == "1"
     assert os.environ["OMP_NUM_THREADS"] == "7"
     assert "MKL_NUM_THREADS" not in os.environ

@@ -236,7 +236,7 @@ def test_what_each_stage_costs_is_noted():
 
 
 def test_a_peak_of_memory_belongs_to_its_stage():
-    if not protocol_module._begin_new_peak():
+    if not protocol_module.begin_new_peak():
         pytest.skip("this system keeps no peak of memory that can be reset")
 
     class Hungry(Oracle):

@@ -155,10 +155,10 @@ def _run_in_processes(
 ) -> Iterator[Outcome]:
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
-    listener = _Listener(context.Queue(), progress)
+    listener = Listener(context.Queue(), progress)
     pool = ProcessPoolExecutor(jobs, context, _start_worker, (threads, listener.reports))
     try:
-        with _environment(dict.fromkeys(THREAD_VARIABLES, str(threads)) | {"OMP_WAIT_POLICY": "PASSIVE"}):
+        with environment(dict.fromkeys(THREAD_VARIABLES, str(threads)) | {"OMP_WAIT_POLICY": "PASSIVE"}):
             running = {pool.submit(_run_and_write, cell, features, out): cell for cell in todo}
         for i, future in enumerate(as_completed(running), 1):
             if isinstance(future.exception(), BrokenProcessPool):
@@ -288,7 +288,7 @@ def _run_and_write(cell: Cell, features: Path, out: Path) -> Outcome:
     return Outcome(cell)
 
 
-class _Listener:
+class Listener:
     """Passes on the progress that the processes report.
 
     A process that is ended while it writes can block the queue forever, so reading it always has a timeout.
@@ -324,7 +324,7 @@ class _Listener:
 
 
 @contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
+def environment(variables: dict[str, str]) -> Iterator[None]:
     """Set environment variables for processes started within the block."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)

@@ -281,14 +281,14 @@ def _stream(data: Dataset, rows: np.ndarray, random_state: Seed) -> Stream:
 @contextmanager
 def _measured(result: PhaseResult, stage: str) -> Iterator[None]:
     """Record the duration of a stage and its peak of resident memory."""
-    fresh = _begin_new_peak()
+    fresh = begin_new_peak()
     start = time.perf_counter()
     yield
     result.seconds[stage] = time.perf_counter() - start
     result.peak_mb[stage] = _peak_mb() if fresh else None
 
 
-def _begin_new_peak() -> bool:
+def begin_new_peak() -> bool:
     """Reset the system's record of peak memory; only Linux can."""
     try:
         Path("/proc/self/clear_refs").write_text("5")

@@ -232,7 +232,7 @@ class Baseline(OpenWorldMethod, BaseEstimator):
             model._check_settings()
             model.search_ = [Trial(*trial) for trial in header["search"]]
             model.memory_ = ExemplarMemory.restore(State(header["memory"], arrays), classes, model._selector(), device)
-            whole = model._scores(model.memory_.X[:1]).shape == (1, len(classes))
+            whole = model.scores(model.memory_.X[:1]).shape == (1, len(classes))
             if not whole or model.threshold_.shape not in ((), (len(classes),)):
                 raise ModelFileError(f"{path} is damaged: its arrays and classes do not fit together.")
         return model
@@ -244,15 +244,15 @@ class Baseline(OpenWorldMethod, BaseEstimator):
         """Learn from rows, of known or new classes; ``memory_`` still holds the exemplars of the phase before."""
 
     @abstractmethod
-    def _scores(self, X: np.ndarray) -> np.ndarray:
+    def scores(self, X: np.ndarray) -> np.ndarray:
         """Return the (n, C) scores of known classes; the largest is the class without rejection."""
 
     @abstractmethod
-    def _threshold(self, value: float) -> float | np.ndarray:
+    def to_threshold(self, value: float) -> float | np.ndarray:
         """Return the threshold of the scores for a value of the parameter of rejection."""
 
-    def _value(self, threshold: float) -> float:
-        """Return the value of the parameter of rejection for a threshold: the inverse of :meth:`_threshold`."""
+    def from_threshold(self, threshold: float) -> float:
+        """Return the value of the parameter of rejection for a threshold: the inverse of :meth:`to_threshold`."""
         raise NotImplementedError
 
     @abstractmethod
@@ -287,7 +287,7 @@ class Baseline(OpenWorldMethod, BaseEstimator):
         progress("learning", 1, 1)
 
     def _refuse_divergence(self) -> None:
-        if not np.isfinite(self._scores(self.memory_.X[:1])).all():
+        if not np.isfinite(self.scores(self.memory_.X[:1])).all():
             raise ValueError(f"The training of {type(self).__name__} diverged; choose a smaller step or learning rate.")
 
     def _trial(self, settings: dict[str, Any], X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
@@ -345,7 +345,7 @@ class Baseline(OpenWorldMethod, BaseEstimator):
             model.memory_.size = int(first.sum())
             model.classes_, model.phase_ = np.arange(int(codes.max()) + 1), 2
             model._take_in(X[fitting[~first]], codes[fitting[~first]])
-        scores = model._scores(X[held_out])
+        scores = model.scores(X[held_out])
         return float((scores.argmax(1) == codes[held_out])[np.isfinite(scores).all(1)].sum() / len(held_out))
 
     def _set_threshold(self, progress: Progress) -> None:
@@ -354,7 +354,7 @@ class Baseline(OpenWorldMethod, BaseEstimator):
         if value == SEARCH and not self.search_again and name in self.settings_:
             value = self.settings_[name]
         if value != SEARCH:
-            self.settings_[name], self.threshold_ = value, np.asarray(self._threshold(value))
+            self.settings_[name], self.threshold_ = value, np.asarray(self.to_threshold(value))
             return
         X, codes = self.memory_.X, encode(self.memory_.y, self.classes_)
         seed = derive(self._seed, self.phase_, REJECTION)
@@ -362,31 +362,31 @@ class Baseline(OpenWorldMethod, BaseEstimator):
         for r in range(OPEN_TRIALS):
             progress("searching the threshold", r, OPEN_TRIALS + 1)
             fitting, held_out, unknown, number = split_open_world(codes, derive(seed, r))
-            model = self._open_world_model(X[fitting], number[codes[fitting]], derive(seed, r, 0))
+            model = self.open_world_model(X[fitting], number[codes[fitting]], derive(seed, r, 0))
             models.append(model)
-            known, foreign = (model._scores(X[rows]) for rows in (held_out, unknown))
+            known, foreign = (model.scores(X[rows]) for rows in (held_out, unknown))
             trials.append(OpenTrial(known, number[codes[held_out]], foreign))
         progress("searching the threshold", OPEN_TRIALS, OPEN_TRIALS + 1)
         values = self.REJECTION_VALUES or SHARES
         if self.REJECTION_VALUES:
-            thresholds = [[model._threshold(value) for value in values] for model in models]
+            thresholds = [[model.to_threshold(value) for value in values] for model in models]
         else:
             thresholds = [list(thresholds_at(trial.known, values)) for trial in trials]
         best, scores, criterion = judge_thresholds(trials, thresholds, self.STRICT)
         if self.REJECTION_VALUES:
-            self.settings_[name], self.threshold_ = values[best], np.asarray(self._threshold(values[best]))
+            self.settings_[name], self.threshold_ = values[best], np.asarray(self.to_threshold(values[best]))
         else:
             # Scores depend on how many classes and rows a model has seen, so the share is carried over, not the number.
             fitting, held_out = hold_out_share(codes, HELD_OUT, generator(derive(seed, OPEN_TRIALS)))
-            known = self._refitted(X[fitting], codes[fitting], derive(seed, OPEN_TRIALS, 0))._scores(X[held_out])
+            known = self._refitted(X[fitting], codes[fitting], derive(seed, OPEN_TRIALS, 0)).scores(X[held_out])
             self.threshold_ = np.asarray(thresholds_at(known, values[best : best + 1])[0])
-            self.settings_[name] = self._value(float(self.threshold_))
+            self.settings_[name] = self.from_threshold(float(self.threshold_))
         progress("searching the threshold", OPEN_TRIALS + 1, OPEN_TRIALS + 1)
         tried = name if self.REJECTION_VALUES else "share of known rows rejected"
         found = [Trial(self.phase_, tried, v, criterion, s) for v, s in zip(values, scores.tolist(), strict=True)]
         self.search_ = [*self.search_, *found]
 
-    def _open_world_model(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
+    def open_world_model(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
         """Return a baseline that knows only some classes, as in a simulated open world."""
         return self._trial(self.settings_, X, codes, seed)
 
@@ -415,7 +415,7 @@ class Baseline(OpenWorldMethod, BaseEstimator):
     def _decision(self, X: Any) -> Decision:
         check_is_fitted(self)
         X = check_features(X, width=self.n_features_in_, min_rows=0, single=True)
-        scores = self._scores(X) if len(X) else np.empty((0, len(self.classes_)))
+        scores = self.scores(X) if len(X) else np.empty((0, len(self.classes_)))
         return decide(scores, self.threshold_, self.STRICT)
 
     def __sklearn_is_fitted__(self) -> bool:

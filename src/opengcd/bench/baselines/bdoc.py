@@ -80,7 +80,7 @@ class BDOC(TrainedHead):
 
     sigma_: np.ndarray
     radii_: np.ndarray
-    _sigma: Tensor
+    running_sigma: Tensor
 
     def __init__(
         self,
@@ -113,21 +113,22 @@ class BDOC(TrainedHead):
 
     def _prepare(self, rows: Rows, W: Tensor) -> None:
         z = functional.linear(rows.Z, W)
-        self._sigma = z.std() if self.phase_ == 1 else kernels.to_tensor(self.sigma_, W.device)
-        self._means = kernels.class_means(z / self._sigma, rows.codes, len(self.classes_))
+        self.running_sigma = z.std() if self.phase_ == 1 else kernels.to_tensor(self.sigma_, W.device)
+        self.running_means = kernels.class_means(z / self.running_sigma, rows.codes, len(self.classes_))
 
     def _train(self, rows: Rows, progress: Progress) -> None:
         super()._train(rows, progress)
-        self.sigma_ = self._sigma.cpu().numpy()
-        del self._sigma
+        self.sigma_ = self.running_sigma.cpu().numpy()
+        del self.running_sigma
 
-    def _loss(self, z: Tensor, codes: Tensor) -> Tensor:
+    def loss(self, z: Tensor, codes: Tensor) -> Tensor:
+        """Return the clustering losses of a batch, global and local; update the running averages."""
         sigma = z.std()
         z = z / sigma
-        distances = kernels.squared_distances(z, self._means).clamp(min=1e-12).sqrt()
+        distances = kernels.squared_distances(z, self.running_means).clamp(min=1e-12).sqrt()
         with torch.no_grad():
             self._follow(z, codes)
-            self._sigma = torch.lerp(self._sigma, sigma, BATCH_WEIGHT)
+            self.running_sigma = torch.lerp(self.running_sigma, sigma, BATCH_WEIGHT)
         settings = self.settings_
         clusters = functional.cross_entropy(-distances, codes)
         return settings["global_weight"] * clusters + settings["local_weight"] * neighbour_loss(z, codes)
@@ -153,16 +154,19 @@ class BDOC(TrainedHead):
             rng = generator(derive(self._seed, self.phase_, RADII))
             self.radii_ = start * learn_radii(distances.cpu().numpy() / start, codes, self.rates_, rng)
 
-    def _scores(self, X: np.ndarray) -> np.ndarray:
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Return minus the distance to each class mean, in units of the scale sigma."""
         return -self._distances(X)
 
-    def _threshold(self, value: float) -> np.ndarray:
+    def to_threshold(self, value: float) -> np.ndarray:
+        """Return minus the radius of each class, as learnt with this rate."""
         return -self.radii_[self.rates_ == value][0]
 
     def _check_rejection(self, value: Any, name: str) -> float:
         return check_positive(value, name)
 
-    def _held_out(self, codes: np.ndarray) -> np.ndarray:
+    def held_out(self, codes: np.ndarray) -> np.ndarray:
+        """Return every fifth row of each class: the radii are learnt on rows that the network is not trained on."""
         return _every_fifth(codes)
 
     def _selector(self) -> NearestToMean:

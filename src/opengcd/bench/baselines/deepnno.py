@@ -98,7 +98,7 @@ class DeepNNO(TrainedHead):
         return torch.eye(rows.Z.shape[1], device=rows.Z.device) / spread.sqrt()
 
     def _prepare(self, rows: Rows, W: Tensor) -> None:
-        self._means = kernels.class_means(functional.linear(rows.Z, W), rows.codes, len(self.classes_))
+        self.running_means = kernels.class_means(functional.linear(rows.Z, W), rows.codes, len(self.classes_))
         self._etas, self._taus = (kernels.to_tensor(a, W.device) for a in (self.etas_, self.taus_))
 
     def _train(self, rows: Rows, progress: Progress) -> None:
@@ -106,9 +106,10 @@ class DeepNNO(TrainedHead):
         self.taus_ = self._taus.cpu().numpy()
         del self._etas, self._taus
 
-    def _loss(self, z: Tensor, codes: Tensor) -> Tensor:
-        logs = -kernels.squared_distances(z, self._means).clamp(min=LEAST) / 2
-        own = functional.one_hot(codes, len(self._means)).bool()
+    def loss(self, z: Tensor, codes: Tensor) -> Tensor:
+        """Return the binary cross-entropy of exp(-d²/2); update the running averages and the threshold."""
+        logs = -kernels.squared_distances(z, self.running_means).clamp(min=LEAST) / 2
+        own = functional.one_hot(codes, len(self.running_means)).bool()
         with torch.no_grad():
             self._follow(z, codes)
             scores = logs[own].exp().double()
@@ -117,10 +118,12 @@ class DeepNNO(TrainedHead):
         losses = torch.where(own, -logs, -torch.log(-torch.expm1(logs)))
         return self.settings_["classification"] * losses.mean()
 
-    def _scores(self, X: np.ndarray) -> np.ndarray:
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Return minus half the squared distance to each class mean: the logarithm of DeepNNO's score."""
         return -np.square(self._distances(X)) / 2
 
-    def _threshold(self, value: float) -> float:
+    def to_threshold(self, value: float) -> float:
+        """Return the logarithm of the threshold tau that this eta led to in training."""
         if value not in self.etas_:
             raise ValueError("eta was changed after fit, and the threshold has followed others; call fit again.")
         return float(np.log(max(self.taus_[self.etas_ == value][0], LEAST**2)))

@@ -154,7 +154,7 @@ class EVM(Baseline):
         if self.settings_["cover"] >= 1:
             return torch.arange(len(Z), device=Z.device)
         own = Weibull(weibull.shape[rows, None], weibull.scale[rows, None])
-        covers = self._inclusion(self._distances(Z, Z), own, ends[rows, None]) >= self._threshold(
+        covers = self._inclusion(self._distances(Z, Z), own, ends[rows, None]) >= self.to_threshold(
             self.settings_["cover"]
         )
         covers.fill_diagonal_(True)  # despite rounding
@@ -168,7 +168,8 @@ class EVM(Baseline):
             open_ &= ~fresh
         return torch.tensor(picks, device=Z.device).sort().values
 
-    def _scores(self, X: np.ndarray) -> np.ndarray:
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Return how well each class includes a row, on the scale of :meth:`to_threshold`: a mean over vectors."""
         where = kernels.resolve_device(self.device)
         Z, V = self._points(X), self._points(self.vectors_)
         shapes, scales, ends = (kernels.to_tensor(a, where) for a in (self.shapes_, self.scales_, self.ends_))
@@ -182,12 +183,14 @@ class EVM(Baseline):
             scores[rows] = torch.stack([part.topk(min(fuse, part.shape[1])).values.mean(1) for part in parts], 1)
         return scores.cpu().numpy()
 
-    def _threshold(self, value: float) -> float:
+    def to_threshold(self, value: float) -> float:
+        """Return the score at which the probability of inclusion is ``value``."""
         with np.errstate(divide="ignore"):
             odds = np.log(-np.log1p(-value)) if self.form == "libmr" else -np.log(-np.log(value))
         return float(odds)
 
-    def _value(self, threshold: float) -> float:
+    def from_threshold(self, threshold: float) -> float:
+        """Return the probability of inclusion at a score."""
         with np.errstate(over="ignore"):
             value = -np.expm1(-np.exp(threshold)) if self.form == "libmr" else np.exp(-np.exp(-threshold))
         return float(value)

@@ -106,25 +106,25 @@ class L2AC(Standardised, Baseline):
         where = kernels.resolve_device(self.device)
         seed = as_int(derive(self._seed, TRAINING))
         order = np.argsort(codes, kind="stable")
-        Z = kernels.to_tensor(self._standardised(X[order]).astype(np.float32), where)
+        Z = kernels.to_tensor(self.standardised(X[order]).astype(np.float32), where)
         unit = unit_tensor(kernels.to_tensor(X[order], where).float())
         targets, n = kernels.to_tensor(codes[order], where), int(codes.max()) + 1
         apart = torch.randperm(n, generator=torch.Generator().manual_seed(seed))[: n // VALIDATION].to(where)
         epochs = EPOCHS
         if len(apart):
-            _, epochs = self._descend(Z, unit, targets, apart, EPOCHS, seed)
-        network, _ = self._descend(Z, unit, targets, apart[:0], epochs, seed)
+            _, epochs = self.descend(Z, unit, targets, apart, EPOCHS, seed)
+        network, _ = self.descend(Z, unit, targets, apart[:0], epochs, seed)
         for name, weights in zip(WEIGHTS, network, strict=True):
             setattr(self, name, weights.detach().cpu().numpy())
 
-    def _descend(
+    def descend(
         self, Z: Tensor, unit: Tensor, targets: Tensor, apart: Tensor, epochs: int, seed: int
     ) -> tuple[list[Tensor], int]:
         """Train without the validation classes ``apart``; return the network, and the epochs until these get worse."""
         rng, drops = torch.Generator().manual_seed(seed), torch.Generator(Z.device).manual_seed(seed)
         n = int(targets.max()) + 1
         negatives = min(self.settings_["negatives"], n - len(apart) - 1)
-        groups = _groups(unit, targets, self.settings_["neighbours"], negatives, apart)
+        groups = example_groups(unit, targets, self.settings_["neighbours"], negatives, apart)
         judges = torch.isin(targets, apart)
         accompanied = torch.bincount(targets)[targets] > 1  # a row alone in its class has no example but itself
         asking, judging = (torch.nonzero(part & accompanied)[:, 0] for part in (~judges, judges))
@@ -191,7 +191,7 @@ class L2AC(Standardised, Baseline):
         if rng is None:  # what is left of small differences, close to 0 and 1, decides which class comes first
             s, recurrent, output = s.double(), recurrent.double(), output.double()
         s = s.sigmoid()
-        ends = [_lstm(s, recurrent[0]), _lstm(s.flip(-1), recurrent[1])]
+        ends = [lstm(s, recurrent[0]), lstm(s.flip(-1), recurrent[1])]
         logits = torch.stack(ends, -1) @ output[:-1] + output[-1]
         return logits if rng is not None else logits + TIES * before.mean(-1)
 
@@ -201,7 +201,7 @@ class L2AC(Standardised, Baseline):
         x, a = Z[rows][:, None, None], Z[groups]
         return self._acceptance_logits(network, x, a, functional.linear(x + a, network[1], network[2]), rng)
 
-    def _scores(self, X: np.ndarray) -> np.ndarray:
+    def scores(self, X: np.ndarray) -> np.ndarray:
         """Logits of p(c | x), in blocks; of a class with fewer than k examples the least similar one is repeated."""
         where = kernels.resolve_device(self.device)
         network = [kernels.to_tensor(getattr(self, name), where) for name in WEIGHTS]
@@ -209,7 +209,7 @@ class L2AC(Standardised, Baseline):
         order = np.argsort(codes, kind="stable")
         sizes = np.bincount(codes, minlength=len(self.classes_)).tolist()
         memory = self.memory_.X[order]
-        queries, examples = (kernels.to_tensor(self._standardised(A).astype(np.float32), where) for A in (X, memory))
+        queries, examples = (kernels.to_tensor(self.standardised(A).astype(np.float32), where) for A in (X, memory))
         unit, others = (unit_tensor(kernels.to_tensor(A, where).float()) for A in (X, memory))
         k = self.settings_["neighbours"]
         scores = []
@@ -217,16 +217,16 @@ class L2AC(Standardised, Baseline):
             # W (x + a) is a sum of two, each computed once.
             own, theirs = functional.linear(queries, network[1]), functional.linear(examples, network[1], network[2])
             for rows in torch.arange(len(X), device=where).split(max(1, PAIRS[where.type] // (len(sizes) * k))):
-                groups = _most_similar(unit[rows] @ others.T, sizes, k)
+                groups = most_similar(unit[rows] @ others.T, sizes, k)
                 sums = theirs[groups].add_(own[rows][:, None, None])
                 scores.append(
                     self._acceptance_logits(network, queries[rows][:, None, None], examples[groups], sums).double()
                 )
         return torch.cat(scores).cpu().numpy()
 
-    def _open_world_model(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
+    def open_world_model(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
         """Train a network that has not seen the classes that are treated as unknown; later phases train none."""
-        return super()._open_world_model(X, codes, seed) if self.phase_ == 1 else self._refitted(X, codes, seed)
+        return super().open_world_model(X, codes, seed) if self.phase_ == 1 else self._refitted(X, codes, seed)
 
     def _refitted(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
         """Keep the network, since logits of another have another scale, and change the examples."""
@@ -235,11 +235,13 @@ class L2AC(Standardised, Baseline):
         model.memory_.X, model.memory_.y = X, codes
         return model
 
-    def _threshold(self, value: float) -> float:
+    def to_threshold(self, value: float) -> float:
+        """Return the logit of the probability ``value``."""
         with np.errstate(divide="ignore"):
             return float(np.log(value) - np.log1p(-value))
 
-    def _value(self, threshold: float) -> float:
+    def from_threshold(self, threshold: float) -> float:
+        """Return the probability of a logit."""
         return float(1 / (1 + np.exp(-threshold)))
 
     def _check_rejection(self, value: Any, name: str) -> float:
@@ -249,7 +251,7 @@ class L2AC(Standardised, Baseline):
         return "random"
 
 
-def _most_similar(similarity: Tensor, sizes: list[int], k: int) -> Tensor:
+def most_similar(similarity: Tensor, sizes: list[int], k: int) -> Tensor:
     """Return (n, C, k) numbers of the examples of each class most similar to each row, the most similar last."""
     groups = []
     for part, first in zip(similarity.split(sizes, 1), np.cumsum([0, *sizes]).tolist(), strict=False):
@@ -258,7 +260,7 @@ def _most_similar(similarity: Tensor, sizes: list[int], k: int) -> Tensor:
     return torch.stack(groups, 1)
 
 
-def _groups(unit: Tensor, codes: Tensor, k: int, negatives: int, apart: Tensor) -> Tensor:
+def example_groups(unit: Tensor, codes: Tensor, k: int, negatives: int, apart: Tensor) -> Tensor:
     """Return (n, 1 + negatives, k) examples for each row: of its own class without itself, then of similar classes.
 
     Rows of training classes meet no example of the classes ``apart``, which judge; these meet all.
@@ -278,12 +280,12 @@ def _groups(unit: Tensor, codes: Tensor, k: int, negatives: int, apart: Tensor) 
         near[~closed[own][:, None] & closed] = -torch.inf
         near[torch.arange(len(own), device=unit.device), own] = torch.inf
         classes = near.topk(1 + negatives).indices
-        chosen = _most_similar(similarity, sizes, k)
+        chosen = most_similar(similarity, sizes, k)
         groups.append(chosen.gather(1, classes[:, :, None].expand(-1, -1, k)))
     return torch.cat(groups)
 
 
-def _lstm(s: Tensor, weights: Tensor) -> Tensor:
+def lstm(s: Tensor, weights: Tensor) -> Tensor:
     """Run an LSTM of one unit over the last axis; rows of ``weights``: of the input, of the state, offset."""
     state = cell = torch.zeros_like(s[..., 0])
     for i in range(s.shape[-1]):

@@ -83,7 +83,7 @@ class NNO(Standardised, Baseline):
             self.class_means_, self.class_sizes_ = np.zeros((0, X.shape[1])), np.zeros(0)
         new = len(self.classes_) - len(self.class_means_)
         means, before = np.pad(self.class_means_, ((0, new), (0, 0))), np.pad(self.class_sizes_, (0, new))
-        Z = self._standardised(X)
+        Z = self.standardised(X)
         for c in np.unique(codes):
             rows = Z[codes == c]
             means[c] = (before[c] * means[c] + rows.sum(0)) / (before[c] + len(rows))
@@ -108,17 +108,20 @@ class NNO(Standardised, Baseline):
         return W.detach().cpu().numpy()
 
     def _project(self, X: np.ndarray) -> np.ndarray:
-        return self._standardised(X) @ self.metric_.T.astype(np.float64)
+        return self.standardised(X) @ self.metric_.T.astype(np.float64)
 
-    def _scores(self, X: np.ndarray) -> np.ndarray:
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Return minus the distance to each class mean in the learnt metric."""
         rows = kernels.to_tensor(self._project(X), self.device)
         means = kernels.to_tensor(self.class_means_ @ self.metric_.T.astype(np.float64), self.device)
         return -kernels.exact_distances(rows, means).cpu().numpy()
 
-    def _threshold(self, value: float) -> float:
+    def to_threshold(self, value: float) -> float:
+        """Return minus the distance ``value``."""
         return -value
 
-    def _value(self, threshold: float) -> float:
+    def from_threshold(self, threshold: float) -> float:
+        """Return the distance at a score."""
         return -threshold
 
     def _check_rejection(self, value: Any, name: str) -> float:

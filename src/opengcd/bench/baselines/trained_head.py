@@ -51,7 +51,7 @@ class TrainedHead(Standardised, Baseline):
 
     head_: np.ndarray
     class_means_: np.ndarray
-    _means: Tensor
+    running_means: Tensor
     """The class means while they are trained."""
 
     def _learn(self, X: np.ndarray, codes: np.ndarray, progress: Progress) -> None:
@@ -66,14 +66,14 @@ class TrainedHead(Standardised, Baseline):
         weights = np.ones(len(X))
         if n_old:
             weights[:n_old] = REPLAY * len(X) / n_old
-        held_out = self._held_out(codes)
+        held_out = self.held_out(codes)
         used = ~held_out
-        Z = kernels.to_tensor(self._standardised(X[used]).astype(np.float32), where)
+        Z = kernels.to_tensor(self.standardised(X[used]).astype(np.float32), where)
         rows = Rows(Z, kernels.to_tensor(codes[used], where), torch.from_numpy(weights[used]))
         if self.phase_ == 1:
             self.head_ = self._initial_head(rows).cpu().numpy()
         self._train(rows, progress)
-        self._calibrate(rows, self._standardised(X[held_out]), codes[held_out])
+        self._calibrate(rows, self.standardised(X[held_out]), codes[held_out])
 
     def _train(self, rows: Rows, progress: Progress) -> None:
         where, settings = rows.Z.device, self.settings_
@@ -93,15 +93,15 @@ class TrainedHead(Standardised, Baseline):
                 for batch in self._draw(rows, rng):
                     x = rows.Z[batch]
                     z = functional.linear(x, W)
-                    loss = self._loss(z, rows.codes[batch])
+                    loss = self.loss(z, rows.codes[batch])
                     if before is not None:
                         loss = loss + settings["distillation"] * (z - functional.linear(x, before)).square().mean()
                     optimiser.zero_grad()
                     loss.backward()
                     optimiser.step()
         self.head_ = W.detach().cpu().numpy()
-        self.class_means_ = self._means.cpu().numpy()
-        del self._means
+        self.class_means_ = self.running_means.cpu().numpy()
+        del self.running_means
 
     def _draw(self, rows: Rows, rng: torch.Generator) -> tuple[Tensor, ...]:
         """Return the batches of an epoch: all rows in random order, or drawn by weight where exemplars are replayed."""
@@ -122,12 +122,14 @@ class TrainedHead(Standardised, Baseline):
 
     def _follow(self, z: Tensor, codes: Tensor) -> None:
         """Move the means of the classes in a batch towards it."""
-        sizes = torch.bincount(codes, minlength=len(self._means))
-        means = kernels.class_means(z, codes, len(self._means))
-        self._means = torch.where((sizes > 0)[:, None], torch.lerp(self._means, means, BATCH_WEIGHT), self._means)
+        sizes = torch.bincount(codes, minlength=len(self.running_means))
+        means = kernels.class_means(z, codes, len(self.running_means))
+        self.running_means = torch.where(
+            (sizes > 0)[:, None], torch.lerp(self.running_means, means, BATCH_WEIGHT), self.running_means
+        )
 
     def _embed(self, X: np.ndarray) -> np.ndarray:
-        return self._standardised(X) @ self.head_.T.astype(np.float64)
+        return self.standardised(X) @ self.head_.T.astype(np.float64)
 
     def _distances(self, X: np.ndarray) -> np.ndarray:
         """Distances of rows to the class means, in the head's space."""
@@ -137,7 +139,7 @@ class TrainedHead(Standardised, Baseline):
     def _selector(self) -> NearestToMean:
         return NearestToMean(self._embed)
 
-    def _held_out(self, codes: np.ndarray) -> np.ndarray:
+    def held_out(self, codes: np.ndarray) -> np.ndarray:
         """Return which rows are held out of training; none by default."""
         return np.zeros(len(codes), dtype=bool)
 
@@ -147,10 +149,10 @@ class TrainedHead(Standardised, Baseline):
 
     @abstractmethod
     def _prepare(self, rows: Rows, W: Tensor) -> None:
-        """Initialise the running averages, such as the class means ``_means``."""
+        """Initialise the running averages, such as the class means ``running_means``."""
 
     @abstractmethod
-    def _loss(self, z: Tensor, codes: Tensor) -> Tensor:
+    def loss(self, z: Tensor, codes: Tensor) -> Tensor:
         """Return the loss of a batch in the head's space, and update the running averages."""
 
     def _calibrate(self, rows: Rows, Z: np.ndarray, codes: np.ndarray) -> None:
