@@ -195,7 +195,7 @@ class Npy(Kind):
         ]  # fmt: skip
 
     def load(self, one: bytes) -> None:
-        from opengcd.service.vectors import from_npy
+        from opengcd.service.vector_bodies import from_npy
 
         from_npy(one)
 

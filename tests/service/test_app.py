@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from opengcd import Workspace
 from opengcd.embed import EmbedderError, Pixels
 from opengcd.service import create_app
-from opengcd.service import vectors as vectors_module
+from opengcd.service import vector_bodies as vectors_module
 from opengcd.service.app import LARGEST
 from opengcd.service.concurrency import ConcurrencyLimit
 from opengcd.service.request_limits import LARGEST_BODY

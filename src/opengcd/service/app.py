@@ -37,7 +37,7 @@ from opengcd.service.request_limits import RequestLimits
 from opengcd.service.state import State
 from opengcd.service.supervision import Health
 from opengcd.service.telemetry import Metrics, WorkspaceCollector
-from opengcd.service.vectors import MOST_NUMBERS
+from opengcd.service.vector_bodies import MOST_NUMBERS
 from opengcd.service.wire import EVENTS, Problem
 from opengcd.workspace import (
     ConflictError,

@@ -23,7 +23,7 @@ from opengcd.service.authentication import Responses, guarded
 from opengcd.service.concurrency import ConcurrencyLimit
 from opengcd.service.state import Service
 from opengcd.service.supervision import Task
-from opengcd.service.vectors import NPY, from_json, from_npy
+from opengcd.service.vector_bodies import NPY, from_json, from_npy
 from opengcd.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from opengcd.workspace.check import Finding
 from opengcd.workspace.conflicts import ConflictError
-from opengcd.workspace.discovery import Discovered
 from opengcd.workspace.errors import (
     DamagedError,
     MissingError,
@@ -15,6 +14,7 @@ from opengcd.workspace.export import csv_line
 from opengcd.workspace.facade import Workspace
 from opengcd.workspace.files import find_files, readable
 from opengcd.workspace.folders import Changes
+from opengcd.workspace.group_discovery import Discovered
 from opengcd.workspace.groups import Group, GroupSize, check_label
 from opengcd.workspace.job_queue import CancelledError, Job
 from opengcd.workspace.labels import SOURCES, Labelled

@@ -13,10 +13,10 @@ from sqlalchemy import Connection
 from opengcd._internal.progress import Progress, silent
 from opengcd.embed import Embedder, Pixels
 from opengcd.workspace.check import Check, Finding
-from opengcd.workspace.discovery import Discovered, GroupDiscovery
 from opengcd.workspace.exemplars import Exemplars
 from opengcd.workspace.files import Found
 from opengcd.workspace.formats import Formats
+from opengcd.workspace.group_discovery import Discovered, GroupDiscovery
 from opengcd.workspace.groups import Group
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.job_queue import Jobs
