@@ -45,6 +45,7 @@ from opengcd.bench import cells as cells_module
 from opengcd.bench.code_version import commit_of
 from opengcd.bench.results import write_result
 from opengcd.cli import app
+from tests.helpers.places import ROOT
 
 PATIENCE = 240
 """Seconds that a process is given on a machine with much else to do."""
@@ -315,7 +316,7 @@ def test_a_cell_that_fails_leaves_no_file_and_stops_no_other(tmp_path, features,
 
 
 def test_the_method_in_the_documentation_runs(tmp_path, features, monkeypatch):
-    document = (Path(__file__).parent.parent / "docs" / "experiments.md").read_text(encoding="utf-8")
+    document = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(# nearest\.py.*?)```", document, re.DOTALL)
     (tmp_path / "nearest.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 MISSING = FileNotFoundError, NotADirectoryError, IsADirectoryError
 """Errors that mean that a file does not exist; others, such as too many open files, may be temporary."""
@@ -10,6 +11,6 @@ MISSING = FileNotFoundError, NotADirectoryError, IsADirectoryError
 
 def read_limited(path: str | os.PathLike[str], most: int) -> bytes | None:
     """Return the content of a file, or None if it is larger than ``most`` bytes."""
-    with open(path, "rb") as stream:
+    with Path(path).open("rb") as stream:
         raw = stream.read(most + 1)
     return raw if len(raw) <= most else None

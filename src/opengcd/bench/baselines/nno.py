@@ -1,4 +1,4 @@
-"""NearestToMean Non-Outlier (Bendale & Boult 2015): nearest class mean in a learnt metric, nothing beyond a radius."""
+"""Nearest Non-Outlier (Bendale & Boult 2015): nearest class mean in a learnt metric, nothing beyond a radius."""
 
 from __future__ import annotations
 
