@@ -97,7 +97,7 @@ def _make_features(raw: Path, names: list[str], embedder: str, folder: Path, pro
     if not missing:
         return
     if embedder != "pixels":
-        require("transformers", "embed")
+        require("embed", "transformers")
     for name in missing:
         read_raw(raw, name)
     embed = load_embedder(embedder)
@@ -150,7 +150,7 @@ def bench_figures(
     methods: Annotated[str | None, typer.Option(help="Only these methods, by commas.")] = None,
 ) -> None:
     """Draw the results, and put tables and pictures on one HTML page that needs nothing else."""
-    require("matplotlib", "report")
+    require("report", "matplotlib", "jinja2")
     from opengcd.bench import pictures, write_report
 
     with report_errors():

@@ -20,9 +20,9 @@ def demo(
     ] = None,
 ) -> None:
     """Run the whole loop on handwritten digits: four phases, a simulated reviewer, one HTML page."""
-    require("matplotlib", "report")
+    require("report", "matplotlib", "jinja2")
     if classifier == "xgb":
-        require("xgboost", "xgb")
+        require("xgb", "xgboost")
     if not out.resolve().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {out.parent}", param_hint="--out")
     from opengcd._internal import terminal

@@ -30,8 +30,7 @@ def serve(
     key: Annotated[Path | None, typer.Option(help="For https: its private key (PEM).")] = None,
 ) -> None:
     """Serve the review page and the HTTP API."""
-    for package in ("fastapi", "uvicorn", "multipart"):
-        require(package, "service")
+    require("service", "fastapi", "uvicorn", "multipart")
     from opengcd import Workspace
     from opengcd.service import Site, run
 
