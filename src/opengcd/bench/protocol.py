@@ -32,7 +32,21 @@ KEPT_FOR_TRAINING = 0.83
 
 @dataclass(frozen=True)
 class Dataset:
-    """Labelled features with an official split, and perhaps a class order of its own."""
+    """Labelled features with an official split, and perhaps a class order of its own.
+
+    Parameters
+    ----------
+    name : str
+        Of the dataset.
+    x_train, x_test : array of shape (n, d)
+        Features of the official training and test sets.
+    y_train, y_test : int array of shape (n,)
+        Their classes, as numbers of ``class_names``.
+    class_names : sequence of str
+    class_order : int array of shape (C,) or None
+        The order in which classes come in protocol ``authors``.
+
+    """
 
     name: str
     x_train: np.ndarray
@@ -53,11 +67,35 @@ class Dataset:
         return np.concatenate([self.y_train, self.y_test])
 
     def train_rows(self, classes: np.ndarray) -> np.ndarray:
-        """Rows of the official training set Tr of some classes."""
+        """Return the rows of the official training set Tr of some classes.
+
+        Parameters
+        ----------
+        classes : int array
+            Numbers of classes.
+
+        Returns
+        -------
+        int array
+            Rows of ``X``.
+
+        """
         return np.flatnonzero(np.isin(self.y_train, classes))
 
     def test_rows(self, classes: np.ndarray) -> np.ndarray:
-        """Rows of the official test set Ts of some classes."""
+        """Return the rows of the official test set Ts of some classes.
+
+        Parameters
+        ----------
+        classes : int array
+            Numbers of classes.
+
+        Returns
+        -------
+        int array
+            Rows of ``X``.
+
+        """
         return np.flatnonzero(np.isin(self.y_test, classes)) + len(self.y_train)
 
 

@@ -115,7 +115,18 @@ class PhaseResult:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Return the phase that :meth:`to_json` was called on; fields that older files lack have their defaults."""
+        """Return the phase that :meth:`to_json` was called on.
+
+        Parameters
+        ----------
+        values : mapping
+            From a result file; fields that older files lack have their defaults.
+
+        Returns
+        -------
+        PhaseResult
+
+        """
         phase = cls(**_of_fields(cls, values))
         phase.alpha_curve = [AlphaPoint(*point) for point in phase.alpha_curve]
         phase.k_curve = [CurvePoint(*point) for point in phase.k_curve]
@@ -158,7 +169,18 @@ class Environment:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Return the environment that :meth:`to_json` was called on."""
+        """Return the environment that :meth:`to_json` was called on.
+
+        Parameters
+        ----------
+        values : mapping
+            From a result file.
+
+        Returns
+        -------
+        Environment
+
+        """
         others = _of_fields(cls, values)
         return cls({name: value for name, value in values.items() if name not in others}, **others)
 

@@ -111,7 +111,18 @@ class ExemplarMemory:
         return kept
 
     def state(self, classes: np.ndarray) -> State:
-        """Return what is saved of the memory; ``classes`` are all known classes, in the model's order."""
+        """Return what is saved of the memory.
+
+        Parameters
+        ----------
+        classes : array of shape (C,)
+            All known classes, in the model's order.
+
+        Returns
+        -------
+        State
+
+        """
         header = {
             "size": self.size,
             "updates": self.updates,
@@ -124,7 +135,29 @@ class ExemplarMemory:
 
     @classmethod
     def restore(cls, state: State, classes: np.ndarray, selector: Selector, device: str) -> Self:
-        """Return the memory from its :meth:`state`; ``state.arrays`` may also hold arrays of other parts."""
+        """Return a memory from its :meth:`state`.
+
+        Parameters
+        ----------
+        state : State
+            Its arrays may also hold those of other parts.
+        classes : array of shape (C,)
+            All known classes, in the model's order.
+        selector : str or callable
+            See :func:`select_exemplars`; it is not saved.
+        device : str
+            Torch device of the selector.
+
+        Returns
+        -------
+        ExemplarMemory
+
+        Raises
+        ------
+        ModelFileError
+            If exemplars and classes do not fit together.
+
+        """
         stored, codes = state.header, state.arrays["memory.codes"]
         X = check_features(state.arrays["memory.X"], name="memory.X")
         complete = set(codes.ravel().tolist()) == set(range(len(np.unique(classes)))) == set(range(len(classes)))

@@ -84,7 +84,14 @@ def select_each(
 
 
 def check_selector(method: Any) -> None:
-    """Raise unless ``method`` is the name of a selector or a function."""
+    """Raise a ValueError unless this can select exemplars.
+
+    Parameters
+    ----------
+    method : str or callable
+        The name of a selector, or a function ``f(X, k, rng)``.
+
+    """
     if not callable(method) and not (isinstance(method, str) and method in SELECTORS):
         raise ValueError(
             f"Unknown exemplar selector {method!r}; choose from {', '.join(SELECTORS)} or pass a function."
@@ -97,7 +104,19 @@ def is_nested(method: Selector) -> bool:
 
 
 def keeps_mean(method: Selector) -> bool:
-    """Whether the selected rows have about the same mean as all rows."""
+    """Return whether the selected rows have about the same mean as all rows.
+
+    Parameters
+    ----------
+    method : str or callable
+        See :func:`select_exemplars`.
+
+    Returns
+    -------
+    bool
+        Only ``herding`` is known to keep it.
+
+    """
     return method == "herding"
 
 

@@ -41,7 +41,17 @@ class Formats:
         return []
 
     def export_bytes(self, format: str) -> bytes:
-        """Return what :meth:`export` would write to a file."""
+        """Return what :meth:`export` would write to a file.
+
+        Parameters
+        ----------
+        format : {"csv", "json", "coco"}
+
+        Returns
+        -------
+        bytes
+
+        """
         if format not in FORMATS:
             raise WorkspaceError(f"Unknown format {format!r}; choose from {', '.join(FORMATS)} or folders.")
         with self._database.reading() as connection:
@@ -51,9 +61,22 @@ class Formats:
     def export_groups(
         self, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
     ) -> list[tuple[str, str]]:
-        """Write a folder of links (or copies) for each group, to be changed by a person and read by import_groups.
+        """Write a folder for each group, to be changed by a person and read by :meth:`import_groups`.
 
-        Return the files that are missing or hold another image now, with reasons.
+        Parameters
+        ----------
+        out : path
+            The folder for these folders; it must be empty or new.
+        copy : bool
+            Whether they hold copies of the images instead of links.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Returns
+        -------
+        list of (str, str)
+            The files that are missing or hold another image now, with reasons.
+
         """
         with self._database.reading() as connection:
             found = groups.open_groups(connection)
@@ -62,7 +85,18 @@ class Formats:
         return folders.export_groups(id, found, files, out, copy, progress)
 
     def import_groups(self, folder: str | os.PathLike[str]) -> folders.Changes:
-        """Read folders that :meth:`export_groups` wrote and a person changed: all changes are one edit."""
+        """Read folders that :meth:`export_groups` wrote and a person changed: all changes are one edit.
+
+        Parameters
+        ----------
+        folder : path
+            What was given to :meth:`export_groups`.
+
+        Returns
+        -------
+        Changes
+
+        """
         with self._store.editing("review") as edit:
             changes, note = folders.import_groups(edit, folder)
             if edit.before:

@@ -295,7 +295,22 @@ def classes(connection: Connection) -> list[str]:
 
 
 def check_label(label: str) -> str:
-    """Return the name of a class without spaces around it, if it can be one."""
+    """Return the name of a class without spaces around it.
+
+    Parameters
+    ----------
+    label : str
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    WorkspaceError
+        If it is empty, ``"unknown"``, or has characters that mislead the eye.
+
+    """
     label = label.strip()
     if not label or label == UNKNOWN_STR or MISLEADING.search(label):
         raise WorkspaceError(f"A class cannot be named {label!r}; choose another name.")

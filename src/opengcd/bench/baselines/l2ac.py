@@ -120,7 +120,30 @@ class L2AC(Standardised, Baseline):
     def descend(
         self, Z: Tensor, unit: Tensor, targets: Tensor, apart: Tensor, epochs: int, seed: int
     ) -> tuple[list[Tensor], int]:
-        """Train without the validation classes ``apart``; return the network, and the epochs until these get worse."""
+        """Train a network.
+
+        Parameters
+        ----------
+        Z : tensor of shape (n, d)
+            Standardised rows, sorted by class.
+        unit : tensor of shape (n, d)
+            The same rows at unit length, to find neighbours.
+        targets : int tensor of shape (n,)
+            The class of each row.
+        apart : int tensor
+            Validation classes, which are not trained on; without any there is no early stopping.
+        epochs : int
+            Largest number of epochs.
+        seed : int
+
+        Returns
+        -------
+        network : list of tensor
+            The weights.
+        epochs : int
+            Number of epochs after which the validation classes got worse; all of them if there are none.
+
+        """
         rng, drops = torch.Generator().manual_seed(seed), torch.Generator(Z.device).manual_seed(seed)
         n = int(targets.max()) + 1
         negatives = min(self.settings_["negatives"], n - len(apart) - 1)
