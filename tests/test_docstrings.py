@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from typing import Protocol
 
 import pytest
 
@@ -81,7 +82,7 @@ def public_methods(kind):
 def has_own_constructor(kind):
     """Whether a class has arguments to explain; those of records are explained field by field."""
     init = vars(kind).get("__init__")
-    record = hasattr(kind, "__dataclass_fields__") or getattr(kind, "_is_protocol", False)
+    record = hasattr(kind, "__dataclass_fields__") or Protocol in kind.__bases__
     return inspect.isfunction(init) and not record
 
 
