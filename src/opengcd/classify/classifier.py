@@ -39,7 +39,7 @@ class Standardised:
         self.scale_ = np.where(deviation > 0, deviation, 1.0)
 
     def standardised(self, X: np.ndarray) -> np.ndarray:
-        """Return rows on the scale of the training rows.
+        """Return rows minus the mean of the training rows, divided by their standard deviation.
 
         Parameters
         ----------
