@@ -13,8 +13,8 @@ from opengcd.discover import Discovery
 from opengcd.osr import AlphaSearch
 
 
-class Verdict(NamedTuple):
-    """What a method says of n rows."""
+class Predictions(NamedTuple):
+    """Labels and unknown scores of n rows."""
 
     labels: np.ndarray
     """(n,) A known class, or ``unknown_label_``."""
@@ -76,7 +76,7 @@ class OpenWorldMethod(ABC):
         """Enter the next phase with newly labelled rows; parameters as for :meth:`fit`."""
 
     @abstractmethod
-    def recognize(self, X: np.ndarray) -> Verdict:
+    def recognize(self, X: np.ndarray) -> Predictions:
         """Return labels with rejection, labels without, and the unknown score.
 
         Parameters
@@ -85,7 +85,7 @@ class OpenWorldMethod(ABC):
 
         Returns
         -------
-        Verdict
+        Predictions
 
         """
 
