@@ -38,7 +38,8 @@ class Standardised:
         deviation = rest.std(0)
         self.scale_ = np.where(deviation > 0, deviation, 1.0)
 
-    def _standardised(self, X: np.ndarray) -> np.ndarray:
+    def standardised(self, X: np.ndarray) -> np.ndarray:
+        """Return rows minus the mean of the rows fitted, divided by their standard deviation."""
         return (X - self.mean_) / self.scale_
 
 

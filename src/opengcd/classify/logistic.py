@@ -73,7 +73,7 @@ class Logistic(ArrayClassifier):
         deviation = (X - self.mean_).std()
         self.scale_ = np.array(deviation if deviation > 0 else 1.0)
         where = kernels.resolve_device(self.device)
-        Z, targets = kernels.to_tensor(self._standardised(X), where), kernels.to_tensor(y, where).long()
+        Z, targets = kernels.to_tensor(self.standardised(X), where), kernels.to_tensor(y, where).long()
         with kernels.threads_for(Z.numel()):
             W, b = self._minimise(Z, targets)
         self.weight_, self.bias_ = W.cpu().numpy(), b.cpu().numpy()
@@ -120,7 +120,7 @@ class Logistic(ArrayClassifier):
 
     def infer(self, X: np.ndarray) -> Inference:
         """Return labels and probabilities, in float64."""
-        return softmax_inference(self._standardised(X) @ self.weight_.T.astype(np.float64) + self.bias_)
+        return softmax_inference(self.standardised(X) @ self.weight_.T.astype(np.float64) + self.bias_)
 
 
 def _mean_loss(A: Tensor, rows: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:

@@ -65,7 +65,7 @@ class MLP(ArrayClassifier):
         """Train from scratch on rows ``X`` of classes ``y``."""
         self._fit_scale(X)
         where = kernels.resolve_device(self.device)
-        Z = kernels.to_tensor(self._standardised(X).astype(np.float32), where)
+        Z = kernels.to_tensor(self.standardised(X).astype(np.float32), where)
         targets = kernels.to_tensor(y, where).long()
         rng = torch.Generator().manual_seed(as_int(self.random_state))
         W1, b1, W2, b2 = parameters = _initial_parameters((Z.shape[1], self.hidden, int(y.max()) + 1), rng, where)
@@ -93,7 +93,7 @@ class MLP(ArrayClassifier):
 
     def infer(self, X: np.ndarray) -> Inference:
         """Return labels and probabilities by a forward pass in float64."""
-        hidden = np.maximum(self._standardised(X) @ self.hidden_weight_.T.astype(np.float64) + self.hidden_bias_, 0)
+        hidden = np.maximum(self.standardised(X) @ self.hidden_weight_.T.astype(np.float64) + self.hidden_bias_, 0)
         logits = hidden @ self.output_weight_.T.astype(np.float64) + self.output_bias_
         return softmax_inference(logits)
 

@@ -66,7 +66,7 @@ class SVM(ArrayClassifier):
     def fit(self, X: np.ndarray, y: np.ndarray) -> SVM:
         """Fit the support vector machine on all rows, and the sigmoids on held-out decision values."""
         self._fit_scale(X)
-        Z = self._standardised(X)
+        Z = self.standardised(X)
         n_classes = int(y.max()) + 1
         variance = Z.var()
         self.gamma_ = np.array(1.0 / (Z.shape[1] * variance) if variance > 0 else 1.0)
@@ -172,7 +172,7 @@ class SVM(ArrayClassifier):
     def _blocks_of_scores(self, X: np.ndarray) -> Iterator[np.ndarray]:
         step = max(1, 2**24 // max(len(self.support_vectors_), (len(self.n_support_) + 1) ** 2))
         for start in range(0, len(X), step):
-            yield self.scores(self._standardised(X[start : start + step]))
+            yield self.scores(self.standardised(X[start : start + step]))
 
     def scores(self, Z: np.ndarray) -> np.ndarray:
         """Return the decision value of every pair of classes, (n, C(C-1)/2), positive for its first class."""
