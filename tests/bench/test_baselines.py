@@ -287,7 +287,7 @@ def test_lstm_is_torchs():
     torch.testing.assert_close(l2ac.lstm(s, weights), expected)
 
 
-def test_classes_kept_apart_say_how_long_to_train_and_are_then_learnt_too(monkeypatch):
+def test_epochs_are_found_on_validation_classes_which_are_then_learnt_too(monkeypatch):
     calls, train_network = [], l2ac.L2AC.train_network
 
     def spy(self, Z, unit, targets, apart, epochs, seed):
@@ -583,7 +583,7 @@ def test_digits(name):
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_one_pass_says_what_three_do(name, fitted):
+def test_recognize_equals_the_three_separate_methods(name, fitted):
     model = fitted[name]
     verdict = model.recognize(X)
     np.testing.assert_array_equal(verdict.labels, model.predict(X))

@@ -174,7 +174,7 @@ def test_a_class_with_one_row_is_fitted_but_not_held_out():
         NoveltyScore(device="cpu").fit(X[:3], np.arange(3), "logistic")
 
 
-def test_what_held_out_rows_would_have_taught_by_hand():
+def test_extrapolation_of_scores_to_all_rows_by_hand():
     # Scores of 1 + 3 / n where a class has n = 8 rows: seven are left, or four; then as if 8, or 16 of which it has 8.
     held_out, by_halves = np.full(10, 1 + 3 / 7), np.full(10, 1 + 3 / 4)
     np.testing.assert_allclose(novelty.extrapolate(held_out, by_halves), 1 + 3 / 8)

@@ -145,7 +145,7 @@ def test_headers_that_are_too_long(address, head):
     ids=["many trailers", "a trailer's value", "a trailer's name", "an extension", "a size", "a later size"],
 )
 @pytest.mark.parametrize("path", ["session", "undo"])  # the second is answered before its body has come
-def test_what_surrounds_a_body_is_bounded(patient, path, begin, piece):
+def test_size_of_the_framing_of_a_body_is_limited(patient, path, begin, piece):
     with opened(patient, post(path, CHUNKED) + begin) as connection:
         connection.settimeout(5)
         try:
@@ -306,7 +306,7 @@ def test_nobody_waits_without_end_for_slow_uploads(patient, workspace):
 
 
 @pytest.mark.parametrize("asks", [False, True], ids=["sends", "asks first"])
-def test_who_waits_for_a_turn_is_not_slow(address, workspace, monkeypatch, asks):
+def test_waiting_for_the_server_does_not_count_as_a_slow_upload(address, workspace, monkeypatch, asks):
     """The time for which the server does not want to read is not counted."""
     monkeypatch.setattr(request_limits, "MOST_EACH", 0)
     monkeypatch.setattr(request_limits, "TURN_TIMEOUT", 3.0)

@@ -96,7 +96,7 @@ def test_the_threshold_follows_the_stream_from_one_command_to_the_next(fitted, s
     assert last["known_share"] == pytest.approx(96 / 168, abs=0.05)
 
 
-def test_what_another_process_has_seen_counts(fitted, stream, tmp_path):
+def test_scores_stored_by_another_process_adapt_the_threshold(fitted, stream, tmp_path):
     shutil.copytree(fitted, tmp_path / "w")
     with Workspace(tmp_path / "w") as watching, Workspace(tmp_path / "w") as other:
         list(watching.recognize(stream[:20]))
