@@ -536,7 +536,7 @@ def test_discovery_holds_together(model):
         gaps = np.linalg.norm(X[group.rows] - group.center, axis=1)
         assert (np.diff(gaps) >= 0).all()
         np.testing.assert_allclose(group.center, X[group.rows].mean(0), atol=1e-6)
-        assert group.cohesion == pytest.approx(np.sqrt((gaps**2).mean()))
+        assert group.spread == pytest.approx(np.sqrt((gaps**2).mean()))
 
 
 def test_given_the_right_number_the_blobs_are_found(model):

@@ -198,7 +198,7 @@ def test_a_class_derived_from_ours_must_be_given_again(tmp_path):
         ({"max_known_rejected": 0.1}, "needs a preset that rejects by novelty.*FarFromMeans"),
     ],
 )
-def test_what_a_part_does_not_know_is_refused(settings, message):
+def test_settings_that_a_preset_does_not_support_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         fitted(**settings)
     with pytest.raises(ValueError, match="rejects by novelty"):

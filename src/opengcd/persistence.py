@@ -53,7 +53,7 @@ class Phase(NamedTuple):
         Parameters
         ----------
         chosen_by_mean : bool
-            Whether they were chosen to keep the means of all rows (:func:`opengcd.memory.keeps_mean`).
+            Whether they were chosen to keep the means of all rows (:class:`opengcd.memory.SelectorProperties`).
 
         Returns
         -------

@@ -27,7 +27,7 @@ from opengcd._internal.validation import (
 )
 from opengcd.classify import Inference, Labelled, check_classifier, fit_classifier, infer, predict_labels
 from opengcd.discover import ClassCount, Confirmed, Discovery
-from opengcd.memory import ExemplarMemory, Selector, check_selector, keeps_mean
+from opengcd.memory import ExemplarMemory, Selector, check_selector, selector_properties
 from opengcd.osr import AlphaSearch, Rejection, Threshold
 from opengcd.persistence import Given, Phase
 from opengcd.presets import Preset, resolve_preset
@@ -579,7 +579,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         progress("selecting exemplars", 0, 1)
         phase.memory.update(X, y)
         progress("selecting exemplars", 1, 1)
-        rows = phase.labelled(chosen_by_mean=keeps_mean(self._selector()))
+        rows = phase.labelled(chosen_by_mean=selector_properties(self._selector()).keeps_mean)
         labelled, rejection = self._fit_on(rows, Run(derive(phase.seed, phase.number), self.device, progress))
         self._become(phase._replace(model=labelled.model, rejection=rejection))
 
@@ -606,7 +606,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         return Phase(self.phase_, self._seed, self.classes_, self.memory_, self._model, self._rejection, names)
 
     def _labelled(self) -> Labelled:
-        return self._phase().labelled(chosen_by_mean=keeps_mean(self._selector()))
+        return self._phase().labelled(chosen_by_mean=selector_properties(self._selector()).keeps_mean)
 
     def _run(self, progress: Progress) -> Run:
         return Run(derive(self._seed, self.phase_), self.device, progress)

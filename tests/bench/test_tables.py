@@ -101,7 +101,7 @@ def test_a_table_by_hand(results):
     assert "k" not in ablation.header
 
 
-def test_what_stands_behind_the_numbers(results):
+def test_detail_tables(results):
     setting = settings_of(results)[0]
     row = cells_of(detail_tables(results, setting)[0], 1, "opengcd-xgb")
     assert (row["lg α"], row["AKS"], row["ANS"], row["actions per item"], row["actions per name"]) == (
@@ -124,7 +124,7 @@ def test_settings_are_kept_apart_and_named(results):
     assert commands(results, settings_of(results)[1]).endswith("--memory 500 --features features --out results")
 
 
-def test_what_results_were_computed_with_is_said(results):
+def test_tables_state_versions_and_threads(results):
     setting = settings_of(results)[0]
     assert environments(results, setting) == "Computed with threads 1, torch 2.0."
     results[0] = replace(results[0], environment=Environment({"torch": "2.0"}, threads=4))

@@ -49,7 +49,7 @@ def test_help_and_version():
     ],
     ids=["memory", "depth", "size"],
 )
-def test_what_is_too_large_is_told_in_a_line(error, told, capsys):
+def test_too_large_input_is_reported_in_one_line(error, told, capsys):
     with pytest.raises(typer.Exit) as end, report_errors():
         raise error
     assert end.value.exit_code == 1

@@ -13,8 +13,8 @@ from opengcd.discover import Discovery
 from opengcd.osr import AlphaSearch
 
 
-class Verdict(NamedTuple):
-    """What a method says of n rows."""
+class Predictions(NamedTuple):
+    """Labels and unknown scores of n rows."""
 
     labels: np.ndarray
     """(n,) A known class, or ``unknown_label_``."""
@@ -89,7 +89,7 @@ class OpenWorldMethod(ABC):
         """
 
     @abstractmethod
-    def recognize(self, X: np.ndarray) -> Verdict:
+    def recognize(self, X: np.ndarray) -> Predictions:
         """Return labels with rejection, labels without, and the unknown score.
 
         Parameters
@@ -98,7 +98,7 @@ class OpenWorldMethod(ABC):
 
         Returns
         -------
-        Verdict
+        Predictions
 
         """
 

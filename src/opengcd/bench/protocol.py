@@ -15,7 +15,7 @@ from opengcd import metrics
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive, generator
 from opengcd._internal.splits import split_share
-from opengcd.bench.open_world_method import OpenWorldMethod, Verdict
+from opengcd.bench.open_world_method import OpenWorldMethod, Predictions
 from opengcd.bench.records import AlphaPoint, PhaseResult
 from opengcd.bench.reviewer import Review, simulate_review
 from opengcd.discover import Discovery
@@ -273,20 +273,20 @@ def hna_by_alpha(
     return values
 
 
-def _recognise(method: OpenWorldMethod, X: np.ndarray) -> Verdict:
-    verdict = Verdict(*map(np.asarray, method.recognize(X)))
-    for name, values in verdict._asdict().items():
+def _recognise(method: OpenWorldMethod, X: np.ndarray) -> Predictions:
+    predictions = Predictions(*map(np.asarray, method.recognize(X)))
+    for name, values in predictions._asdict().items():
         _check_shape(values, len(X), f"{name} of recognize")
-    return verdict
+    return predictions
 
 
-def _recognise_online(method: OpenWorldMethod, X: np.ndarray) -> Verdict:
+def _recognise_online(method: OpenWorldMethod, X: np.ndarray) -> Predictions:
     """Recognise part by part and show the method each part afterwards, so that it adapts for later parts only."""
-    verdicts = []
+    parts = []
     for rows in np.array_split(X, PARTS):
-        verdicts.append(_recognise(method, rows))
+        parts.append(_recognise(method, rows))
         method.observe(rows)
-    return Verdict(*map(np.concatenate, zip(*verdicts, strict=True)))
+    return Predictions(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _check_shape(values: np.ndarray, rows: int, name: str) -> None:

@@ -12,7 +12,7 @@ from opengcd.discover import CurvePoint
 
 
 class Setting(NamedTuple):
-    """What results must share to stand in one table."""
+    """Protocol, learning mode and memory size; results are comparable only within one setting."""
 
     protocol: str
     learn: str

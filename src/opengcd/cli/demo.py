@@ -13,8 +13,8 @@ from opengcd.cli.output import echo
 
 def demo(
     out: Annotated[Path, typer.Option(help="Where to write the HTML page.")] = Path("demo.html"),
-    seed: Annotated[int, typer.Option(min=0, help="Class order, split and all other chance.")] = 0,
-    preset: Annotated[Literal["best", "paper", "robust"], typer.Option(help="Which set of methods to use.")] = "best",
+    seed: Annotated[int, typer.Option(min=0, help="Random seed (class order, split, models).")] = 0,
+    preset: Annotated[Literal["best", "paper", "robust"], typer.Option(help="Preset of the recogniser.")] = "best",
     classifier: Annotated[
         Literal["logistic", "svm", "mlp", "xgb"] | None, typer.Option(help="Another classifier than the preset's.")
     ] = None,

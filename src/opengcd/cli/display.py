@@ -29,8 +29,8 @@ def show_groups(groups: Iterable[GroupSize]) -> None:
     for group in groups:
         state = "confirmed" if group.confirmed else "named" if group.named and group.kind == "novel" else group.kind
         facts = [state]
-        if group.kind == "novel" and group.cohesion is not None:
-            facts.append(f"cohesion {group.cohesion:.2f}")
+        if group.kind == "novel" and group.spread is not None:
+            facts.append(f"spread {group.spread:.2f}")
         if group.kind == "novel" and group.probability is not None:
             facts.append(f"a class with probability {group.probability:.2f}")
         if group.doubtful:

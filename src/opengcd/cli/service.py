@@ -48,7 +48,7 @@ def token(
     show: Annotated[bool, typer.Option("--list", help="List all tokens.")] = False,
     revoke: Annotated[int | None, typer.Option(help="Number of a token to revoke.")] = None,
 ) -> None:
-    """Make a token for the service and print it, which is done only once; or list or revoke tokens."""
+    """Make a token for the service and print it, once; or list or revoke tokens."""
     from opengcd import Workspace
 
     with report_errors(), Workspace(workspace) as opened:

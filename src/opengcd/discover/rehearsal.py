@@ -1,6 +1,7 @@
 """Estimate the number of new classes from rehearsals; an extension of the paper.
 
-A rehearsal hides some known classes, simulates a stream with them, and runs discovery on it.
+A rehearsal hides some known classes, simulates a stream with them, and runs discovery on it. It is not the rehearsal of
+incremental learning, which is the replay of exemplars.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import State
 from opengcd._internal.randomness import Seed, derive, seed_from_json, seed_sequence, seed_to_json
 from opengcd._internal.validation import check_features, check_integer, check_labels, encode
-from opengcd.memory.selectors import Selector, is_nested, select_each
+from opengcd.memory.selectors import Selector, select_each, selector_properties
 
 
 class ExemplarMemory:
@@ -97,7 +97,7 @@ class ExemplarMemory:
         seed = derive(self.seed, self.updates)
         rngs = [np.random.default_rng(derive(seed, c)) for c in range(len(classes))]
         names = classes.tolist()
-        nested = self.rank_once and is_nested(self.selector)
+        nested = self.rank_once and selector_properties(self.selector).nested
         kept_in_order = self.ranked.difference(new_labels.tolist()) if nested else set()
         # A class with no more candidates than its quota keeps them in their order.
         candidates = [r[:q] if name in kept_in_order else r for name, r, q in zip(names, rows, quotas, strict=True)]

@@ -23,7 +23,7 @@ COOKIE = "opengcd_session"
 CSRF = "x-csrf-token"
 REMEMBERED = 3.0
 """Seconds for which a valid secret is cached."""
-LOOK = 1.5
+POLL_SECONDS = 1.5
 """Seconds between checks of a listener's token; with the cache, a revoked token works for five seconds at most."""
 MOST_REMEMBERED = 10_000
 TRIES, MINUTE = 10, 60.0

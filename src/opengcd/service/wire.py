@@ -191,7 +191,7 @@ class Group(Model):
     named: bool
     confirmed: bool
     size: int
-    cohesion: float | None
+    cohesion: float | None = Field(validation_alias="spread")
     probability: float | None
     doubtful: bool
     typical: list[int]

@@ -50,12 +50,12 @@ from opengcd.bench.baselines.grid_search import (
     judge_thresholds,
     thresholds_at,
 )
-from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Verdict
+from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Predictions
 from opengcd.classify import Labelled
 from opengcd.discover import ClassCount, Discovery, KMeansDiscovery
 from opengcd.memory import ExemplarMemory, Selector
 
-MEMORY, TRAINING, LEARNING, REJECTION, NUMBER, GROUPS = range(6)
+MEMORY, TRAINING, LEARNING, REJECTION_SEARCH, NUMBER, GROUPS = range(6)
 """Steps of a phase, each with its own seed."""
 OPEN_TRIALS = 5
 """Number of simulated open worlds in the search for the parameter of rejection."""
@@ -154,7 +154,7 @@ class Baseline(OpenWorldMethod, BaseEstimator):
         self.__dict__.update(draft.__dict__)
         return self
 
-    def recognize(self, X: Any) -> Verdict:
+    def recognize(self, X: Any) -> Predictions:
         """Return labels with and without rejection and the unknown score, from one pass."""
         decision = self._decision(X)
         closed = self.classes_[decision.closed]
@@ -162,7 +162,7 @@ class Baseline(OpenWorldMethod, BaseEstimator):
         accepted = decision.codes >= 0
         labels[accepted] = self.classes_[decision.codes[accepted]]
         labels[~accepted] = self.unknown_label_
-        return Verdict(labels, closed, decision.unknown_score)
+        return Predictions(labels, closed, decision.unknown_score)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row.
@@ -454,7 +454,7 @@ class Baseline(OpenWorldMethod, BaseEstimator):
             self.settings_[name], self.threshold_ = value, np.asarray(self.to_threshold(value))
             return
         X, codes = self.memory_.X, encode(self.memory_.y, self.classes_)
-        seed = derive(self._seed, self.phase_, REJECTION)
+        seed = derive(self._seed, self.phase_, REJECTION_SEARCH)
         models, trials = [], []
         for r in range(OPEN_TRIALS):
             progress("searching the threshold", r, OPEN_TRIALS + 1)

@@ -97,14 +97,14 @@ function outcome(job) {
   };
   return h(
     "section",
-    { class: "card outcome", "aria-label": "What it brought" },
+    { class: "card outcome", "aria-label": "Effect of learning" },
     h(
       "div",
       { class: "head" },
       h("h2", {}, `Version ${version} is learnt`),
-      h("span", { class: "soft" }, `accuracy ${percent(after.memory)} on the memory`),
+      h("span", { class: "soft" }, `accuracy ${percent(after.memory)} on the exemplars`),
     ),
-    h("div", { class: "tables" }, pair("memory", "On the memory"), pair("confirmed", "On what you confirmed")),
+    h("div", { class: "tables" }, pair("memory", "On the exemplars"), pair("confirmed", "On what you confirmed")),
   );
 }
 
