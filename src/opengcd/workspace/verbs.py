@@ -28,6 +28,14 @@ from typing import (
 
 from opengcd.workspace import groups
 from opengcd.workspace.conflicts import Concerns
+from opengcd.workspace.details import (
+    ConfirmDetails,
+    MergeDetails,
+    MoveDetails,
+    NameDetails,
+    RemoveDetails,
+    SplitDetails,
+)
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.groups import Part
 from opengcd.workspace.log import Edit, Edited
@@ -139,7 +147,7 @@ class Name(Verb):
         home = groups.name(edit, self.group, self.label)
         if self.confirm:
             groups.confirm(edit, home)
-        edit.details = {"group": self.group, "label": self.label, "confirmed": self.confirm}
+        edit.details = NameDetails(self.group, self.label, self.confirm).as_dict()
         return home
 
 
@@ -154,7 +162,7 @@ class Confirm(Verb):
     def apply(self, edit: Edit) -> int:
         """Make the change."""
         groups.confirm(edit, self.group)
-        edit.details = {"group": self.group} if edit.before else {}
+        edit.details = ConfirmDetails(self.group).as_dict() if edit.before else {}
         return self.group
 
 
@@ -169,7 +177,7 @@ class Unconfirm(Verb):
     def apply(self, edit: Edit) -> int:
         """Make the change."""
         groups.unconfirm(edit, self.group)
-        edit.details = {"group": self.group} if edit.before else {}
+        edit.details = ConfirmDetails(self.group).as_dict() if edit.before else {}
         return self.group
 
 
@@ -186,7 +194,7 @@ class Move(Verb):
         """Make the change."""
         home = self.group if isinstance(self.group, int) else groups.group_named(edit, self.group)
         if moved := groups.move(edit, self.items, home):
-            edit.details = {"images": moved, "group": home}
+            edit.details = MoveDetails(moved, home).as_dict()
         return home
 
 
@@ -203,7 +211,7 @@ class Separate(Verb):
     def apply(self, edit: Edit) -> int:
         """Make the change."""
         home = groups.separate(edit, self.items, self.label)
-        edit.details = {"images": len(set(self.items)), "group": home}
+        edit.details = MoveDetails(len(set(self.items)), home).as_dict()
         return home
 
 
@@ -218,7 +226,7 @@ class Remove(Verb):
     def apply(self, edit: Edit) -> None:
         """Make the change."""
         if removed := groups.remove(edit, self.items):
-            edit.details = {"images": removed}
+            edit.details = RemoveDetails(removed).as_dict()
 
 
 @review_verb
@@ -233,7 +241,7 @@ class Merge(Verb):
     def apply(self, edit: Edit) -> int:
         """Make the change."""
         groups.merge(edit, self.group, self.into)
-        edit.details = {"group": self.group, "into": self.into}
+        edit.details = MergeDetails(self.group, self.into).as_dict()
         return self.into
 
 
@@ -248,7 +256,7 @@ class _SplitInto(Verb):
     def apply(self, edit: Edit) -> int:
         """Make the change: the largest part stays, the others become groups."""
         homes = groups.split(edit, self.group, self.parts)
-        edit.details = {"group": self.group, "parts": homes}
+        edit.details = SplitDetails(self.group, homes).as_dict()
         return self.group
 
 
