@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from fastapi import HTTPException, Query, Response
 
 from opengcd.service import wire as api
-from opengcd.service.authentication import guarded
+from opengcd.service.authentication import MISSING, guarded
 from opengcd.service.job_runner import as_job
-from opengcd.service.review_routes import MISSING, as_entry
+from opengcd.service.review_routes import as_entry
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.workspace import DiscoverDetails, Entry, readable
 
