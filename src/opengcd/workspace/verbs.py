@@ -126,7 +126,14 @@ VERBS: dict[str, type[Verb]] = {}
 
 
 def review_verb(verb: AnyVerb) -> AnyVerb:
-    """Enter a verb into :data:`VERBS`."""
+    """Enter a verb into :data:`VERBS`; refuse one that no request could hold."""
+    names = {one.name: one.kind for one in parameters(verb)}
+    targets = [name for name, kind in names.items() if kind is Kind.GROUP_OR_LABEL]
+    if targets and (targets != ["group"] or "label" in names):
+        raise TypeError(
+            f"The verb {verb.act!r} takes a group or label, which a request gives as either `group` or `label`: call "
+            "this parameter `group`, and no other one `label`."
+        )
     VERBS[verb.act] = verb
     return verb
 
