@@ -193,7 +193,7 @@ def test_limits_that_make_no_sense(workspace):
     workspace.models.limit_rejection(0.2)
     with pytest.raises(ConflictError):
         workspace.models.limit_rejection(0.1, on=seen)
-    assert workspace.history()[0].details == {"max known rejected": 0.2}
+    assert workspace.history()[0].details == {"max_known_rejected": 0.2}
 
 
 def test_the_threshold_follows_images_that_come_one_by_one(workspace, tmp_path, monkeypatch):

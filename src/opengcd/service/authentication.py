@@ -135,6 +135,7 @@ class _Writing(_Route):
 
 
 Responses = dict[int | str, dict[str, Any]]
+MISSING: Responses = {404: {"model": api.Problem}}
 MALFORMED: Responses = {code: {"model": api.Problem} for code in (400, 413, 422, 503)}
 """Errors without authentication: malformed body or unknown host, too large a body, invalid content, an outage."""
 REFUSED: Responses = MALFORMED | {code: {"model": api.Problem} for code in (401, 403)} | {409: {"model": api.Conflict}}

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress
 from opengcd.service import wire as api
-from opengcd.service.authentication import Responses, guarded
+from opengcd.service.authentication import MISSING, guarded
 from opengcd.service.recognition_routes import Recognition
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.service.supervision import Task
@@ -168,7 +168,6 @@ def _learn(workspace: Workspace, progress: Progress, record: Record) -> None:
 
 VERBS = {"discover": _discover, "learn": _learn}
 
-MISSING: Responses = {404: {"model": api.Problem}}
 reading = guarded("read", "jobs")
 writing = guarded("write", "jobs")
 

@@ -11,6 +11,7 @@ from opengcd._internal.durable_files import replace_file
 from opengcd._internal.progress import Progress, silent
 from opengcd.workspace import folders, groups
 from opengcd.workspace import review_folder as exported
+from opengcd.workspace.details import ReviewDetails
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.export import FORMATS, as_folders
 from opengcd.workspace.items import paths_of
@@ -100,6 +101,6 @@ class Formats:
         with self._store.editing("review") as edit:
             changes, note = folders.import_groups(edit, folder)
             if edit.before:
-                edit.details = {key: value for key, value in changes._asdict().items() if key != "ignored"}
+                edit.details = ReviewDetails(changes.named, changes.moved, changes.removed).as_dict()
         exported.write_note(folder, note)
         return changes

@@ -16,6 +16,7 @@ from opengcd._internal.progress import Progress, silent
 from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace import versions
 from opengcd.workspace.database import in_parts
+from opengcd.workspace.details import RecognizeDetails
 from opengcd.workspace.files import Found, find_files, look_at
 from opengcd.workspace.intake import NOT_FINITE, Intake, Taken
 from opengcd.workspace.predictions import Prediction, Result, predicted, unseen, write_predictions
@@ -67,7 +68,7 @@ class Recognition:
                     counts["rejected"] += result.label == UNKNOWN_STR
                     yield result
             if files:
-                self._store.note("recognize", counts)
+                self._store.note("recognize", RecognizeDetails(**counts).as_dict())
 
     def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
         """Recognise files as they appear or change, for ever: see :meth:`Workspace.watch`."""
