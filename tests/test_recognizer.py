@@ -851,7 +851,7 @@ def test_an_unfitted_recogniser(method, tmp_path):
         ({"classifier": "tree"}, "Unknown classifier 'tree'"),
         ({"classifier": SVC()}, "predict_proba"),
         ({"classifier": 5}, "predict_proba"),
-        ({"max_known_rejected": 0.1}, "needs a preset that rejects by novelty"),
+        ({"max_known_rejected": 0.1}, "has no setting max_known_rejected; .* that has it: best"),
         ({"device": "gpu"}, "'gpu' is not a device name"),
         ({"device": "meta"}, "device='meta'"),
         ({"device": None}, "device=None"),
