@@ -2,6 +2,7 @@ import shutil
 
 import pytest
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
 from opengcd import Workspace
 from opengcd.bench.demo import digits, run_demo
@@ -12,6 +13,13 @@ from tests.helpers.serving import connect
 # A busy machine may take any time for an example; that is no fault of what is tested.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+@pytest.fixture
+def one_thread():
+    """Small arrays; threads would only wait for each other."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture(scope="session")

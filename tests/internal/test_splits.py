@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opengcd._internal.splits import (
@@ -101,3 +101,12 @@ def test_shares_of_hidden_classes():
         assert sorted(np.concatenate(parts).tolist()) == list(range(known))
         sizes = [len(part) for part in parts]
         assert max(sizes) - min(sizes) <= 1
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=60))
+def test_every_class_keeps_a_row_to_fit_on(labels):
+    codes = np.unique(labels, return_inverse=True)[1]
+    fitting, held_out = hold_out_share(codes, 0.2, np.random.default_rng(0))
+    assert sorted([*fitting, *held_out]) == list(range(len(codes)))
+    assert set(codes[fitting]) == set(codes)

@@ -1,0 +1,43 @@
+"""The commands of the benchmark."""
+
+from typer.testing import CliRunner
+
+from opengcd.cli import app
+from tests.helpers.bench import save_features
+
+
+def test_the_command_line(tmp_path):
+    features = save_features(tmp_path / "features")
+    runner, out = CliRunner(), str(tmp_path / "out")
+    command = ["bench", "run", "--features", str(features), "--out", out, "--datasets", "blobs", "--methods"]
+    done = runner.invoke(app, [*command, "csr-svm"])
+    assert done.exit_code == 0, done.output
+    assert "blobs csr-svm seed 0: done" in done.output
+    for style, expected in [
+        ("terminal", "blobs: ablation (1 seed)"),
+        ("markdown", "| phase | method | Ts1 |"),
+        ("latex", r"\begin{tabular}"),
+        ("csv", "paper,discovered,,blobs,1,csr-svm,Ts1,"),
+    ]:
+        assert expected in runner.invoke(app, ["bench", "table", out, "--format", style]).output
+    assert "report.html" in runner.invoke(app, ["bench", "figures", out, "--out", str(tmp_path / "figures")]).output
+    assert (tmp_path / "figures" / "phases-paper-discovered.svg").exists()
+    listed = runner.invoke(app, ["bench", "list", "--features", str(features)]).output
+    assert "opengcd-xgb" in listed
+    assert "dataset blobs" in listed
+    for arguments, message in [
+        ([*command, "nope"], "Unknown method 'nope'"),
+        ([*command, "csr-svm", "--datasets", "nope"], "There is no dataset 'nope'"),
+        ([*command, "csr-svm", "--seeds", "x"], "names no seeds"),
+        ([*command, "csr-svm", "--memory", "many"], "names no memory"),
+        ([*command, "csr-svm", "--protocol", "authors", "--learn", "all"], "has its own rule"),
+        ([*command, "csr-svm", "--out", f"{features}/blobs.npz/out"], "blobs.npz"),
+        (["bench", "list", "--features", str(tmp_path / "none")], "There is no folder"),
+        (["bench", "table", str(features)], "no folder of results"),
+        (["bench", "figures", str(features)], "no folder of results"),
+        (["bench", "figures", out, "--methods", "evm,nno"], "no finished cell of evm,nno"),
+        (["bench", "table", out, "--into", str(tmp_path / "none.md")], "none.md"),
+    ]:
+        failed = runner.invoke(app, arguments)
+        assert failed.exit_code == 1
+        assert message in failed.output
