@@ -126,11 +126,13 @@ def test_settings_are_kept_apart_and_named(results):
 
 def test_tables_state_versions_and_threads(results):
     setting = settings_of(results)[0]
-    assert environments(results, setting) == "Computed with threads 1, torch 2.0."
+    unrecorded = "Computed by a commit that was not recorded."
+    assert environments(results, setting).splitlines() == ["Computed with threads 1, torch 2.0.", unrecorded]
     results[0] = replace(results[0], environment=Environment({"torch": "2.0"}, threads=4))
     assert environments(results, setting).splitlines() == [
         "1 cells (opengcd-mlp) computed with threads 4, torch 2.0.",
         "3 cells (csr-xgb, opengcd-mlp, opengcd-xgb) computed with threads 1, torch 2.0.",
+        unrecorded,
     ]
     one, four = commands(results, setting).splitlines()
     assert "--seeds 0-1 " in one
@@ -147,7 +149,7 @@ def test_the_code_that_computed_the_results_is_said(results):
     ]
     results[0], results[1] = replace(results[0], code=None), replace(results[1], code=CodeVersion("0.2.0"))
     assert environments(results, setting).splitlines()[1] == (
-        "Computed by code that was not recorded (1 cell), opengcd 0.1.0 at commit 0123456789ab (2 cells), "
+        "Computed by a commit that was not recorded (1 cell), opengcd 0.1.0 at commit 0123456789ab (2 cells), "
         "opengcd 0.2.0 (1 cell)."
     )
     assert "at commit 0123456789ab" in blocks(results)["tables: protocol paper"]

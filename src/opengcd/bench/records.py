@@ -207,7 +207,7 @@ class CellResult:
     @property
     def computed_by(self) -> str:
         """The code in words."""
-        return "code that was not recorded" if self.code is None else str(self.code)
+        return "a commit that was not recorded" if self.code is None else str(self.code)
 
     def to_json(self) -> dict[str, Any]:
         """Return what a result file holds."""

@@ -240,7 +240,7 @@ def environments(results: Sequence[CellResult], setting: Setting) -> str:
     Returns
     -------
     str
-        One line for each environment, and one for the code unless no result names it.
+        One line for each environment, and one for the code.
 
     """
     found = _under(results, setting)
@@ -255,11 +255,8 @@ def environments(results: Sequence[CellResult], setting: Setting) -> str:
             for environment, cells in by_environment.items()
         ]
     by_code = Counter(result.computed_by for result in found)
-    if any(result.code is not None for result in found):
-        parts = [
-            code if len(by_code) == 1 else f"{code} ({n} cell{'s' * (n != 1)})" for code, n in sorted(by_code.items())
-        ]
-        lines.append(f"Computed by {', '.join(parts)}.")
+    parts = [code if len(by_code) == 1 else f"{code} ({n} cell{'s' * (n != 1)})" for code, n in sorted(by_code.items())]
+    lines.append(f"Computed by {', '.join(parts)}.")
     return "\n".join(lines)
 
 
