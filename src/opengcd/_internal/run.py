@@ -19,5 +19,16 @@ class Run(NamedTuple):
     progress: Progress = silent
 
     def at(self, *step: int) -> Run:
-        """Return the same with the seed of one step, which depends on this seed and the step's numbers only."""
+        """Return the same with the seed of one step, which depends on this seed and the step's numbers only.
+
+        Parameters
+        ----------
+        *step : int
+            Number of the step; further numbers are those of a step within it.
+
+        Returns
+        -------
+        Run
+
+        """
         return self._replace(seed=derive(self.seed, *step))

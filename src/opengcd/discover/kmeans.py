@@ -93,7 +93,23 @@ class SemiSupervisedKMeans(BaseEstimator):
         self.device = device
 
     def fit(self, X_labelled: Any, y_labelled: Any, X_unlabelled: Any) -> SemiSupervisedKMeans:
-        """Cluster unlabelled rows together with labelled ones, of which there may be none."""
+        """Cluster unlabelled rows together with labelled ones, of which there may be none.
+
+        Parameters
+        ----------
+        X_labelled : array-like of shape (m, d)
+            Labelled rows.
+        y_labelled : array-like of shape (m,)
+            Their labels, integers or strings.
+        X_unlabelled : array-like of shape (n, d)
+            Rows to cluster, at least as many as there are novel groups.
+
+        Returns
+        -------
+        SemiSupervisedKMeans
+            The estimator itself.
+
+        """
         U = check_features(X_unlabelled, name="X_unlabelled")
         if not len(X_labelled):
             X_labelled = np.empty((0, U.shape[1]), dtype=U.dtype)
@@ -115,7 +131,18 @@ class SemiSupervisedKMeans(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the nearest cluster of each row, numbered as in ``labels_``."""
+        """Return the nearest cluster of each row, numbered as in ``labels_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        array of int, of shape (n,)
+
+        """
         check_is_fitted(self)
         X = check_features(X, width=self.cluster_centers_.shape[1])
         origin = self.cluster_centers_.mean(0)  # rounding grows with the distance from the origin

@@ -46,7 +46,24 @@ class KMeansDiscovery(DiscoveryStrategy):
         return self.group(labelled, stream.X, count, run.at(NUMBER), run.at(GROUPS))
 
     def group(self, labelled: Labelled, X: np.ndarray, count: ClassCount, estimating: Run, grouping: Run) -> Discovery:
-        """Group rows, with separate seeds for estimating the number of classes and for grouping."""
+        """Group rows, with separate seeds for estimating the number of classes and for grouping.
+
+        Parameters
+        ----------
+        labelled : Labelled
+            The exemplars of the known classes.
+        X : array of shape (n, d)
+            The rows to group.
+        count : ClassCount
+            The number of classes, if it is given, and its upper limit.
+        estimating, grouping : Run
+            Seed, device and progress callback of either step.
+
+        Returns
+        -------
+        Discovery
+
+        """
         if count.k is not None:
             estimate = ClassNumberEstimate(count.k, [], True, "", count.k)
         else:

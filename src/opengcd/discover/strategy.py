@@ -79,7 +79,14 @@ class DiscoveryStrategy(Part, ABC):
         return "rejected"
 
     def check(self, rejection: Rejection) -> None:
-        """Raise ``ValueError`` if the settings are invalid, or this rejection lacks what the strategy needs."""
+        """Raise ``ValueError`` if the settings are invalid, or this rejection lacks what the strategy needs.
+
+        Parameters
+        ----------
+        rejection : Rejection
+            The rejection of the same preset; it need not be fitted.
+
+        """
 
     def discover_again(
         self,
@@ -90,7 +97,23 @@ class DiscoveryStrategy(Part, ABC):
         count: ClassCount,
         run: Run,
     ) -> Discovery:
-        """Discover again after a person has labelled some rows, which are then labelled rows and keep their label."""
+        """Discover again after a person has labelled some rows, which are then labelled rows and keep their label.
+
+        Parameters
+        ----------
+        labelled, stream, rejection, run
+            As in :meth:`discover`; the stream includes the rows with a confirmed label.
+        confirmed : Confirmed
+            The labels, and the function that refits classifier and rejection with them.
+        count : ClassCount
+            The number of classes, those of the confirmed labels included.
+
+        Returns
+        -------
+        Discovery
+            Of all rows of the stream, in the same order.
+
+        """
         given, rest = np.flatnonzero(confirmed.given), np.flatnonzero(~confirmed.given)
         if not len(given):
             return self.discover(labelled, stream, rejection, count, run)
