@@ -300,7 +300,18 @@ def silhouette(X: Any, labels: Any, *, device: str = "auto") -> float:
 
 
 def harmonic_mean(a: float, b: float) -> float:
-    """Return 2ab / (a + b); NaN if a or b is NaN, else 0 if a or b is 0."""
+    """Return 2ab / (a + b); NaN if a or b is NaN, else 0 if a or b is 0.
+
+    Parameters
+    ----------
+    a, b : float
+        Shares, from 0 to 1.
+
+    Returns
+    -------
+    float
+
+    """
     total = a + b
     return 0.0 if total == 0 else 2 * a * b / total
 

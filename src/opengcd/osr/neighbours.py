@@ -47,7 +47,19 @@ class NeighbourDistanceRatio:
         self.device = device
 
     def fit(self, X: np.ndarray) -> NeighbourDistanceRatio:
-        """Store labelled rows, at least two, as possible neighbours; an evenly spaced sample of more than 10,000."""
+        """Store labelled rows as possible neighbours.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            At least two rows; of more than 10,000 rows an evenly spaced sample is stored.
+
+        Returns
+        -------
+        NeighbourDistanceRatio
+            The object itself.
+
+        """
         rows = np.linspace(0, len(X) - 1, MOST_ROWS).round().astype(int) if len(X) > MOST_ROWS else slice(None)
         known = kernels.to_tensor(X[rows], self.device)
         directions = _directions(known)
@@ -61,7 +73,18 @@ class NeighbourDistanceRatio:
         return self
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
-        """Return the ratio for each row, (n,)."""
+        """Return the ratio for each row.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n,)
+
+        """
         distances, places = self._nearest(kernels.to_tensor(X, self.device), NEIGHBOURS)
         return (distances.mean(1) / self._spread[places].mean(1)).double().cpu().numpy()
 

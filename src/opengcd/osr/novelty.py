@@ -39,9 +39,22 @@ class NoveltyFeatures(NamedTuple):
     """None if the distance to labelled neighbours is not used; the feature is then 0."""
 
     def __call__(self, X: np.ndarray, p: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
-        """Return the (n, 3) features of rows with closed-set probabilities ``p``.
+        """Return the features of rows.
 
-        ``Z`` are the whitened rows, if they have been computed already.
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+        p : array of shape (n, C)
+            Their closed-set probabilities.
+        Z : array of shape (n, d) or None
+            The whitened rows; None computes them.
+
+        Returns
+        -------
+        array of shape (n, 3)
+            Uncertainty, distance to the predicted class, and neighbour distance ratio.
+
         """
         Z = self.metric.transform(X) if Z is None else Z
         uncertainty, distance = 1 / (1 + critical_alpha(p)), -(Z * self.means[p.argmax(1)]).sum(1)
@@ -117,6 +130,11 @@ class NoveltyScore:
         kept : float
             Share of all labelled rows so far that ``X`` holds, if they were selected to preserve the class means.
 
+        Returns
+        -------
+        NoveltyScore
+            The object itself.
+
         """
         seed = seed_sequence(self.random_state)
         few = np.median(np.bincount(codes)) < FEW_ROWS
@@ -143,11 +161,39 @@ class NoveltyScore:
         return self
 
     def __call__(self, X: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the score of each row, given the closed-set probabilities of the classifier fitted on all rows."""
+        """Return the score of each row.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+        p : array of shape (n, C)
+            Their closed-set probabilities, by the classifier fitted on all labelled rows.
+
+        Returns
+        -------
+        array of shape (n,)
+
+        """
         return self._combine(self.features_(X, p))
 
     def fit_features(self, X: np.ndarray, codes: np.ndarray) -> tuple[NoveltyFeatures, np.ndarray]:
-        """Return the features fitted on labelled rows, and these rows whitened."""
+        """Return the features fitted on labelled rows, and these rows whitened.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Labelled rows.
+        codes : array of shape (n,)
+            Their class numbers from 0.
+
+        Returns
+        -------
+        features : NoveltyFeatures
+        Z : array of shape (n, d)
+            The whitened rows.
+
+        """
         metric = WithinClassWhitening(self.shrinkage if self.whiten else None, self.device).fit(X, codes)
         Z = metric.transform(X)
         return NoveltyFeatures(metric, metric.class_directions(Z, codes), self._fit_neighbours(X)), Z
@@ -155,10 +201,25 @@ class NoveltyScore:
     def among(
         self, classes: np.ndarray, features: NoveltyFeatures, X: np.ndarray, p: np.ndarray, Z: np.ndarray
     ) -> np.ndarray:
-        """Return the score that rows would get if only ``classes`` were known.
+        """Return the score that rows would get if only some classes were known.
 
-        ``features`` were fitted on these classes, and ``Z`` are the rows whitened by them. Of the probabilities ``p``
-        over all classes, the columns of these classes are scaled to a sum of 1.
+        Parameters
+        ----------
+        classes : array of shape (K,)
+            Numbers of the classes that count as known.
+        features : NoveltyFeatures
+            Fitted on rows of these classes.
+        X : array of shape (n, d)
+            Feature vectors.
+        p : array of shape (n, C)
+            Their closed-set probabilities over all classes; the columns of ``classes`` are scaled to a sum of 1.
+        Z : array of shape (n, d)
+            The rows, whitened by ``features``.
+
+        Returns
+        -------
+        array of shape (n,)
+
         """
         some = p[:, classes] + 1e-12  # they can all be 0 for a row of a hidden class
         return self._combine(features(X, some / some.sum(1, keepdims=True), Z))
@@ -178,7 +239,18 @@ class NoveltyScore:
         }
 
     def restore(self, stored: dict[str, np.ndarray], X: np.ndarray, n_classes: int) -> None:
-        """Set the fitted state from :meth:`arrays`; ``X`` are the labelled rows, from which neighbours are found."""
+        """Set the fitted state; raise :class:`~opengcd.ModelFileError` if its shapes do not fit together.
+
+        Parameters
+        ----------
+        stored : dict of str to array
+            What :meth:`arrays` returned.
+        X : array of shape (n, d)
+            The labelled rows, among which neighbours are found.
+        n_classes : int
+            Number of known classes.
+
+        """
         known, width = len(stored["known_scores"]), X.shape[1]
         shapes = {
             "origin": (width,),

@@ -78,10 +78,24 @@ class Rejection(Part, ABC):
         """
 
     def observe(self, X: np.ndarray, p: np.ndarray) -> None:
-        """Adapt to rows of the stream, given as in :meth:`judge`; by default, do nothing."""
+        """Adapt to rows of the stream; by default, do nothing.
+
+        Parameters
+        ----------
+        X, p : array
+            Feature vectors and closed-set probabilities, as in :meth:`judge`.
+
+        """
 
     def recall(self, scores: np.ndarray) -> None:
-        """Adapt to the unknown scores of the whole stream so far; by default, do nothing."""
+        """Adapt to the unknown scores of the whole stream so far; by default, do nothing.
+
+        Parameters
+        ----------
+        scores : array of shape (n,)
+            In the order of the stream, the latest last.
+
+        """
 
     @property
     def adapts(self) -> bool:
@@ -94,9 +108,20 @@ class Rejection(Part, ABC):
         return None
 
     def limit(self, max_known_rejected: float | None, scores: np.ndarray | None = None) -> Self:
-        """Return a copy that rejects at most this share of known rows; None lifts the limit.
+        """Return a copy that rejects at most a share of known rows; by default, raise ``ValueError``.
 
-        Without a limit, the threshold of a fitted copy is set from ``scores`` of the stream, by default those observed.
+        Parameters
+        ----------
+        max_known_rejected : float or None
+            The share; None lifts the limit.
+        scores : array of shape (n,) or None
+            Unknown scores of the stream, from which the threshold of a fitted copy without a limit is set; None takes
+            those observed so far.
+
+        Returns
+        -------
+        Rejection
+
         """
         raise ValueError(f"The share of known rows that rejection {self.title()!r} rejects cannot be limited.")
 
@@ -106,7 +131,18 @@ class Rejection(Part, ABC):
         return {}
 
     def transform(self, X: np.ndarray) -> np.ndarray:
-        """Map features to the metric in which groups have their centres; the identity by default."""
+        """Map features to the metric in which groups have their centres; the identity by default.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+
+        Returns
+        -------
+        array of shape (n, d)
+
+        """
         return X
 
     def state(self) -> State:
@@ -119,9 +155,22 @@ class Rejection(Part, ABC):
     def restore(self, state: State, labelled: Labelled, device: str) -> Self:
         """Return a fitted copy from what :meth:`state` returned.
 
-        ``state`` may also hold entries and arrays of other parts. Raise :class:`~opengcd.ModelFileError` if they are
-        damaged; a ``KeyError``, ``ValueError`` and the like is turned into one. ``labelled`` are the exemplars; their
-        classifier may not be restored yet.
+        Raise :class:`~opengcd.ModelFileError` if it is damaged; a ``KeyError``, ``ValueError`` and the like is turned
+        into one.
+
+        Parameters
+        ----------
+        state : State
+            Header entries and arrays of the model, which may also hold those of other parts.
+        labelled : Labelled
+            The exemplars; their classifier may not be restored yet.
+        device : str
+            Torch device.
+
+        Returns
+        -------
+        Rejection
+
         """
         raise ModelFileError(f"{self.title()} cannot be loaded: it has no method restore.")
 

@@ -45,7 +45,19 @@ class UncertaintyRule:
         return f"UncertaintyRule(alpha={self.alpha:g})"
 
     def probabilities(self, p: Any) -> np.ndarray:
-        """Return the (n, C + 1) probabilities of Eq. 3, "unknown" first."""
+        """Return the probabilities of Eq. 3.
+
+        Parameters
+        ----------
+        p : array-like of shape (n, C)
+            Closed-set probabilities.
+
+        Returns
+        -------
+        array of shape (n, C + 1)
+            Column 0 is "unknown", then the known classes.
+
+        """
         p, u = _uncertainty(p)
         logits = np.concatenate([self.alpha * u[:, None], p], axis=1)
         logits -= logits.max(axis=1, keepdims=True)
@@ -54,13 +66,35 @@ class UncertaintyRule:
         return logits
 
     def rejects(self, p: Any) -> np.ndarray:
-        """Return which rows are unknown."""
+        """Return which rows are unknown.
+
+        Parameters
+        ----------
+        p : array-like of shape (n, C)
+            Closed-set probabilities.
+
+        Returns
+        -------
+        array of bool, of shape (n,)
+
+        """
         p, u = _uncertainty(p)
         return self.alpha * u > p.max(axis=1)
 
 
 def check_alpha(alpha: Any) -> float:
-    """Return alpha if it is a finite number from 0."""
+    """Return alpha if it is a finite number from 0; raise ``ValueError`` otherwise.
+
+    Parameters
+    ----------
+    alpha : float
+        Weight of uncertainty.
+
+    Returns
+    -------
+    float
+
+    """
     value = float(alpha) if isinstance(alpha, numbers.Real) else -1.0
     if not 0 <= value < np.inf:
         raise ValueError(f"alpha must be a finite number from 0, or 'search' to have it found, not {alpha!r}.")
@@ -68,7 +102,19 @@ def check_alpha(alpha: Any) -> float:
 
 
 def critical_alpha(p: Any) -> np.ndarray:
-    r"""Return :math:`\max p / u` of each row: the row is rejected for every alpha above this value, and no other."""
+    r"""Return :math:`\max p / u` of each row: the row is rejected for every alpha above this value, and no other.
+
+    Parameters
+    ----------
+    p : array-like of shape (n, C)
+        Closed-set probabilities.
+
+    Returns
+    -------
+    array of shape (n,)
+        Infinite where :math:`u = 0`.
+
+    """
     p, u = _uncertainty(p)
     with np.errstate(divide="ignore"):
         return p.max(axis=1) / u
