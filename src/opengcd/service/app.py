@@ -64,7 +64,20 @@ LARGEST = {f"{API}/recognize": 64 * 2**20, f"{API}/edits": 4 * 2**20}
 
 
 def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
-    """Return the service of a workspace as an ASGI application; ``hosts`` are names that it is reached by."""
+    """Return the service of a workspace as an ASGI application.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        An open workspace; the caller closes it.
+    hosts : sequence of str
+        Host names, besides localhost, that requests may be sent to; IP addresses are always allowed.
+
+    Returns
+    -------
+    FastAPI
+
+    """
 
     @asynccontextmanager
     async def running(app: FastAPI) -> AsyncIterator[None]:

@@ -44,7 +44,20 @@ def run(
     open_page: bool = False,
     tell: Callable[[str], object] = print,
 ) -> None:
-    """Serve a workspace until interrupted."""
+    """Serve a workspace until interrupted.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        An open workspace; the caller closes it.
+    site : Site or None
+        Where to listen; None listens on port 8765 of this machine only.
+    open_page : bool
+        Whether to open the review page in a browser once the server listens.
+    tell : callable
+        Called with each message for the person who started the server, such as the address.
+
+    """
     sys.setswitchinterval(SWITCH)
     site = site or Site()
     host, certificate = site.host, site.certificate
