@@ -44,7 +44,7 @@ edit = typer.Typer(
 
 def _command(verb: type[Verb]) -> Any:
     """Return the command that applies a verb."""
-    from opengcd.workspace.verbs import parameters
+    from opengcd.workspace.verbs import parameters, summary
 
     def run(workspace: Path, **given: Any) -> None:
         from opengcd import Workspace
@@ -58,7 +58,7 @@ def _command(verb: type[Verb]) -> Any:
     taken += [_argument(one) for one in parameters(verb)]
     run.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in taken}
-    run.__doc__ = verb.__doc__
+    run.__doc__ = summary(verb)
     single = typer.Typer(add_completion=False)
     single.command(verb.act)(run)
     return typer.main.get_command(single)

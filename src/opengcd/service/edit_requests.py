@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, create_model, model_validator
 
 from opengcd.service import wire as api
-from opengcd.workspace.verbs import VERBS, Kind, Verb, parameters
+from opengcd.workspace.verbs import VERBS, Kind, Verb, parameters, summary
 
 TYPES: Mapping[Kind, Any] = {
     Kind.GROUP: api.Id,
@@ -72,7 +72,7 @@ def _request_model(verb: type[Verb]) -> type[EditBase]:
         else:
             optional = TYPES[kind] | None if default is None else TYPES[kind]
             given[name] = (optional, ... if default is MISSING else default)
-    return create_model(verb.__name__, __base__=base, __doc__=verb.__doc__, **given)
+    return create_model(verb.__name__, __base__=base, __doc__=summary(verb), **given)
 
 
 def edit_request() -> Any:

@@ -18,7 +18,14 @@ MOST_SINCE = 1000
 
 
 class ConflictError(WorkspaceError):
-    """Someone has changed what an edit is about; ``entry`` says who and how."""
+    """Someone has changed what an edit is about.
+
+    Parameters
+    ----------
+    entry : Entry
+        The edit that changed it: by whom, and with which verb.
+
+    """
 
     def __init__(self, entry: Entry) -> None:
         super().__init__(

@@ -197,7 +197,21 @@ def renamed(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_details(verb: str, details: dict[str, Any]) -> AnyDetails | dict[str, Any]:
-    """Return the record of an entry's details; those of a verb or of a form that is not known stay as they are."""
+    """Return the record of an entry's details.
+
+    Parameters
+    ----------
+    verb : str
+        The verb of the entry.
+    details : dict
+        As the entry holds them.
+
+    Returns
+    -------
+    AnyDetails or dict
+        The record; details of a verb or of a form that is not known stay as they are.
+
+    """
     try:
         return DETAILS[verb](**details)
     except (KeyError, TypeError):

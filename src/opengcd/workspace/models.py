@@ -84,9 +84,22 @@ class Models:
         return Rejection(limit, recognizer.threshold_for(limit, scores)._asdict(), len(scores), choices)
 
     def limit_rejection(self, max_known_rejected: float | None, *, on: int | None = None) -> Edited:
-        """Reject at most this share of known images from now on; None lets the threshold follow the stream.
+        """Limit the share of known images that are rejected from now on.
 
         Predictions that are stored stay as they are; the next discovery judges by the new threshold.
+
+        Parameters
+        ----------
+        max_known_rejected : float or None
+            The limit; None lets the threshold follow the stream.
+        on : int or None
+            The last edit that the person has seen: if someone has changed the limit or the version in use since, a
+            :class:`~opengcd.workspace.ConflictError` is raised. None asks for no such check.
+
+        Returns
+        -------
+        Edited
+
         """
         try:
             self._recognizers.in_use()[1].threshold_for(max_known_rejected)

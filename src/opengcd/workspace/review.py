@@ -74,7 +74,21 @@ class Review(ReviewVerbs):
             return log.last_edit(connection)
 
     def edits_since(self, id: int, limit: int) -> list[tuple[Entry, list[int]]]:
-        """Return edits after one, the oldest first, with the groups that look different since."""
+        """Return edits after one, the oldest first, with the groups that look different since.
+
+        Parameters
+        ----------
+        id : int
+            Number of the edit after which to begin; 0 begins with the first.
+        limit : int
+            Largest number of edits.
+
+        Returns
+        -------
+        list of (Entry, list of int)
+            Each edit with the numbers of the groups that it changed.
+
+        """
         with self._database.reading() as connection:
             return log.edits_since(connection, id, limit)
 

@@ -78,6 +78,11 @@ def parameters(verb: type[Verb]) -> list[Parameter]:
     return [Parameter(one.name, _kind(hints[one.name]), one.default) for one in fields(verb) if one.name != "on"]
 
 
+def summary(verb: type[Verb]) -> str:
+    """Return the first paragraph of a verb's docstring, which commands and request models show."""
+    return (inspect.getdoc(verb) or "").partition("\n\n")[0]
+
+
 def _kind(hint: Any) -> Kind:
     """Return the kind that an annotation names; it may be part of a union with None."""
     options = [hint] if get_origin(hint) is Annotated else get_args(hint)
@@ -141,13 +146,23 @@ def review_verb(verb: AnyVerb) -> AnyVerb:
 @review_verb
 @dataclass(frozen=True)
 class Name(Verb):
-    """Name a group; with the name of a known class or of another group, the two are joined."""
+    """Name a group; with the name of a known class or of another group, the two are joined.
+
+    Parameters
+    ----------
+    group : int
+        Number of the group.
+    label : str
+        Its name.
+    confirm : bool
+        Whether to confirm the group, too.
+
+    """
 
     act = "name"
     group: GroupId
     label: Label
     confirm: Flag = field(default=False, kw_only=True)
-    """Whether to confirm the group, too."""
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
@@ -161,7 +176,14 @@ class Name(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Confirm(Verb):
-    """Confirm a named group, so that learn takes it."""
+    """Confirm a named group, so that learn takes it.
+
+    Parameters
+    ----------
+    group : int
+        Number of the group.
+
+    """
 
     act = "confirm"
     group: GroupId
@@ -176,7 +198,14 @@ class Confirm(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Unconfirm(Verb):
-    """Withdraw the confirmation of a group."""
+    """Withdraw the confirmation of a group.
+
+    Parameters
+    ----------
+    group : int
+        Number of the group.
+
+    """
 
     act = "unconfirm"
     group: GroupId
@@ -191,7 +220,16 @@ class Unconfirm(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Move(Verb):
-    """Move images to a group, or to the class or group of that name, which is made if it does not exist."""
+    """Move images to a group, or to the class or group of that name, which is made if it does not exist.
+
+    Parameters
+    ----------
+    items : sequence of int
+        Numbers of the images.
+    group : int or str
+        Number of the group, or the name of a class or group.
+
+    """
 
     act = "move"
     items: ItemIds
@@ -208,12 +246,20 @@ class Move(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Separate(Verb):
-    """Move images to a group of their own."""
+    """Move images to a group of their own.
+
+    Parameters
+    ----------
+    items : sequence of int
+        Numbers of the images.
+    label : str or None
+        Name of the new group; without one it stays unnamed.
+
+    """
 
     act = "separate"
     items: ItemIds
     label: Label | None = None
-    """The name of that group; it stays unnamed without one."""
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
@@ -225,7 +271,14 @@ class Separate(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Remove(Verb):
-    """Remove images from the review; they are neither learnt nor grouped again."""
+    """Remove images from the review; they are neither learnt nor grouped again.
+
+    Parameters
+    ----------
+    items : sequence of int
+        Numbers of the images.
+
+    """
 
     act = "remove"
     items: ItemIds
@@ -239,7 +292,16 @@ class Remove(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Merge(Verb):
-    """Move all images of a group to another group."""
+    """Move all images of a group to another group.
+
+    Parameters
+    ----------
+    group : int
+        Number of the group whose images move.
+    into : int
+        Number of the group that gets them.
+
+    """
 
     act = "merge"
     group: GroupId
@@ -270,7 +332,16 @@ class _SplitInto(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Split(Verb):
-    """Cluster the images of a group again, into n groups."""
+    """Cluster the images of a group again, into n groups.
+
+    Parameters
+    ----------
+    group : int
+        Number of the group, which keeps the largest part.
+    n : int
+        Number of parts, from 2 to the number of its images.
+
+    """
 
     act = "split"
     group: GroupId
@@ -287,6 +358,20 @@ class Split(Verb):
 
 
 Given = ParamSpec("Given")
+COMMON_SECTIONS = """
+on : int or None
+    The last edit that the person has seen; None asks for no check.
+
+Returns
+-------
+Edited
+
+Raises
+------
+ConflictError
+    If someone has changed since ``on`` what the verb is about.
+"""
+"""What the docstrings of all methods have after the parameters of their record."""
 
 
 def _as_method(verb: Callable[Given, Verb]) -> Callable[Concatenate[ReviewVerbs, Given], Edited]:
@@ -300,7 +385,7 @@ def _as_method(verb: Callable[Given, Verb]) -> Callable[Concatenate[ReviewVerbs,
         *inspect.signature(verb).parameters.values(),
     ]
     method.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # for help() and editors
-    method.__doc__ = verb.__doc__
+    method.__doc__ = f"{inspect.getdoc(verb)}{COMMON_SECTIONS}"
     return method
 
 
@@ -313,7 +398,18 @@ class ReviewVerbs(ABC):
 
     @abstractmethod
     def apply(self, verb: Verb) -> Edited:
-        """Make one edit of a verb."""
+        """Make one edit of a verb.
+
+        Parameters
+        ----------
+        verb : Verb
+            The verb with its parameters.
+
+        Returns
+        -------
+        Edited
+
+        """
 
     name = _as_method(Name)
     confirm = _as_method(Confirm)
