@@ -22,7 +22,6 @@ from threadpoolctl import threadpool_limits
 
 import opengcd
 from opengcd import ModelFileError, OpenWorldRecognizer
-from opengcd._internal import durable_files
 from opengcd.classify import MLP, SVM, XGB
 from opengcd.classify import xgb as xgb_module
 from opengcd.classify.trees import Trees, check_trees
@@ -463,37 +462,9 @@ def test_after_a_crash_at_the_first_save_one_can_save_again(tmp_path, suffix, mo
 # ---------------------------------------------------------------- loading something else
 
 
-def test_folders_that_somebody_else_did_not_make_safe_are_made_safe(tmp_path, monkeypatch):
-    """As ``models`` by a process that was killed right after it had made it."""
-    (tmp_path / "models").mkdir()
-    synced = []
-    monkeypatch.setattr(durable_files, "sync_folder", synced.append)
-    durable_files.make_folder(tmp_path / "models" / "0001")
-    assert {tmp_path, tmp_path / "models"} <= set(synced)
-
-
-def test_no_folder(tmp_path):
-    with pytest.raises(ModelFileError, match=r"no model at .*nowhere"):
-        load(tmp_path / "nowhere")
-
-
-def test_an_empty_or_foreign_folder(tmp_path):
-    with pytest.raises(ModelFileError, match="no model at"):
-        load(tmp_path)
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ModelFileError, match="no model at"):
-        load(tmp_path)
-
-
 def test_a_file_instead_of_a_folder(folder):
     with pytest.raises(ModelFileError, match="is a file; a model is a folder"):
         load(folder / "model.json")
-
-
-def test_a_folder_instead_of_the_header(tmp_path):
-    (tmp_path / "model.json").mkdir()
-    with pytest.raises(ModelFileError, match="model"):
-        load(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -819,19 +790,6 @@ def test_trees_that_are_wrong(folders, wrong):
     check_trees(trees)
     with pytest.raises(ValueError, match="tree"):
         check_trees(WRONG_TREES[wrong](trees))
-
-
-def test_a_tree_that_is_too_deep():
-    nodes = 2 * 40 + 1
-    left, right = (np.full(nodes, -1, np.int32) for _ in "lr")
-    left[0:-1:2], right[0:-1:2] = np.arange(1, nodes, 2), np.arange(2, nodes, 2)
-    zeros = np.zeros(2 * nodes, np.float32)
-    both = [np.tile(side, 2) for side in (left, right)]
-    trees = Trees(
-        np.array([2, 1]), zeros[:2], np.array([nodes] * 2), *both, zeros.astype("i4"), zeros, zeros.astype("u1")
-    )
-    with pytest.raises(ValueError, match="more than 32 levels"):
-        check_trees(trees)
 
 
 def test_whatever_passes_the_check_can_be_used(folders):
