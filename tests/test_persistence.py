@@ -28,6 +28,7 @@ from opengcd.classify.trees import Trees, check_trees
 from opengcd.discover import KMeansDiscovery
 from opengcd.osr import UncertaintyRejection
 from opengcd.presets import Preset
+from tests.helpers.needed import needed_module
 
 # Five well separated classes in six dimensions, 20 rows each; 0 to 2 are known at first.
 X, Y = make_blobs(100, 6, centers=5, cluster_std=1.0, center_box=(-8, 8), random_state=1)
@@ -128,7 +129,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_recogniser_comes_back_and_goes_on_as_before(case, tmp_path):
     if case == "xgb":
-        pytest.importorskip("xgboost")
+        needed_module("xgboost")
     arguments, given_again = CASES[case]
     original = fitted(**arguments)
     names = arguments.get("y", Y)
@@ -203,7 +204,7 @@ def test_another_classifier_may_take_the_exemplars_over(tmp_path):
 
 
 def test_without_xgboost_a_model_of_trees_says_what_to_install(tmp_path, monkeypatch):
-    pytest.importorskip("xgboost")
+    needed_module("xgboost")
     fitted("xgb", alpha=1.0).save(tmp_path)
     monkeypatch.setitem(sys.modules, "xgboost", None)
     with pytest.raises(ImportError, match=r"opengcd\[xgb\]"):
@@ -251,7 +252,7 @@ def test_a_wrong_argument_of_load_is_not_called_damage(folder, wrong, message):
 )
 def test_the_folder_holds_open_formats_only(classifier, tmp_path):
     if classifier == "xgb":
-        pytest.importorskip("xgboost")
+        needed_module("xgboost")
     fitted(classifier, alpha=1.0).save(tmp_path)
     suffixes = sorted(file.suffix for file in tmp_path.iterdir())
     assert suffixes == [".json", ".json", ".safetensors"]
@@ -289,7 +290,7 @@ def test_no_source_file_can_unpickle(file):
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """Saved models, not to be changed: copy them."""
-    pytest.importorskip("xgboost")
+    needed_module("xgboost")
     root = tmp_path_factory.mktemp("models")
     with threadpool_limits(1):
         fitted().save(root / "svm")
@@ -357,7 +358,7 @@ def snapshot(folder):
 
 
 def test_saving_again_replaces_the_model_and_leaves_nothing_behind(folder):
-    pytest.importorskip("xgboost")
+    needed_module("xgboost")
     for recognizer in (fitted("xgb", alpha=1.0), fitted(QUICK_MLP, alpha=1.0), fitted(alpha=1.0)):
         recognizer.save(folder)
         assert_same(load(folder), recognizer)
