@@ -32,7 +32,7 @@ def test_new_classes_are_rejected_counted_and_grouped(loop):
     assert found.trusted
 
 
-def test_what_a_reviewer_is_told(loop):
+def test_groups_have_sizes_probabilities_and_spread(loop):
     _, stream, truth, _, found = loop
     assert [len(group) for group in found.groups] == sorted((len(group) for group in found.groups), reverse=True)
     assert sum(len(group) for group in found.groups) == found.novel.sum()
@@ -40,7 +40,7 @@ def test_what_a_reviewer_is_told(loop):
     assert ((found.probabilities > 0) & (found.probabilities <= 1)).all()
     for group in found.groups:
         assert 0.5 < group.probability <= 1
-        assert group.cohesion > 0
+        assert group.spread > 0
         # Most typical first: the first half is at least as close to the centre as the second.
         assert len(np.unique(truth[group.rows[:10]])) == 1
     assert [point.k for point in found.curve] == sorted(point.k for point in found.curve)

@@ -512,7 +512,7 @@ def test_a_model_of_the_first_format_is_read(folder):
     assert_same(load(folder), expected)
 
 
-def test_another_kind(folder):
+def test_a_model_of_another_class_is_refused(folder):
     write_header(folder, {**header_of(folder), "kind": "SemiSupervisedKMeans"})
     with pytest.raises(ModelFileError, match="holds a 'SemiSupervisedKMeans', not a 'OpenWorldRecognizer'"):
         load(folder)
@@ -793,7 +793,7 @@ def test_trees_that_are_wrong(folders, wrong):
         check_trees(WRONG_TREES[wrong](trees))
 
 
-def test_whatever_passes_the_check_can_be_used(folders):
+def test_trees_that_pass_the_check_never_crash_xgboost(folders):
     """Random changes of the arrays; if XGBoost were handed something wrong, it would crash this process."""
     trees, rows = stored_trees(folders / "xgb")
     rng = np.random.default_rng(0)

@@ -537,7 +537,7 @@ def test_discovery_holds_together(model):
         gaps = np.linalg.norm(X[group.rows] - group.center, axis=1)
         assert (np.diff(gaps) >= 0).all()
         np.testing.assert_allclose(group.center, X[group.rows].mean(0), atol=1e-6)
-        assert group.cohesion == pytest.approx(np.sqrt((gaps**2).mean()))
+        assert group.spread == pytest.approx(np.sqrt((gaps**2).mean()))
 
 
 def test_given_the_right_number_the_blobs_are_found(model):
@@ -852,7 +852,7 @@ def test_an_unfitted_recogniser(method, tmp_path):
         ({"classifier": "tree"}, "Unknown classifier 'tree'"),
         ({"classifier": SVC()}, "predict_proba"),
         ({"classifier": 5}, "predict_proba"),
-        ({"max_known_rejected": 0.1}, "needs a preset that rejects by novelty"),
+        ({"max_known_rejected": 0.1}, "has no setting max_known_rejected; .* that has it: best"),
         ({"device": "gpu"}, "'gpu' is not a device name"),
         ({"device": "meta"}, "device='meta'"),
         ({"device": None}, "device=None"),

@@ -2,15 +2,17 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from opengcd import ModelFileError, OpenWorldRecognizer
-from opengcd._internal.part import State
+from opengcd._internal.model_folder import read_model, write_model
 from opengcd.classify import Labelled
 from opengcd.discover import (
     ClassNumberEstimate,
@@ -20,8 +22,10 @@ from opengcd.discover import (
     KMeansDiscovery,
     arrange,
 )
-from opengcd.osr import Judgement, NoveltyRejection, Rejection, UncertaintyRejection
-from opengcd.presets import PRESETS, Preset, describe_preset, restore_preset
+from opengcd.osr import Judgement, NoveltyRejection, Rejection, State, UncertaintyRejection
+from opengcd.presets import PRESETS, Preset
+from opengcd.saved_presets import describe_preset, restore_preset
+from tests.helpers.places import ROOT
 
 # Six well separated classes of 30 rows in eight dimensions; 0 to 3 are known at first.
 X, Y = make_blobs(180, 8, centers=6, cluster_std=1.0, center_box=(-10, 10), random_state=0)
@@ -167,17 +171,94 @@ def test_saved_by_what_it_says_itself_and_given_again(tmp_path):
 
 
 def test_damage_is_noticed_by_the_part_itself(tmp_path):
-    class Stricter(FarFromMeans):
-        def restore(self, state, labelled, device):
-            return super().restore(State(state.header, {"far.means": state.arrays["far.means"][:2]}), labelled, device)
+    class Careless(FarFromMeans):
+        def state(self):
+            header, arrays = super().state()
+            return State(header, {"far.means": arrays["far.means"][:2]})
 
-    fitted().save(tmp_path)
+    preset = dataclasses.replace(OWN, rejection=Careless())
+    fitted(preset).save(tmp_path)
     with pytest.raises(ModelFileError, match="means and classes do not fit together"):
-        OpenWorldRecognizer.load(tmp_path, preset=dataclasses.replace(OWN, rejection=Stricter()))
-    with pytest.raises(ModelFileError, match="damaged"):  # what one part has saved is nothing to another
-        OpenWorldRecognizer.load(tmp_path, preset="best")
+        OpenWorldRecognizer.load(tmp_path, preset=preset)
     with pytest.raises(ValueError, match="Unknown preset"):
         OpenWorldRecognizer.load(tmp_path, preset="nope")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"rejection": FarFromMeans(2.0)},
+            r"rejection was FarFromMeans\(factor=1.5\), not FarFromMeans\(factor=2.0\)\. Pass load\(preset=",
+        ),
+        ({"rejection": NoveltyRejection()}, r"rejection was FarFromMeans\(factor=1.5\), not novelty\(adapt=True, "),
+        ({"discovery": BySign(over_stream=True)}, r"discovery was BySign\(over_stream=False\), not BySign\(over_str"),
+        (
+            {"classifier": "svm", "rank_once": True},
+            "classifier was 'logistic', not 'svm'; rank_once was False, not True",
+        ),
+        ({"classifier": LogisticRegression(C=2)}, r"classifier was 'logistic', not LogisticRegression\(C=2, "),
+        ({"classifier_settings": {"mlp": {"max_iter": 5}}}, "classifier_settings was {}, not {'mlp'"),
+    ],
+)
+def test_another_preset_than_the_saved_one_is_refused(changes, message, tmp_path):
+    fitted().save(tmp_path)
+    with pytest.raises(ModelFileError, match=message):
+        OpenWorldRecognizer.load(tmp_path, preset=dataclasses.replace(OWN, **changes))
+
+
+def test_the_settings_of_ours_are_compared_too(tmp_path):
+    preset = dataclasses.replace(OWN, rejection=UncertaintyRejection(alpha=2.0))
+    fitted(preset).save(tmp_path)
+    changed = dataclasses.replace(preset, rejection=UncertaintyRejection(alpha=3.0))
+    with pytest.raises(ModelFileError, match=r"uncertainty\(alpha=2.0, .*\), not uncertainty\(alpha=3.0, "):
+        OpenWorldRecognizer.load(tmp_path, preset=changed)
+    OpenWorldRecognizer.load(tmp_path, preset=dataclasses.replace(preset, name="renamed"))
+
+
+def test_a_preset_by_name_is_compared_too(tmp_path):
+    fitted("best").save(tmp_path)
+    assert OpenWorldRecognizer.load(tmp_path, preset=PRESETS["best"]).preset == PRESETS["best"]
+    with pytest.raises(ModelFileError, match=r"rejection was novelty\(.*\), not uncertainty\("):
+        OpenWorldRecognizer.load(tmp_path, preset="paper")
+
+
+class Configurable(FarFromMeans):
+    """Has settings that JSON cannot hold."""
+
+    def __init__(self, factor=1.5, weights=None, metric=None, base=None):
+        super().__init__(factor)
+        self.weights, self.metric, self.base = weights, metric, base
+
+
+def test_settings_of_any_type_are_saved_and_compared():
+    def preset(**settings):
+        return dataclasses.replace(OWN, rejection=Configurable(**settings), selector=len)
+
+    settings = {
+        "factor": np.float32(2),
+        "weights": np.arange(2),
+        "metric": np.linalg.norm,
+        "base": LogisticRegression(),
+    }
+    given = preset(**settings)
+    stored = json.loads(json.dumps(describe_preset(given)))
+    assert stored["rejection"]["settings"]["weights"] == [0, 1]
+    assert restore_preset(stored, given) is given
+    for changes in ({"weights": np.arange(3)}, {"metric": np.linalg.det}, {"base": LogisticRegression(C=2)}):
+        with pytest.raises(ModelFileError, match="rejection was Configurable"):
+            restore_preset(stored, preset(**(settings | changes)))
+    with pytest.raises(ModelFileError, match=r"Configurable, BySign, len\)"):
+        restore_preset(stored, None)
+
+
+def test_a_setting_that_a_class_has_got_since_is_no_difference():
+    stored = describe_preset(dataclasses.replace(OWN, rejection=Configurable()))
+    del stored["rejection"]["settings"]["metric"]
+    restore_preset(stored, dataclasses.replace(OWN, rejection=Configurable(metric=np.linalg.norm)))
+    stored["rejection"]["settings"]["radius"] = 1
+    with pytest.raises(ModelFileError, match="radius=1"):
+        restore_preset(stored, dataclasses.replace(OWN, rejection=Configurable()))
 
 
 def test_a_class_derived_from_ours_must_be_given_again(tmp_path):
@@ -194,17 +275,45 @@ def test_a_class_derived_from_ours_must_be_given_again(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"alpha": 1.0}, "alpha belongs to the paper's open-set rule.*FarFromMeans"),
-        ({"max_known_rejected": 0.1}, "needs a preset that rejects by novelty.*FarFromMeans"),
+        ({"alpha": 1.0}, "'FarFromMeans' of preset 'mine' has no setting alpha; .* has it: paper, robust, authors"),
+        ({"max_known_rejected": 0.1}, "'FarFromMeans' of preset 'mine' has no setting max_known_rejected; .*: best"),
     ],
 )
-def test_what_a_part_does_not_know_is_refused(settings, message):
+def test_settings_that_a_preset_does_not_support_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         fitted(**settings)
-    with pytest.raises(ValueError, match="rejects by novelty"):
+    with pytest.raises(ValueError, match="'FarFromMeans' rejects cannot be limited"):
         fitted().limit_rejection(0.1)
-    with pytest.raises(ValueError, match="rejects by novelty"):
+    with pytest.raises(ValueError, match="'FarFromMeans' rejects cannot be limited"):
         fitted().threshold_for(0.1)
+
+
+class Tuned(FarFromMeans):
+    """Has a setting and a fitted parameter of the names that the recogniser knows."""
+
+    def __init__(self, factor=1.5, alpha="search"):
+        super().__init__(factor)
+        self.alpha = alpha
+
+    def check(self):
+        if self.alpha != "search" and not 0 < self.alpha < 10:
+            raise ValueError("alpha out of range")
+
+    @property
+    def fitted_parameters(self):
+        return {"alpha": 5.0 if self.alpha == "search" else self.alpha}
+
+
+def test_arguments_of_the_recogniser_are_settings_of_a_rejection_of_ones_own():
+    preset = dataclasses.replace(OWN, rejection=Tuned())
+    assert fitted(preset).alpha_ == 5.0
+    assert fitted(preset, alpha=2.0).alpha_ == 2.0
+    assert fitted(preset).alpha_search_ is None
+    assert preset.rejection.alpha == "search"
+    with pytest.raises(ValueError, match="alpha out of range"):
+        fitted(preset, alpha=20.0)
+    with pytest.raises(ValueError, match="Preset 'mine': alpha out of range"):
+        dataclasses.replace(OWN, rejection=Tuned(alpha=20.0))
 
 
 class Forgetful(FarFromMeans):
@@ -263,9 +372,38 @@ def test_a_preset_as_older_versions_stored_it():
     )
     assert restore_preset(old, None) == expected
     old |= {"rejection": "uncertainty", "discovery": "kmeans", "search": "robust", "n_init": 4}
+    with pytest.raises(ModelFileError, match=r"discovery was kmeans\(.*search='robust'\), not joint"):
+        restore_preset(old, expected)
     again = restore_preset(old, None)
+    assert restore_preset(old, again) is again
     assert again.rejection == UncertaintyRejection(alpha_grid=(0.1, 1.0))
     assert again.discovery == KMeansDiscovery(search="robust", n_init=4)
+
+
+def test_a_folder_of_an_older_version_with_parts_of_ones_own(tmp_path):
+    """The header then held the types of these parts and nothing of the others."""
+    recognizer = fitted()
+    recognizer.save(tmp_path)
+    header, arrays, _ = read_model(tmp_path, "OpenWorldRecognizer")
+    header["parameters"]["preset"] = {"name": "mine", "own": ["FarFromMeans", "BySign"]}
+    write_model(tmp_path, header, arrays)
+    loaded = OpenWorldRecognizer.load(tmp_path, preset=OWN, device="cpu")
+    np.testing.assert_array_equal(loaded.recognize(X).probabilities, recognizer.recognize(X).probabilities)
+    with pytest.raises(ModelFileError, match=r"FarFromMeans, BySign.*pass load\(preset=\.\.\.\)"):
+        OpenWorldRecognizer.load(tmp_path)
+    with pytest.raises(ModelFileError, match="it has no BySign"):
+        OpenWorldRecognizer.load(tmp_path, preset=dataclasses.replace(OWN, discovery=KMeansDiscovery()))
+
+
+def test_equal_names_of_settings_do_not_meet():
+    class Searching(FarFromMeans):
+        def __init__(self, search="far"):
+            super().__init__()
+            self.search = search
+
+    stored = describe_preset(Preset("mine", rejection=Searching("near"), discovery=KMeansDiscovery(search="robust")))
+    assert stored["rejection"]["settings"] == {"search": "near"}
+    assert stored["discovery"]["settings"]["search"] == "robust"
 
 
 def test_parts_are_compared_by_their_settings():
@@ -285,3 +423,21 @@ def test_probabilities_are_asked_for_only_where_they_are_needed():
     assert stream.probabilities.shape == (0, 4)
     with pytest.raises(AssertionError, match="asked"):
         _ = labelled.probabilities
+
+
+# ---------------------------------------------------------------- the documentation
+
+
+def test_the_parts_in_the_documentation_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "extending.md").read_text("utf-8"), re.DOTALL)
+    assert "_internal" not in "".join(blocks)
+    names = np.array(list("abcdef"))[Y]
+    scope = {"X_known": X[KNOWN], "y_known": names[KNOWN], "X_stream": X}
+    for block in blocks:
+        exec(block, scope)
+    recognizer, loaded, found = (scope[name] for name in ("recognizer", "loaded", "found"))
+    np.testing.assert_array_equal(recognizer.predict(X) == "unknown", ~KNOWN)
+    assert {frozenset(Y[~KNOWN][group.rows]) for group in found.groups} == {frozenset({4}), frozenset({5})}
+    np.testing.assert_array_equal(loaded.recognize(X).probabilities, recognizer.recognize(X).probabilities)
+    assert "rejection was FarFromMeans(factor=1.5), not FarFromMeans(factor=2.0)" in scope["message"]

@@ -20,7 +20,8 @@ from opengcd._internal.validation import check_integer, encode
 from opengcd.classify import OWN, Labelled, describe_classifier, needs_classifier, restore_classifier
 from opengcd.memory import ExemplarMemory, Selector
 from opengcd.osr import Rejection
-from opengcd.presets import Preset, describe_preset, resolve_preset, restore_preset
+from opengcd.presets import Preset, resolve_preset
+from opengcd.saved_presets import describe_preset, restore_preset
 
 Built = TypeVar("Built")
 KIND = "OpenWorldRecognizer"
@@ -53,7 +54,7 @@ class Phase(NamedTuple):
         Parameters
         ----------
         chosen_by_mean : bool
-            Whether they were chosen to keep the means of all rows (:func:`opengcd.memory.keeps_mean`).
+            Whether they were chosen to keep the means of all rows (:class:`opengcd.memory.SelectorProperties`).
 
         Returns
         -------
@@ -146,7 +147,7 @@ def load(path: str | os.PathLike[str], given: Given, build: Callable[[dict[str, 
     Raises
     ------
     ModelFileError
-        If the folder holds no model, is damaged, or needs a part that is not given.
+        If the folder holds no model, is damaged, needs a part that is not given, or was saved with another preset.
 
     """
     header, arrays, blobs = read_model(path, KIND)

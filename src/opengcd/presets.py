@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opengcd._internal.model_folder import ModelFileError
-from opengcd._internal.part import Part
-from opengcd._internal.validation import check_share
+from sklearn.base import clone
+
 from opengcd.classify import CLASSIFIERS
-from opengcd.discover import DISCOVERIES, DiscoveryStrategy, JointDiscovery, KMeansDiscovery
+from opengcd.discover import DiscoveryStrategy, JointDiscovery, KMeansDiscovery
 from opengcd.memory import Selector
-from opengcd.osr import REJECTIONS, NoveltyRejection, Rejection, UncertaintyRejection
+from opengcd.osr import NoveltyRejection, Rejection, UncertaintyRejection
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,7 @@ class Preset:
             if not isinstance(part, kind):
                 raise ValueError(f"Preset {self.name!r}: {what} must be a {kind.__name__}, not {part!r}.")
         try:
+            self.rejection.check()
             self.discovery.check(self.rejection)
         except ValueError as error:
             raise ValueError(f"Preset {self.name!r}: {error}") from None
@@ -67,9 +67,9 @@ class Preset:
         Parameters
         ----------
         alpha : float or "search"
-            Weight of uncertainty in the paper's open-set rule; ``"search"`` leaves the rejection as it is.
+            Its setting ``alpha``; ``"search"`` leaves the rejection as it is.
         max_known_rejected : float or None
-            Largest share of known rows that may be rejected; None leaves the rejection as it is.
+            Its setting ``max_known_rejected``; None leaves the rejection as it is.
 
         Returns
         -------
@@ -81,10 +81,20 @@ class Preset:
             If the rejection does not have such a setting, or the value is not valid.
 
         """
-        rejection = self.rejection if alpha == "search" else self.rejection.with_alpha(alpha)
-        if max_known_rejected is None:
-            return rejection
-        return rejection.limit(check_share(max_known_rejected, "max_known_rejected"))
+        given: dict[str, Any] = {} if alpha == "search" else {"alpha": alpha}
+        if max_known_rejected is not None:
+            given["max_known_rejected"] = max_known_rejected
+        for name in sorted(given.keys() - self.rejection.settings().keys()):
+            others = (preset.name for preset in PRESETS.values() if name in preset.rejection.settings())
+            raise ValueError(
+                f"Rejection {self.rejection.title()!r} of preset {self.name!r} has no setting {name}; leave it out, or "
+                f"choose a preset that has it: {', '.join(others)}."
+            )
+        if not given:
+            return self.rejection
+        rejection = clone(self.rejection).set_params(**given)
+        rejection.check()
+        return rejection
 
     def classifier_for(self, given: Any, device: str) -> Any:
         """Return the classifier to fit.
@@ -152,87 +162,3 @@ def resolve_preset(preset: str | Preset) -> Preset:
     if not isinstance(preset, str) or preset not in PRESETS:
         raise ValueError(f"Unknown preset {preset!r}; choose from {', '.join(PRESETS)} or pass a Preset.")
     return PRESETS[preset]
-
-
-def describe_preset(preset: str | Preset) -> Any:
-    """Return what is saved of a recogniser's argument ``preset``.
-
-    Parameters
-    ----------
-    preset : str or Preset
-        The argument.
-
-    Returns
-    -------
-    str or dict
-        A name as it is; for a :class:`Preset` the names and settings of its parts or, if some are the user's own, only
-        the types of those.
-
-    """
-    if isinstance(preset, str):
-        return preset
-    own = [type(part).__qualname__ for part in _own_parts(preset)]
-    if own:
-        return {"name": preset.name, "own": own}
-    return {
-        "name": preset.name,
-        "classifier": preset.classifier,
-        "selector": preset.selector,
-        "rank_once": preset.rank_once,
-        "rejection": preset.rejection.name,
-        "discovery": preset.discovery.name,
-        **preset.rejection.settings(),
-        **preset.discovery.settings(),
-        "classifier_settings": {name: dict(settings) for name, settings in preset.classifier_settings.items()},
-    }
-
-
-def restore_preset(stored: Any, given: str | Preset | None) -> str | Preset:
-    """Return the preset of a saved recogniser.
-
-    Parameters
-    ----------
-    stored : str or dict
-        What :func:`describe_preset` returned.
-    given : str, Preset or None
-        A preset that is taken instead; needed if the stored one has parts of the user's own.
-
-    Returns
-    -------
-    str or Preset
-
-    """
-    if given is not None:
-        return given
-    if not isinstance(stored, dict):
-        return stored
-    if "own" in stored:
-        raise ModelFileError(
-            f"This recogniser was saved with parts that are not OpenGCD's ({', '.join(stored['own'])}); pass "
-            "load(preset=...) with a preset of the same parts."
-        )
-    return Preset(
-        stored["name"],
-        stored["classifier"],
-        stored["selector"],
-        stored["rank_once"],
-        _restore_part(REJECTIONS[stored["rejection"]], stored),
-        _restore_part(DISCOVERIES[stored["discovery"]], stored),
-        stored["classifier_settings"],
-    )
-
-
-def _own_parts(preset: Preset) -> list[Any]:
-    """Return the parts that are not built in; a class derived from ours may compute anything and counts as own."""
-    parts: list[tuple[Part, Mapping[str, type[Part]]]] = [
-        (preset.rejection, REJECTIONS),
-        (preset.discovery, DISCOVERIES),
-    ]
-    own: list[Any] = [part for part, known in parts if type(part) is not known.get(part.name)]
-    return own + [choice for choice in (preset.classifier, preset.selector) if not isinstance(choice, str)]
-
-
-def _restore_part(kind: type[Any], stored: Mapping[str, Any]) -> Any:
-    """Return a part with its stored settings; older versions stored those of all parts, and had fewer of some."""
-    settings = {name: stored[name] for name in kind().settings() if name in stored}
-    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()})

@@ -27,7 +27,7 @@ from opengcd._internal.validation import (
 )
 from opengcd.classify import Inference, Labelled, check_classifier, fit_classifier, infer, predict_labels
 from opengcd.discover import ClassCount, Confirmed, Discovery
-from opengcd.memory import ExemplarMemory, Selector, check_selector, keeps_mean
+from opengcd.memory import ExemplarMemory, Selector, check_selector, selector_properties
 from opengcd.osr import AlphaSearch, Rejection, Threshold
 from opengcd.persistence import Given, Phase
 from opengcd.presets import Preset, resolve_preset
@@ -62,7 +62,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         How exemplars are chosen, see :func:`opengcd.memory.select_exemplars`; None takes the preset's.
     alpha : float or "search"
         Weight of uncertainty in the paper's open-set rule, see :func:`opengcd.osr.search_alpha`; for presets that
-        reject by it.
+        reject by it. ``"search"`` leaves this setting of the rejection as it is in the preset.
     preset : str or Preset
         ``"best"``, what we recommend; ``"paper"``; ``"robust"``, with a search for the number of classes that does not
         get stuck; ``"authors"``, with the search, effort and training lengths of the paper's code; or a
@@ -484,13 +484,13 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
     def alpha_(self) -> float | None:
         """Alpha of the paper's open-set rule; None where rows are rejected otherwise."""
         check_is_fitted(self)
-        return self._rejection.fitted_alpha
+        return self._rejection.fitted_parameters.get("alpha")
 
     @property
     def alpha_search_(self) -> AlphaSearch | None:
         """The search for alpha, if there was one."""
         check_is_fitted(self)
-        return self._rejection.alpha_search
+        return self._rejection.fitted_parameters.get("alpha_search")
 
     @property
     def threshold_(self) -> Threshold | None:
@@ -542,7 +542,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             The folder.
         classifier, selector, preset : optional
             Needed only if the saved recogniser had one of the user's own. The classifier is then fitted again on the
-            stored exemplars, as in every phase; the rejection of the preset is restored from what it saved.
+            stored exemplars, as in every phase; the rejection of the preset is restored from what it saved. The parts
+            of the preset must have the settings that they were saved with.
         device : str
             ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
@@ -553,7 +554,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ModelFileError
-            If the folder holds no model, is damaged, or needs a part that is not given.
+            If the folder holds no model, is damaged, needs a part that is not given, or was saved with another preset.
 
         """
         resolve_device(device)
@@ -579,7 +580,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         progress("selecting exemplars", 0, 1)
         phase.memory.update(X, y)
         progress("selecting exemplars", 1, 1)
-        rows = phase.labelled(chosen_by_mean=keeps_mean(self._selector()))
+        rows = phase.labelled(chosen_by_mean=selector_properties(self._selector()).keeps_mean)
         labelled, rejection = self._fit_on(rows, Run(derive(phase.seed, phase.number), self.device, progress))
         self._become(phase._replace(model=labelled.model, rejection=rejection))
 
@@ -606,7 +607,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         return Phase(self.phase_, self._seed, self.classes_, self.memory_, self._model, self._rejection, names)
 
     def _labelled(self) -> Labelled:
-        return self._phase().labelled(chosen_by_mean=keeps_mean(self._selector()))
+        return self._phase().labelled(chosen_by_mean=selector_properties(self._selector()).keeps_mean)
 
     def _run(self, progress: Progress) -> Run:
         return Run(derive(self._seed, self.phase_), self.device, progress)

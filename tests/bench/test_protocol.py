@@ -6,8 +6,8 @@ from opengcd.bench import (
     Dataset,
     FittedParameters,
     OpenWorldMethod,
+    Predictions,
     RecognizerMethod,
-    Verdict,
     class_groups,
     run_protocol,
 )
@@ -41,7 +41,7 @@ class Oracle(OpenWorldMethod):
         c = X[:, 0].astype(int)
         known = np.isin(c, list(self.classes_))
         labels = np.where(known, c, np.where(c == self.blind, 0, -1))
-        return Verdict(labels, c, (labels == -1).astype(float))
+        return Predictions(labels, c, (labels == -1).astype(float))
 
     def discover(self, X, *, progress=None):
         c = X[:, 0].astype(int)

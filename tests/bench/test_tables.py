@@ -101,7 +101,7 @@ def test_a_table_by_hand(results):
     assert "k" not in ablation.header
 
 
-def test_what_stands_behind_the_numbers(results):
+def test_detail_tables(results):
     setting = settings_of(results)[0]
     row = cells_of(detail_tables(results, setting)[0], 1, "opengcd-xgb")
     assert (row["lg α"], row["AKS"], row["ANS"], row["actions per item"], row["actions per name"]) == (
@@ -124,13 +124,15 @@ def test_settings_are_kept_apart_and_named(results):
     assert commands(results, settings_of(results)[1]).endswith("--memory 500 --features features --out results")
 
 
-def test_what_results_were_computed_with_is_said(results):
+def test_tables_state_versions_and_threads(results):
     setting = settings_of(results)[0]
-    assert environments(results, setting) == "Computed with threads 1, torch 2.0."
+    unrecorded = "Computed by a commit that was not recorded."
+    assert environments(results, setting).splitlines() == ["Computed with threads 1, torch 2.0.", unrecorded]
     results[0] = replace(results[0], environment=Environment({"torch": "2.0"}, threads=4))
     assert environments(results, setting).splitlines() == [
         "1 cells (opengcd-mlp) computed with threads 4, torch 2.0.",
         "3 cells (csr-xgb, opengcd-mlp, opengcd-xgb) computed with threads 1, torch 2.0.",
+        unrecorded,
     ]
     one, four = commands(results, setting).splitlines()
     assert "--seeds 0-1 " in one
@@ -147,7 +149,7 @@ def test_the_code_that_computed_the_results_is_said(results):
     ]
     results[0], results[1] = replace(results[0], code=None), replace(results[1], code=CodeVersion("0.2.0"))
     assert environments(results, setting).splitlines()[1] == (
-        "Computed by code that was not recorded (1 cell), opengcd 0.1.0 at commit 0123456789ab (2 cells), "
+        "Computed by a commit that was not recorded (1 cell), opengcd 0.1.0 at commit 0123456789ab (2 cells), "
         "opengcd 0.2.0 (1 cell)."
     )
     assert "at commit 0123456789ab" in blocks(results)["tables: protocol paper"]

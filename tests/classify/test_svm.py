@@ -151,7 +151,7 @@ def test_coupling_inverts_any_consistent_pairs(weights):
     np.testing.assert_allclose(svm.couple(pairwise_of(p), len(p))[0], p, atol=1e-10)
 
 
-def test_a_circle_of_wins_couples_to_equal_chances():
+def test_cyclic_pairwise_probabilities_couple_to_equal_ones():
     # 0 beats 1, 1 beats 2, 2 beats 0, all with 0.9
     np.testing.assert_allclose(svm.couple(np.array([[0.9, 0.1, 0.9]]), 3)[0], [1 / 3] * 3, atol=1e-14)
 

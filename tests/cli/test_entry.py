@@ -1,3 +1,4 @@
+import importlib.util
 import re
 import subprocess
 import sys
@@ -48,7 +49,7 @@ def test_help_and_version():
     ],
     ids=["memory", "depth", "size"],
 )
-def test_what_is_too_large_is_told_in_a_line(error, told, capsys):
+def test_too_large_input_is_reported_in_one_line(error, told, capsys):
     with pytest.raises(typer.Exit) as end, report_errors():
         raise error
     assert end.value.exit_code == 1
@@ -97,13 +98,19 @@ def test_mean_of_old_classes_is_weighted(demo):
     assert rows[2][2] == f"{100 * np.average(a[:2], weights=[4, 2]):.1f}"
 
 
-def test_the_demo_refuses_before_it_runs(tmp_path, monkeypatch):
+def test_the_demo_refuses_before_it_runs(tmp_path):
     runner = CliRunner()
     result = runner.invoke(app, ["demo", "--out", str(tmp_path / "none" / "demo.html")])
     assert result.exit_code == 2
     assert "there is no folder" in result.output
     assert runner.invoke(app, ["demo", "--classifier", "nope"]).exit_code == 2
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    result = runner.invoke(app, ["demo", "--out", str(tmp_path / "demo.html")])
+
+
+@pytest.mark.parametrize("missing", ["matplotlib", "jinja2"])
+@pytest.mark.parametrize("command", [["demo", "--out"], ["bench", "figures", "results", "--out"]])
+def test_a_page_needs_all_packages_of_its_extra(command, missing, tmp_path, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == missing else found(name))
+    result = CliRunner().invoke(app, [*command, str(tmp_path / "page")])
     assert result.exit_code == 1
-    assert "opengcd[report]" in result.output
+    assert result.output == f'This command needs {missing}: pip install "opengcd[report]"\n'

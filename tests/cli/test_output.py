@@ -63,7 +63,7 @@ def test_printable_text_has_one_line_and_no_controls(text):
 
 @given(st.text(), st.text(), st.sampled_from("\u200b\u034f\u115f\u17b5\u180d\u3164\ufe00\U000e01ef"))
 @example("e", "\u0301", "\u034f")
-def test_what_has_no_width_does_not_tell_names_apart(before, after, hidden):
+def test_invisible_characters_do_not_distinguish_names(before, after, hidden):
     assert same_look(before + hidden + after) == same_look(before + after)
 
 

@@ -2,10 +2,13 @@ import numpy as np
 import pytest
 import torch
 
+from opengcd import OpenWorldRecognizer
 from opengcd._internal import kernels
-from opengcd.discover import joint_mixture
+from opengcd.discover import JointDiscovery, joint_discovery, joint_mixture
 from opengcd.discover.mixture import MixtureSettings, StreamTensors, labelled_classes, mixtures
 from opengcd.metrics import clustering_accuracy
+from opengcd.osr import NoveltyRejection
+from opengcd.presets import Preset
 from tests.helpers.devices import DEVICES
 
 
@@ -90,6 +93,30 @@ def test_mixtures_of_parts_of_the_rows_are_those_of_these_rows_alone(device):
         alone = mixtures(labelled, StreamTensors(rows[here], rejects[here]), 4, [p], settings)
         torch.testing.assert_close(centers[p], alone[0][0], atol=1e-4, rtol=0)
         torch.testing.assert_close(penalties[p], alone[1][0], atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("concentration", [5.0, 15.0])
+def test_probabilities_of_known_classes_follow_the_concentration_of_the_mixture(concentration, monkeypatch):
+    L, codes, U, truth = world()
+    found_mixtures = []
+
+    def with_concentration(*rows, settings, **options):
+        settings = settings._replace(concentration=concentration)
+        found_mixtures.append(joint_mixture(*rows, settings=settings, **options))
+        return found_mixtures[-1]
+
+    monkeypatch.setattr(joint_discovery, "joint_mixture", with_concentration)
+    preset = Preset("mixture", "logistic", rejection=NoveltyRejection(), discovery=JointDiscovery(head=False))
+    recognizer = OpenWorldRecognizer(preset=preset, random_state=0, device="cpu").fit(L, codes)
+    found = recognizer.discover(U, k=5, rejected=truth >= 3)
+    (mixture,) = found_mixtures
+    assert mixture.concentration == concentration
+    of_known = ~found.novel
+    assert of_known.any()
+    weights = np.exp(concentration * recognizer.in_metric(U)[of_known] @ mixture.centers.T)
+    fused = recognizer.predict_proba(U)[of_known] * weights[:, :3]
+    expected = weights[:, :3].sum(1) / weights.sum(1) * fused.max(1) / fused.sum(1)
+    np.testing.assert_allclose(found.probabilities[of_known], expected, rtol=1e-4)
 
 
 def test_bad_numbers_of_groups():

@@ -45,7 +45,7 @@ def test_held_out_rows_are_not_fitted_and_every_class_is(codes, seed):
 
 
 @given(labels, st.integers(0, 9))
-def test_an_open_world(codes, seed):
+def test_split_into_known_and_unknown_classes(codes, seed):
     fitting, held_out, unknown, number = split_open_world(codes, seed)
     assert sorted([*fitting, *held_out, *unknown]) == list(range(len(codes)))
     known = (number >= 0).sum()

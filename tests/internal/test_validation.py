@@ -107,7 +107,7 @@ def test_the_message_names_the_argument():
         check_features(np.zeros((0, 2)), name="memory.X")
 
 
-def test_width():
+def test_number_of_features_is_checked():
     assert check_features(np.zeros((2, 3)), width=3).shape == (2, 3)
     with pytest.raises(ValueError, match="3 features, but 4 are expected; use features from the same backbone"):
         check_features(np.zeros((2, 3)), width=4)
@@ -115,7 +115,7 @@ def test_width():
         check_features(np.zeros((2, 3)), width=4, owner="Model")
 
 
-def test_rows():
+def test_minimal_number_of_rows_is_checked():
     assert check_features(np.zeros((0, 3)), min_rows=0).shape == (0, 3)
     with pytest.raises(ValueError, match="2 rows, but at least 3"):
         check_features(np.zeros((2, 3)), min_rows=3)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from opengcd.memory import SELECTORS, select_exemplars
+from opengcd.memory import SELECTORS, SelectorProperties, select_exemplars, selector_properties
 from tests.helpers.rows import LINE
 
 
@@ -59,6 +59,19 @@ def test_a_selector_of_ones_own():
     assert rows.tolist() == [4, 3]
     with pytest.raises(ValueError, match="2 different row numbers below 5"):
         select_exemplars(LINE, 2, lambda X, k, rng: [0, 0])
+
+
+def test_properties_of_selectors_by_name_and_by_attributes():
+    def own(X, k, rng):
+        return np.arange(k)
+
+    assert selector_properties("herding") == (True, True)
+    assert selector_properties("greedy") == selector_properties("kcenter") == (True, False)
+    assert selector_properties("ds3") == selector_properties("random") == selector_properties(own) == (False, False)
+    own.keeps_mean = True
+    assert selector_properties(own) == SelectorProperties(nested=False, keeps_mean=True)
+    own.nested = True
+    assert selector_properties(own) == SelectorProperties(nested=True, keeps_mean=True)
 
 
 def test_bad_selection_is_refused():

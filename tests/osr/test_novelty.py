@@ -174,7 +174,7 @@ def test_a_class_with_one_row_is_fitted_but_not_held_out():
         NoveltyScore(device="cpu").fit(X[:3], np.arange(3), "logistic")
 
 
-def test_what_held_out_rows_would_have_taught_by_hand():
+def test_extrapolation_of_scores_to_all_rows_by_hand():
     # Scores of 1 + 3 / n where a class has n = 8 rows: seven are left, or four; then as if 8, or 16 of which it has 8.
     held_out, by_halves = np.full(10, 1 + 3 / 7), np.full(10, 1 + 3 / 4)
     np.testing.assert_allclose(novelty.extrapolate(held_out, by_halves), 1 + 3 / 8)
@@ -205,7 +205,7 @@ def test_exemplars_look_stranger_than_rows_to_come_unless_it_is_told_how_they_we
     assert 2 * abs(aware[1]) < unaware[1]
 
 
-def test_the_recogniser_tells_how_its_exemplars_were_chosen(monkeypatch):
+def test_share_of_exemplars_is_passed_only_if_the_selector_keeps_the_mean(monkeypatch):
     X, y = classes()
     told, fit = [], NoveltyScore.fit
 
@@ -219,7 +219,14 @@ def test_the_recogniser_tells_how_its_exemplars_were_chosen(monkeypatch):
     # In a second round, with the exemplars: all of the rows that a person has confirmed.
     recognizer.discover(X[:30] + 9, 5, confirmed=np.where(np.arange(30) < 20, 4, recognizer.unknown_label_))
     OpenWorldRecognizer(memory_size=120, selector="random", random_state=0, device="cpu").fit(X, y)
-    assert told == [120 / 240, 120 / 280, 140 / 300, 1.0]
+
+    def own(rows, k, rng):
+        return np.arange(k)
+
+    OpenWorldRecognizer(memory_size=120, selector=own, random_state=0, device="cpu").fit(X, y)
+    own.keeps_mean = True
+    OpenWorldRecognizer(memory_size=120, selector=own, random_state=0, device="cpu").fit(X, y)
+    assert told == [120 / 240, 120 / 280, 140 / 300, 1.0, 1.0, 120 / 240]
 
 
 # Thresholds.

@@ -25,7 +25,7 @@ def test_known_rows_alone_are_not_thrown_away():
         assert (recognizer.predict(stream) == -1).mean() < 0.25
 
 
-def test_features_that_say_nothing():
+def test_features_without_information():
     recognizer = fitted(np.ones((40, 3)), np.arange(40) % 4)
     assert recognizer.threshold_.known_rejected < 0.1
     assert np.isfinite(recognizer.threshold_.value)

@@ -37,7 +37,7 @@ from tests.helpers.serving import API, connect, edit, finish, get, groups, png, 
 # Looking.
 
 
-def test_where_things_stand(client):
+def test_status(client):
     status = get(client, "status")
     assert (status["name"], status["embedder"], status["edit"]) == ("workspace", "pixels", 3)
     assert (status["groups"], status["to_review"], status["to_learn"]) == (2, 16, 0)
@@ -238,7 +238,7 @@ def test_wrong_edits_are_refused_in_words(client, workspace):
     assert workspace.review.last_edit() == on
 
 
-def test_two_people(app, client, workspace):
+def test_conflicting_edits_of_two_people(app, client, workspace):
     """What the other has changed is not overwritten; what they changed elsewhere does not matter."""
     bob = connect(app, workspace.access.make("bob"))
     on, found = groups(client)
@@ -345,7 +345,7 @@ def test_a_restart_knows_what_happened(workspace):
         assert get(client, f"jobs/{waits.id}")["state"] == "done"
 
 
-def test_all_at_once(client, workspace):
+def test_concurrent_requests_while_a_job_runs(client, workspace):
     """Looking, editing, recognising and keeping go on while a job runs, by many threads on one workspace."""
     on, found = groups(client)
     edit(client, on, "name", group=found["blue"]["id"], label="sky", confirm=True)

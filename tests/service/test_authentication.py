@@ -172,8 +172,8 @@ def status_before_body(app, method, path, headers):
 def test_events_end_soon_after_the_token_is_revoked(workspace, by_cookie, monkeypatch):
     secret = workspace.access.make("bob", "read")
     number = workspace.access.tokens()[-1].id
-    assert authentication.REMEMBERED + authentication.LOOK < 5  # as the documentation promises
-    for name in ("REMEMBERED", "LOOK"):
+    assert authentication.REMEMBERED + authentication.POLL_SECONDS < 5  # as the documentation promises
+    for name in ("REMEMBERED", "POLL_SECONDS"):
         monkeypatch.setattr(authentication, name, 0.05)
     with serving(workspace) as address, httpx.Client(base_url=address) as bob:
         if by_cookie:

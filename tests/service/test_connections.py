@@ -18,7 +18,7 @@ from opengcd.service.connections import BoundedProtocol
 from tests.helpers.serving import API, eventually, server, serving
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-LIMITS = ("HEADERS_WITHIN", "LOG_IN_WITHIN", "PIECE_WITHIN", "GRACE", "READ_WITHIN")
+LIMITS = ("HEADER_TIMEOUT", "LOG_IN_TIMEOUT", "CHUNK_TIMEOUT", "MIN_RATE_AFTER", "READ_TIMEOUT")
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def address(workspace, monkeypatch):
     """The host and port of a server that waits for a second at most."""
     for name in LIMITS:
         monkeypatch.setattr(connections, name, 0.5)
-    monkeypatch.setattr(request_limits, "TURN_WITHIN", 0.5)
+    monkeypatch.setattr(request_limits, "TURN_TIMEOUT", 0.5)
     with serving(workspace) as url:
         yield "127.0.0.1", int(re.search(r":(\d+)/", url)[1])
 
@@ -145,7 +145,7 @@ def test_headers_that_are_too_long(address, head):
     ids=["many trailers", "a trailer's value", "a trailer's name", "an extension", "a size", "a later size"],
 )
 @pytest.mark.parametrize("path", ["session", "undo"])  # the second is answered before its body has come
-def test_what_surrounds_a_body_is_bounded(patient, path, begin, piece):
+def test_size_of_the_framing_of_a_body_is_limited(patient, path, begin, piece):
     with opened(patient, post(path, CHUNKED) + begin) as connection:
         connection.settimeout(5)
         try:
@@ -228,7 +228,7 @@ def test_a_client_that_leaves_with_requests_open(address, workspace, capfd):
 
 def test_the_oldest_idle_connection_makes_room(address, workspace, monkeypatch):
     monkeypatch.setattr(connections, "MOST", 20)
-    monkeypatch.setattr(connections, "HEADERS_WITHIN", 60)
+    monkeypatch.setattr(connections, "HEADER_TIMEOUT", 60)
     token = workspace.access.make("ann")
     listening = f"GET {API}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
     with opened(address, listening) as listener:
@@ -259,7 +259,7 @@ def test_bodies_of_strangers_make_room(patient, workspace, monkeypatch):
 
 
 def test_strangers_have_less_time(patient, monkeypatch):
-    monkeypatch.setattr(connections, "LOG_IN_WITHIN", 0.5)
+    monkeypatch.setattr(connections, "LOG_IN_TIMEOUT", 0.5)
     with opened(patient, post("session", "Content-Length: 16000")) as connection:
         drip(connection, b" ")
     assert alive(patient)
@@ -306,11 +306,11 @@ def test_nobody_waits_without_end_for_slow_uploads(patient, workspace):
 
 
 @pytest.mark.parametrize("asks", [False, True], ids=["sends", "asks first"])
-def test_who_waits_for_a_turn_is_not_slow(address, workspace, monkeypatch, asks):
+def test_waiting_for_the_server_does_not_count_as_a_slow_upload(address, workspace, monkeypatch, asks):
     """The time for which the server does not want to read is not counted."""
     monkeypatch.setattr(request_limits, "MOST_EACH", 0)
-    monkeypatch.setattr(request_limits, "TURN_WITHIN", 3.0)
-    monkeypatch.setattr(connections, "SLOWEST", 2**20)
+    monkeypatch.setattr(request_limits, "TURN_TIMEOUT", 3.0)
+    monkeypatch.setattr(connections, "MIN_BYTES_PER_SECOND", 2**20)
     head = post("recognize", "Content-Length: 1000000", workspace.access.make("ann"), EXPECT if asks else "")
     with opened(address, head if asks else head + b" " * 1_000_000) as connection:
         assert connection.recv(1000).startswith(b"HTTP/1.1 503")

@@ -259,7 +259,7 @@ def test_jobs_are_taken_over_though_the_database_is_down(workspace, monkeypatch)
         assert get(client, f"jobs/{ran.id}")["state"] == "failed"
 
 
-def test_whatever_fails_in_the_background_goes_on(workspace, monkeypatch):
+def test_background_tasks_continue_after_any_error(workspace, monkeypatch):
     """Also what nobody thought of: the watchers of events and versions, and the map."""
     monkeypatch.setattr("opengcd.service.supervision.FIRST_PAUSE", 0.05)
     failing = {"on": True}

@@ -255,7 +255,7 @@ def test_an_interrupted_repair_goes_on(workspace):
         assert connection.scalar(select(items.c.id).where(items.c.id == 80)) == 80
 
 
-def test_what_cannot_be_read_for_a_moment_is_found_and_stays(workspace, monkeypatch, tmp_path):
+def test_temporarily_unreadable_vectors_are_reported_and_kept(workspace, monkeypatch, tmp_path):
     before = vectors(workspace)
     shutil.rmtree(tmp_path / "world")
     with monkeypatch.context() as patch:

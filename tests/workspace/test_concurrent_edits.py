@@ -80,7 +80,7 @@ def test_an_edit_made_while_discover_runs_stays(workspace, act, left_alone):
     done = workspace.discover(k=5, progress=when_computed(meddle))
     assert (done.items, done.left_alone) == (16, left_alone)
     entry = workspace.history()[0]
-    assert (entry.verb, entry.details["left alone"]) == ("discover", left_alone)
+    assert (entry.verb, entry.details["left_alone"]) == ("discover", left_alone)
     now = homes(workspace)
     assert {item: now[item] for item in found["blue"].items} == {item: states[2][item] for item in found["blue"].items}
     workspace.undo()
@@ -100,7 +100,7 @@ def test_a_grouping_undone_while_discover_runs_stays_undone(workspace):
 
 def test_discovery_without_edits_leaves_nothing_alone(workspace):
     assert workspace.discover(k=5).left_alone == 0
-    assert "left alone" not in workspace.history()[0].details
+    assert "left_alone" not in workspace.history()[0].details
 
 
 def test_discovery_by_a_version_that_is_no_longer_in_use_is_refused(workspace):

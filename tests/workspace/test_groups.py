@@ -23,7 +23,7 @@ def test_a_group_is_split_as_its_images_fall_apart(workspace):
         with workspace.store.database.reading() as connection:
             X = workspace.vectors.read(connection, group.items)
         gaps = np.linalg.norm(X - X.mean(0), axis=1)
-        assert group.cohesion == pytest.approx(np.sqrt((gaps**2).mean()), rel=1e-4)
+        assert group.spread == pytest.approx(np.sqrt((gaps**2).mean()), rel=1e-4)
         assert (np.diff(gaps) > -1e-5).all()
     with pytest.raises(WorkspaceError, match="cannot be split in 9"):
         workspace.split(both, 9)

@@ -390,7 +390,7 @@ def test_damage_to_a_read_only_workspace_that_was_killed(killed, tmp_path, monke
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_who_may_only_look_sees_each_edit_of_others(folder):
+def test_a_read_only_user_sees_each_edit_of_others(folder):
     """Whether others had it open before, have it open, or have closed it."""
     with look_at(folder) as early:
         assert early.read_only

@@ -167,7 +167,7 @@ def test_a_database_that_became_read_only_is_an_outage(url, tmp_path):
         send(client, "POST", "jobs", {"verb": "discover"}, 202)
 
 
-def test_what_is_kept_is_what_is_there(url, world, tmp_path):
+def test_cached_counts_equal_the_database(url, world, tmp_path):
     known, stream = world
     database = fresh(url, "kept")
     folder = tmp_path / "w"

@@ -321,7 +321,7 @@ def test_a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one(workspace, e
         blue.chmod(0o700)
 
 
-def test_what_cannot_be_noted_is_told(workspace, exported):
+def test_import_into_a_folder_whose_note_cannot_be_written_is_refused(workspace, exported):
     blue = folder_of(exported, "blue")
     (blue / review_folder.MARK).unlink()
     (blue / review_folder.MARK).mkdir()

@@ -96,7 +96,7 @@ def test_the_threshold_follows_the_stream_from_one_command_to_the_next(fitted, s
     assert last["known_share"] == pytest.approx(96 / 168, abs=0.05)
 
 
-def test_what_another_process_has_seen_counts(fitted, stream, tmp_path):
+def test_scores_stored_by_another_process_adapt_the_threshold(fitted, stream, tmp_path):
     shutil.copytree(fitted, tmp_path / "w")
     with Workspace(tmp_path / "w") as watching, Workspace(tmp_path / "w") as other:
         list(watching.recognize(stream[:20]))
@@ -193,7 +193,7 @@ def test_limits_that_make_no_sense(workspace):
     workspace.models.limit_rejection(0.2)
     with pytest.raises(ConflictError):
         workspace.models.limit_rejection(0.1, on=seen)
-    assert workspace.history()[0].details == {"max known rejected": 0.2}
+    assert workspace.history()[0].details == {"max_known_rejected": 0.2}
 
 
 def test_the_threshold_follows_images_that_come_one_by_one(workspace, tmp_path, monkeypatch):
@@ -216,7 +216,7 @@ def test_discovery_over_the_stream(workspace):
     assert {colour: len(group) for colour, group in novel(workspace).items()} == dict.fromkeys(NOVEL, 24)
     for group in novel(workspace).values():
         assert all(0 < p <= 1 for p in group.probabilities)
-        assert group.cohesion > 0
+        assert group.spread > 0
     by_item = {one.item: one.probability for one in workspace.views.labels()}
     assert [by_item[item] for item in group.items] == group.probabilities
     # Accepted images that stay what they are need no review, and do not swell the log.
@@ -284,7 +284,7 @@ def test_the_interval_and_the_groups_are_shown(workspace):
     for text in (status, show("discover")):
         assert f"k         11 classes, known ones included, very likely {low} to {high}\n" in text
         assert "24 in group" in text
-        assert text.count("a class with probability 0.") == text.count("cohesion 0.") == 3
+        assert text.count("a class with probability 0.") == text.count("spread 0.") == 3
     assert f"k interval {low}, {high}" in show("history")
     workspace.undo()
     workspace.undo()

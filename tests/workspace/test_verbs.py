@@ -15,6 +15,7 @@ from opengcd.workspace.verbs import (
     VERBS,
     Confirm,
     GroupId,
+    GroupOrLabel,
     ItemIds,
     Label,
     Merge,
@@ -25,6 +26,7 @@ from opengcd.workspace.verbs import (
     Split,
     Unconfirm,
     Verb,
+    review_verb,
 )
 from tests.helpers.browsing import Visit, launched
 from tests.helpers.serving import API, connect, get, send, serving
@@ -159,6 +161,16 @@ def test_a_request_does_what_the_method_does(client, workspace):
     workspace.split(second.id, 2)
     # New groups have numbers of their own.
     assert [group[1:] for group in workspace.groups()] == [group[1:] for group in by_request]
+
+
+@pytest.mark.parametrize("names", [["target"], ["group", "label"], ["group", "other"]])
+def test_a_verb_that_no_request_could_hold_is_refused(names):
+    kinds = {"label": Label}
+    hints = {name: kinds.get(name, GroupOrLabel) for name in names}
+    verb = dataclass(frozen=True)(type("Strange", (Verb,), {"act": "strange", "__annotations__": hints}))
+    with pytest.raises(TypeError, match="call this parameter `group`"):
+        review_verb(verb)
+    assert "strange" not in VERBS
 
 
 @pytest.mark.parametrize("verb", [Move, Separate, Remove])

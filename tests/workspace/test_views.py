@@ -40,7 +40,7 @@ ACTS = {
 
 @settings(max_examples=15)
 @given(acts=st.lists(st.sampled_from(sorted(ACTS)), min_size=5, max_size=14), seed=st.integers(0, 1000))
-def test_what_is_kept_is_what_is_there(reviewable, tmp_path_factory, acts, seed):
+def test_cached_counts_equal_the_database(reviewable, tmp_path_factory, acts, seed):
     """After anything that changes the database, here or through another workspace on the same folder."""
     rng = random.Random(seed)
     folder = tmp_path_factory.mktemp("kept") / "workspace"

@@ -34,7 +34,7 @@ def document() -> dict[str, Any]:
 
 def declarations(api: dict[str, Any]) -> str:
     """Return the types of all records, operations and events of the API as TypeScript declarations."""
-    return HEAD + "\n".join(["", *_records(api), *_operations(api), *_events(api)])
+    return HEAD + "\n".join(["", *_records(api), *_operations(api), *_events(api), *_details(api)])
 
 
 def _records(api: dict[str, Any]) -> Iterator[str]:
@@ -105,9 +105,18 @@ def _answer(operation: dict[str, Any]) -> str:
 def _events(api: dict[str, Any]) -> Iterator[str]:
     content = api["paths"][f"{PREFIX}/events"]["get"]["responses"]["200"]["content"]["text/event-stream"]
     yield "/** What the events of `GET /events` hold, by name. */"
-    yield "export interface Events {"
-    for name, schema in content["x-events"].items():
-        yield f"  {_key(name)}: {type_of(schema)};"
+    yield from _by_name("Events", content["x-events"])
+
+
+def _details(api: dict[str, Any]) -> Iterator[str]:
+    yield "/** The details of an entry of the history, by its verb. */"
+    yield from _by_name("Details", api["components"]["schemas"]["Entry"]["properties"]["details"]["x-by-verb"])
+
+
+def _by_name(name: str, schemas: dict[str, Any]) -> Iterator[str]:
+    yield f"export interface {name} {{"
+    for key, schema in schemas.items():
+        yield f"  {_key(key)}: {type_of(schema)};"
     yield "}\n"
 
 

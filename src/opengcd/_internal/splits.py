@@ -160,7 +160,25 @@ def simulate_stream(
 def class_groups(
     n_classes: int, sizes: Sequence[int], random_state: Seed = None, order: np.ndarray | None = None
 ) -> list[np.ndarray]:
-    """Distribute the classes over the phases, at random or in a given order."""
+    """Distribute the classes over the phases, at random or in a given order.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes.
+    sizes : sequence of int
+        Number of classes that each phase brings; together at most ``n_classes``.
+    random_state : int, SeedSequence, Generator or None
+        Of the random order.
+    order : int array of shape (n_classes,) or None
+        The order of the classes; None draws it.
+
+    Returns
+    -------
+    list of int array
+        The classes of each phase.
+
+    """
     if sum(sizes) > n_classes:
         raise ValueError(f"The phases need {sum(sizes)} classes, but the dataset has {n_classes}.")
     if order is None:

@@ -6,7 +6,7 @@ from opengcd.bench.code_version import code_version
 from opengcd.bench.datasets import PLANS, FeatureFileError, Plan, available, load_dataset, plan_for
 from opengcd.bench.figures import Picture, pictures
 from opengcd.bench.methods import make_method, method_names
-from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Verdict
+from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Predictions
 from opengcd.bench.protocol import PROTOCOLS, Dataset, PhaseDetail, run_protocol
 from opengcd.bench.raw import RAW_DATASETS, RawDataset, RawDatasetError, make_features, read_raw
 from opengcd.bench.recognizer_method import RecognizerMethod
@@ -46,12 +46,12 @@ __all__ = [
     "PhaseResult",
     "Picture",
     "Plan",
+    "Predictions",
     "RawDataset",
     "RawDatasetError",
     "RecognizerMethod",
     "ResultsError",
     "Setting",
-    "Verdict",
     "available",
     "blocks",
     "class_groups",

@@ -84,8 +84,27 @@ def make_cells(
 def parse_numbers(text: str, name: str) -> list[int]:
     """Read ``"0-4"``, ``"0,2,5"`` or a mixture.
 
+    Parameters
+    ----------
+    text : str
+        Numbers and ranges, which include both ends, separated by commas.
+    name : str
+        What the numbers are, for the error message.
+
+    Returns
+    -------
+    list of int
+
+    Raises
+    ------
+    ValueError
+        If the text is nothing of that kind.
+
+    Examples
+    --------
     >>> parse_numbers("0-2,7", "seeds")
     [0, 1, 2, 7]
+
     """
     numbers: list[int] = []
     for part in text.split(","):

@@ -34,7 +34,23 @@ class FeatureFileError(ValueError):
 
 
 def available(folder: str | Path) -> list[str]:
-    """Return the names of the feature files in a folder."""
+    """Return the names of the feature files in a folder.
+
+    Parameters
+    ----------
+    folder : path
+
+    Returns
+    -------
+    list of str
+        Sorted, without the suffix ``.npz``.
+
+    Raises
+    ------
+    FeatureFileError
+        If there is no such folder.
+
+    """
     if not Path(folder).is_dir():
         raise FeatureFileError(f"There is no folder {folder}.")
     return sorted(file.stem for file in Path(folder).glob("*.npz"))
@@ -95,7 +111,24 @@ def feature_file(folder: str | Path, name: str) -> Path:
 
 
 def plan_for(data: Dataset) -> Plan:
-    """Return the paper's plan; another dataset brings a fifth of its classes in each later phase, the rest at first."""
+    """Return how many classes each phase of a dataset brings, and the size of the memory.
+
+    Parameters
+    ----------
+    data : Dataset
+
+    Returns
+    -------
+    Plan
+        The paper's for its datasets (:data:`PLANS`); any other dataset brings a fifth of its classes in each later
+        phase, the rest at first.
+
+    Raises
+    ------
+    FeatureFileError
+        If the dataset has fewer than five classes.
+
+    """
     if data.name.lower() in PLANS:
         return PLANS[data.name.lower()]
     n = len(data.class_names)

@@ -13,8 +13,8 @@ from opengcd.discover import Discovery
 from opengcd.osr import AlphaSearch
 
 
-class Verdict(NamedTuple):
-    """What a method says of n rows."""
+class Predictions(NamedTuple):
+    """Labels and unknown scores of n rows."""
 
     labels: np.ndarray
     """(n,) A known class, or ``unknown_label_``."""
@@ -65,7 +65,9 @@ class OpenWorldMethod(ABC):
         Parameters
         ----------
         X : array of shape (n, d)
+            Feature vectors.
         y : array of shape (n,)
+            Their classes.
         progress : callable
             Called with a stage, the steps done and their total.
 
@@ -73,10 +75,21 @@ class OpenWorldMethod(ABC):
 
     @abstractmethod
     def learn(self, X: np.ndarray, y: np.ndarray, *, progress: Progress = silent) -> Any:
-        """Enter the next phase with newly labelled rows; parameters as for :meth:`fit`."""
+        """Enter the next phase with newly labelled rows, of new classes or more of old ones.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+        y : array of shape (n,)
+            Their classes.
+        progress : callable
+            Called with a stage, the steps done and their total.
+
+        """
 
     @abstractmethod
-    def recognize(self, X: np.ndarray) -> Verdict:
+    def recognize(self, X: np.ndarray) -> Predictions:
         """Return labels with rejection, labels without, and the unknown score.
 
         Parameters
@@ -85,7 +98,7 @@ class OpenWorldMethod(ABC):
 
         Returns
         -------
-        Verdict
+        Predictions
 
         """
 
@@ -107,7 +120,18 @@ class OpenWorldMethod(ABC):
         """
 
     def predict_closed(self, X: np.ndarray) -> np.ndarray:
-        """Return the known class of each row, rejecting nothing."""
+        """Return the known class of each row, rejecting nothing.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+
+        Returns
+        -------
+        array of shape (n,)
+
+        """
         return self.recognize(X).closed
 
     def discover_in_stream(
@@ -141,7 +165,14 @@ class OpenWorldMethod(ABC):
         return False
 
     def observe(self, X: np.ndarray) -> Any:  # noqa: B027  optional
-        """Adapt to rows of the stream that were just recognised; by default nothing is done."""
+        """Adapt to rows of the stream that were just recognised; by default nothing is done.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+
+        """
 
     def fitted_parameters(self) -> FittedParameters:
         """Return the parameters found in this phase; none by default."""

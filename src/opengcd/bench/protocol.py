@@ -15,7 +15,7 @@ from opengcd import metrics
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive, generator
 from opengcd._internal.splits import split_share
-from opengcd.bench.open_world_method import OpenWorldMethod, Verdict
+from opengcd.bench.open_world_method import OpenWorldMethod, Predictions
 from opengcd.bench.records import AlphaPoint, PhaseResult
 from opengcd.bench.reviewer import Review, simulate_review
 from opengcd.discover import Discovery
@@ -32,7 +32,21 @@ KEPT_FOR_TRAINING = 0.83
 
 @dataclass(frozen=True)
 class Dataset:
-    """Labelled features with an official split, and perhaps a class order of its own."""
+    """Labelled features with an official split, and perhaps a class order of its own.
+
+    Parameters
+    ----------
+    name : str
+        Of the dataset.
+    x_train, x_test : array of shape (n, d)
+        Features of the official training and test sets.
+    y_train, y_test : int array of shape (n,)
+        Their classes, as numbers of ``class_names``.
+    class_names : sequence of str
+    class_order : int array of shape (C,) or None
+        The order in which classes come in protocol ``authors``.
+
+    """
 
     name: str
     x_train: np.ndarray
@@ -53,11 +67,35 @@ class Dataset:
         return np.concatenate([self.y_train, self.y_test])
 
     def train_rows(self, classes: np.ndarray) -> np.ndarray:
-        """Rows of the official training set Tr of some classes."""
+        """Return the rows of the official training set Tr of some classes.
+
+        Parameters
+        ----------
+        classes : int array
+            Numbers of classes.
+
+        Returns
+        -------
+        int array
+            Rows of ``X``.
+
+        """
         return np.flatnonzero(np.isin(self.y_train, classes))
 
     def test_rows(self, classes: np.ndarray) -> np.ndarray:
-        """Rows of the official test set Ts of some classes."""
+        """Return the rows of the official test set Ts of some classes.
+
+        Parameters
+        ----------
+        classes : int array
+            Numbers of classes.
+
+        Returns
+        -------
+        int array
+            Rows of ``X``.
+
+        """
         return np.flatnonzero(np.isin(self.y_test, classes)) + len(self.y_train)
 
 
@@ -235,20 +273,20 @@ def hna_by_alpha(
     return values
 
 
-def _recognise(method: OpenWorldMethod, X: np.ndarray) -> Verdict:
-    verdict = Verdict(*map(np.asarray, method.recognize(X)))
-    for name, values in verdict._asdict().items():
+def _recognise(method: OpenWorldMethod, X: np.ndarray) -> Predictions:
+    predictions = Predictions(*map(np.asarray, method.recognize(X)))
+    for name, values in predictions._asdict().items():
         _check_shape(values, len(X), f"{name} of recognize")
-    return verdict
+    return predictions
 
 
-def _recognise_online(method: OpenWorldMethod, X: np.ndarray) -> Verdict:
+def _recognise_online(method: OpenWorldMethod, X: np.ndarray) -> Predictions:
     """Recognise part by part and show the method each part afterwards, so that it adapts for later parts only."""
-    verdicts = []
+    parts = []
     for rows in np.array_split(X, PARTS):
-        verdicts.append(_recognise(method, rows))
+        parts.append(_recognise(method, rows))
         method.observe(rows)
-    return Verdict(*map(np.concatenate, zip(*verdicts, strict=True)))
+    return Predictions(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _check_shape(values: np.ndarray, rows: int, name: str) -> None:

@@ -121,9 +121,26 @@ def make_features(
 
 
 def read_raw(raw: str | Path, name: str) -> RawDataset:
-    """Read a dataset from the folder that its archive unpacks to, or from the parent of that folder.
+    """Read a dataset of raw images.
 
     Labels and names are read and checked at once, images when they are needed.
+
+    Parameters
+    ----------
+    raw : path
+        The folder that its archive unpacks to, or the parent of that folder.
+    name : str
+        One of :data:`RAW_DATASETS`.
+
+    Returns
+    -------
+    RawDataset
+
+    Raises
+    ------
+    RawDatasetError
+        If the dataset is unknown, missing, damaged, or lacks images of a class.
+
     """
     if name not in RAW_DATASETS:
         raise RawDatasetError(f"Raw images of {name!r} cannot be read; choose from {', '.join(RAW_DATASETS)}.")

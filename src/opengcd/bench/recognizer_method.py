@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from opengcd._internal.progress import Progress, silent
-from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Verdict
+from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Predictions
 from opengcd.discover import Discovery
 from opengcd.recognizer import OpenWorldRecognizer
 
@@ -45,10 +45,10 @@ class RecognizerMethod(OpenWorldMethod):
         """Enter the next phase with newly labelled rows."""
         self.recognizer.learn(X, y, progress=progress)
 
-    def recognize(self, X: np.ndarray) -> Verdict:
+    def recognize(self, X: np.ndarray) -> Predictions:
         """Return labels with rejection, labels without, and the unknown score."""
         found = self.recognizer.recognize(X)
-        return Verdict(found.labels, found.closed, found.unknown_score)
+        return Predictions(found.labels, found.closed, found.unknown_score)
 
     def predict_closed(self, X: np.ndarray) -> np.ndarray:
         """Return the known class of each row, rejecting nothing."""

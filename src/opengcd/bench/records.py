@@ -12,7 +12,7 @@ from opengcd.discover import CurvePoint
 
 
 class Setting(NamedTuple):
-    """What results must share to stand in one table."""
+    """Protocol, learning mode and memory size; results are comparable only within one setting."""
 
     protocol: str
     learn: str
@@ -115,7 +115,18 @@ class PhaseResult:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Return the phase that :meth:`to_json` was called on; fields that older files lack have their defaults."""
+        """Return the phase that :meth:`to_json` was called on.
+
+        Parameters
+        ----------
+        values : mapping
+            From a result file; fields that older files lack have their defaults.
+
+        Returns
+        -------
+        PhaseResult
+
+        """
         phase = cls(**_of_fields(cls, values))
         phase.alpha_curve = [AlphaPoint(*point) for point in phase.alpha_curve]
         phase.k_curve = [CurvePoint(*point) for point in phase.k_curve]
@@ -158,7 +169,18 @@ class Environment:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Return the environment that :meth:`to_json` was called on."""
+        """Return the environment that :meth:`to_json` was called on.
+
+        Parameters
+        ----------
+        values : mapping
+            From a result file.
+
+        Returns
+        -------
+        Environment
+
+        """
         others = _of_fields(cls, values)
         return cls({name: value for name, value in values.items() if name not in others}, **others)
 
@@ -185,7 +207,7 @@ class CellResult:
     @property
     def computed_by(self) -> str:
         """The code in words."""
-        return "code that was not recorded" if self.code is None else str(self.code)
+        return "a commit that was not recorded" if self.code is None else str(self.code)
 
     def to_json(self) -> dict[str, Any]:
         """Return what a result file holds."""

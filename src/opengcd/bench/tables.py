@@ -141,7 +141,17 @@ RUN_COLUMNS: list[Column[CellResult]] = [
 
 
 def settings_of(results: Sequence[CellResult]) -> list[Setting]:
-    """Return the settings that results were made under, the paper's own first."""
+    """Return the settings that results were made under, the paper's own first.
+
+    Parameters
+    ----------
+    results : sequence of CellResult
+
+    Returns
+    -------
+    list of Setting
+
+    """
     found = {result.cell.setting for result in results}
     return sorted(found, key=lambda s: (s.protocol != "paper", s.learn == "all", s.memory is not None, s.memory or 0))
 
@@ -185,7 +195,20 @@ def cost_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]:
 
 
 def commands(results: Sequence[CellResult], setting: Setting) -> str:
-    """Return the commands that make the results of a setting."""
+    """Return the commands that make the results of a setting.
+
+    Parameters
+    ----------
+    results : sequence of CellResult
+        Those of other settings are ignored.
+    setting : Setting
+
+    Returns
+    -------
+    str
+        One command in a line, for each dataset and number of threads.
+
+    """
     groups: dict[tuple[str, int], list[CellResult]] = {}
     for result in _under(results, setting):
         key = result.cell.dataset, result.environment.threads or 1
@@ -206,9 +229,19 @@ def commands(results: Sequence[CellResult], setting: Setting) -> str:
 
 
 def environments(results: Sequence[CellResult], setting: Setting) -> str:
-    """Say what the results were computed with, each difference on a line of its own, and by which code.
+    """Say what the results of a setting were computed with, and by which code.
 
-    Nothing is said of the code if no result tells.
+    Parameters
+    ----------
+    results : sequence of CellResult
+        Those of other settings are ignored.
+    setting : Setting
+
+    Returns
+    -------
+    str
+        One line for each environment, and one for the code.
+
     """
     found = _under(results, setting)
     by_environment: dict[str, list[CellResult]] = {}
@@ -222,11 +255,8 @@ def environments(results: Sequence[CellResult], setting: Setting) -> str:
             for environment, cells in by_environment.items()
         ]
     by_code = Counter(result.computed_by for result in found)
-    if any(result.code is not None for result in found):
-        parts = [
-            code if len(by_code) == 1 else f"{code} ({n} cell{'s' * (n != 1)})" for code, n in sorted(by_code.items())
-        ]
-        lines.append(f"Computed by {', '.join(parts)}.")
+    parts = [code if len(by_code) == 1 else f"{code} ({n} cell{'s' * (n != 1)})" for code, n in sorted(by_code.items())]
+    lines.append(f"Computed by {', '.join(parts)}.")
     return "\n".join(lines)
 
 
@@ -244,13 +274,36 @@ def run_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]:
 
 
 def markdown(table: Table) -> str:
-    """Return a table in Markdown."""
+    """Return a table in Markdown.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    str
+
+    """
     lines = [table.header, ["---"] * len(table.header), *table.texts()]
     return f"**{table.title}**\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def latex(results: Sequence[CellResult], setting: Setting) -> str:
-    """Return the paper's layout for LaTeX, the datasets side by side; it needs booktabs and xcolor."""
+    """Return the results of a setting as a LaTeX table in the paper's layout, the datasets side by side.
+
+    Parameters
+    ----------
+    results : sequence of CellResult
+        Those of other settings are ignored.
+    setting : Setting
+
+    Returns
+    -------
+    str
+        A ``tabular`` that needs booktabs and xcolor.
+
+    """
     found = by_dataset(results, setting)
     columns = [column for column in PAPER_COLUMNS if column.title not in ("k true", "k off")]
     width = len(columns)
@@ -274,7 +327,18 @@ def latex(results: Sequence[CellResult], setting: Setting) -> str:
 
 
 def tidy_csv(results: Sequence[CellResult]) -> str:
-    """Return all numbers as CSV, one per line: what it is, mean, standard deviation, seeds, the paper's number."""
+    """Return all numbers as CSV, one per line.
+
+    Parameters
+    ----------
+    results : sequence of CellResult
+
+    Returns
+    -------
+    str
+        A header, then for each number what it is, mean, standard deviation, number of seeds, and the paper's number.
+
+    """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([*Setting._fields, "dataset", "phase", "method", "metric", "mean", "sd", "seeds", "paper"])

@@ -39,7 +39,18 @@ class Standardised:
         self.scale_ = np.where(deviation > 0, deviation, 1.0)
 
     def standardised(self, X: np.ndarray) -> np.ndarray:
-        """Return rows minus the mean of the rows fitted, divided by their standard deviation."""
+        """Return rows minus the mean of the training rows, divided by their standard deviation.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+
+        Returns
+        -------
+        array of shape (n, d)
+
+        """
         return (X - self.mean_) / self.scale_
 
 
@@ -54,30 +65,94 @@ class ArrayClassifier(Standardised, BaseEstimator, ABC):
     ARRAYS: ClassVar[tuple[str, ...]] = ()
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the class number of each row."""
+        """Return the class number of each row.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+
+        Returns
+        -------
+        int array of shape (n,)
+
+        """
         return self.infer(X).labels
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Return the (n, C) class probabilities in float64."""
+        """Return the class probabilities of each row.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+
+        Returns
+        -------
+        float64 array of shape (n, C)
+            Each row sums to 1.
+
+        """
         return self.infer(X).probabilities
 
     @abstractmethod
     def infer(self, X: np.ndarray) -> Inference:
-        """Return class numbers and probabilities from one pass."""
+        """Return class numbers and probabilities from one pass.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+
+        Returns
+        -------
+        Inference
+
+        """
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the fitted state."""
+        """Return the fitted state, for :meth:`restore`."""
         return {name: np.asarray(getattr(self, name), order="C") for name in self.ARRAYS}
 
     def stored_arrays(self, arrays: dict[str, np.ndarray], blobs: Mapping[str, bytes]) -> dict[str, np.ndarray]:
-        """Return the fitted state as read from a model folder; ``blobs`` are extra files that older versions wrote."""
+        """Return the fitted state as read from a model folder.
+
+        Parameters
+        ----------
+        arrays : dict of arrays
+            As :meth:`arrays` returned them.
+        blobs : mapping of bytes
+            Extra files that older versions wrote, by name.
+
+        Returns
+        -------
+        dict of arrays
+            For :meth:`restore`.
+
+        """
         return arrays
 
     def check_stored(self, arrays: dict[str, np.ndarray], n_classes: int, n_features: int) -> None:
-        """Raise :class:`ModelFileError` if it is not safe to restore stored arrays."""
+        """Raise :class:`ModelFileError` if it is not safe to restore stored arrays; by default every array is.
+
+        Parameters
+        ----------
+        arrays : dict of arrays
+            From :meth:`stored_arrays`.
+        n_classes, n_features : int
+            Of the model that they belong to.
+
+        """
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Set the fitted state."""
+        """Set the fitted state.
+
+        Parameters
+        ----------
+        arrays : dict of arrays
+            As :meth:`arrays` returned them.
+
+        """
         for name in self.ARRAYS:
             setattr(self, name, arrays[name])
 

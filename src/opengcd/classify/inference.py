@@ -13,7 +13,14 @@ from opengcd.classify.registry import CLASSIFIERS
 
 
 def check_classifier(classifier: Any) -> None:
-    """Raise unless this is the name of a built-in classifier, or an estimator with ``predict_proba``."""
+    """Raise a ValueError unless this can serve as classifier.
+
+    Parameters
+    ----------
+    classifier : str or estimator
+        The name of a built-in classifier, or an object with ``fit``, ``predict_proba`` and ``get_params``.
+
+    """
     if isinstance(classifier, str):
         if classifier not in CLASSIFIERS:
             raise ValueError(
@@ -83,5 +90,18 @@ def infer(model: Any, X: np.ndarray) -> Inference:
 
 
 def predict_labels(model: Any, X: np.ndarray) -> np.ndarray:
-    """Return the same class numbers as :func:`infer`, without the cost of the probabilities where that is possible."""
+    """Return the same class numbers as :func:`infer`, without the cost of the probabilities where that is possible.
+
+    Parameters
+    ----------
+    model : estimator
+        From :func:`fit_classifier`.
+    X : array of shape (n, d)
+        Feature vectors.
+
+    Returns
+    -------
+    int array of shape (n,)
+
+    """
     return model.predict(X) if isinstance(model, ArrayClassifier) else infer(model, X).labels

@@ -67,7 +67,21 @@ class Logistic(ArrayClassifier):
         self.device = device
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Logistic:
-        """Train from scratch on rows ``X`` of classes ``y``."""
+        """Train from scratch.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+        y : int array of shape (n,)
+            Their classes, numbered from 0 without gaps.
+
+        Returns
+        -------
+        Logistic
+            This object.
+
+        """
         X = X.astype(np.float64)
         self.mean_ = X.mean(0)
         deviation = (X - self.mean_).std()

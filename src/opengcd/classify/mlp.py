@@ -62,7 +62,21 @@ class MLP(ArrayClassifier):
         self.device = device
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> MLP:
-        """Train from scratch on rows ``X`` of classes ``y``."""
+        """Train from scratch.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+        y : int array of shape (n,)
+            Their classes, numbered from 0 without gaps.
+
+        Returns
+        -------
+        MLP
+            This object.
+
+        """
         self._fit_scale(X)
         where = kernels.resolve_device(self.device)
         Z = kernels.to_tensor(self.standardised(X).astype(np.float32), where)

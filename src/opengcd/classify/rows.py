@@ -34,7 +34,20 @@ class Labelled:
         return infer(self.model, self.X).probabilities
 
     def stream(self, X: np.ndarray, rejected: np.ndarray) -> Stream:
-        """Return unlabelled rows as a stream, with the same classes and classifier."""
+        """Return unlabelled rows as a stream, with the same classes and classifier.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+        rejected : bool array of shape (n,)
+            Which of them were rejected.
+
+        Returns
+        -------
+        Stream
+
+        """
         return Stream(X, rejected, len(self.classes), self.model)
 
 

@@ -47,7 +47,16 @@ def describe_classifier(model: Any, given: Any) -> State:
 
 
 def needs_classifier(stored: Mapping[str, Any], classifier: Any) -> None:
-    """Raise if the classifier was the user's, so that it was not saved, and is not given again."""
+    """Raise a :class:`ModelFileError` if the classifier was the user's, so it was not saved, and is not given again.
+
+    Parameters
+    ----------
+    stored : mapping
+        The header of :func:`describe_classifier`.
+    classifier : str, estimator or None
+        What was given when the recogniser is loaded.
+
+    """
     if stored["name"] is None and classifier is None:
         raise ModelFileError(
             f"This recogniser was saved with a classifier of type {stored['type']}, which is not stored; pass "

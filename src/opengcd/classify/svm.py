@@ -64,7 +64,21 @@ class SVM(ArrayClassifier):
         self.device = device
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> SVM:
-        """Fit the support vector machine on all rows, and the sigmoids on held-out decision values."""
+        """Fit the support vector machine on all rows, and the sigmoids on held-out decision values.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+        y : int array of shape (n,)
+            Their classes, numbered from 0 without gaps.
+
+        Returns
+        -------
+        SVM
+            This object.
+
+        """
         self._fit_scale(X)
         Z = self.standardised(X)
         n_classes = int(y.max()) + 1
@@ -175,7 +189,19 @@ class SVM(ArrayClassifier):
             yield self.scores(self.standardised(X[start : start + step]))
 
     def scores(self, Z: np.ndarray) -> np.ndarray:
-        """Return the decision value of every pair of classes, (n, C(C-1)/2), positive for its first class."""
+        """Return the decision value of every pair of classes.
+
+        Parameters
+        ----------
+        Z : array of shape (n, d)
+            Standardised features.
+
+        Returns
+        -------
+        array of shape (n, C(C-1)/2)
+            Pairs in the order (0, 1), (0, 2), ... (1, 2), ...; positive where the first class of the pair wins.
+
+        """
         n_classes = len(self.n_support_)
         first, second = _pairs(n_classes)
         D = kernels.squared_distances(kernels.to_tensor(Z, self.device), *self._support())

@@ -41,7 +41,21 @@ class XGB(ArrayClassifier):
         self.device = device
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> XGB:
-        """Train from scratch on rows ``X`` of classes ``y``."""
+        """Train from scratch.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+        y : int array of shape (n,)
+            Their classes, numbered from 0 without gaps.
+
+        Returns
+        -------
+        XGB
+            This object.
+
+        """
         xgboost = _xgboost()
         settings = {
             "objective": "multi:softprob",

@@ -40,10 +40,10 @@ def bench_run(
     datasets: Annotated[str, typer.Option(help="Names of feature files, separated by commas.")],
     methods: Annotated[str, typer.Option(help="Names of methods or module:Class, separated by commas.")],
     features: Annotated[Path, typer.Option(help="Folder of feature files (npz).")],
-    out: Annotated[Path, typer.Option(help="Folder of results; what is there already is not run again.")],
-    seeds: Annotated[str, typer.Option(help="0-4 or 0,2,5.")] = "0",
+    out: Annotated[Path, typer.Option(help="Folder of results; cells that are already there are not run again.")],
+    seeds: Annotated[str, typer.Option(help="Seeds, such as 0-4 or 0,2,5.")] = "0",
     protocol: Annotated[
-        Literal["paper", "authors"], typer.Option(help="The paper's text, free of leaks, or what its code did.")
+        Literal["paper", "authors"], typer.Option(help="The protocol of the paper's text, or that of its code.")
     ] = "paper",
     learn: Annotated[
         Literal["discovered", "all"], typer.Option(help="Learn what was discovered, or all of the next training set.")
@@ -52,7 +52,7 @@ def bench_run(
         Path | None, typer.Option(help="Folder of raw datasets (CIFAR, CUB): make feature files that are missing.")
     ] = None,
     embedder: Annotated[
-        str, typer.Option(help="What turns raw images into features: a Hugging Face name or folder, or pixels.")
+        str, typer.Option(help="Embedder for raw images: a Hugging Face name or folder, or pixels.")
     ] = "facebook/dino-vitb16",
     memory: Annotated[str, typer.Option(help="Numbers of exemplars, separated by commas (default: the paper's).")] = "",
     jobs: Annotated[int, typer.Option(min=1, help="Cells to run at a time, each in a process of its own.")] = 1,
@@ -60,7 +60,7 @@ def bench_run(
         int, typer.Option(min=1, help="Threads of each process; the last digits depend on it, but not on --jobs.")
     ] = 1,
 ) -> None:
-    """Run every method on every dataset with every seed; a second run does what is missing."""
+    """Run every method on every dataset with every seed; a second run computes what is missing."""
     from opengcd._internal import terminal
     from opengcd.bench import code_version, load_dataset, make_cells, note_other_code, parse_numbers, run_cells
 
@@ -88,7 +88,7 @@ def bench_run(
 
 
 def _make_features(raw: Path, names: list[str], embedder: str, folder: Path, progress: Progress) -> None:
-    """Embed raw datasets that have no feature file; all are looked at before the first is embedded."""
+    """Embed raw datasets that have no feature file; all are checked before the first is embedded."""
     from opengcd.bench import available, make_features, read_raw
     from opengcd.embed import load_embedder
 
@@ -97,7 +97,7 @@ def _make_features(raw: Path, names: list[str], embedder: str, folder: Path, pro
     if not missing:
         return
     if embedder != "pixels":
-        require("transformers", "embed")
+        require("embed", "transformers")
     for name in missing:
         read_raw(raw, name)
     embed = load_embedder(embedder)
@@ -112,10 +112,10 @@ def bench_table(
         Literal["terminal", "markdown", "latex", "csv"], typer.Option("--format", help="How to print.")
     ] = "terminal",
     into: Annotated[
-        Path | None, typer.Option(help="Put the tables into this Markdown file, between its begin and end marks.")
+        Path | None, typer.Option(help="Put the tables into this Markdown file, between its begin and end markers.")
     ] = None,
 ) -> None:
-    """Print mean ± standard deviation over seeds in the paper's layout, with the paper's numbers beside."""
+    """Print mean ± standard deviation over seeds in the paper's layout, with the paper's numbers for comparison."""
     from opengcd import bench
     from opengcd._internal import terminal
     from opengcd._internal.durable_files import replace_file
@@ -147,10 +147,10 @@ def bench_figures(
     results: Annotated[Path, typer.Argument(help="Folder of results.")],
     out: Annotated[Path, typer.Option(help="Folder for the pictures and report.html.")] = Path("figures"),
     style: Annotated[Literal["svg", "png", "pdf"], typer.Option("--format", help="Format of the pictures.")] = "svg",
-    methods: Annotated[str | None, typer.Option(help="Only these methods, by commas.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Only these methods, separated by commas.")] = None,
 ) -> None:
-    """Draw the results, and put tables and pictures on one HTML page that needs nothing else."""
-    require("matplotlib", "report")
+    """Draw the results, and put tables and pictures on one self-contained HTML page."""
+    require("report", "matplotlib", "jinja2")
     from opengcd.bench import pictures, write_report
 
     with report_errors():

@@ -13,16 +13,16 @@ from opengcd.cli.output import echo
 
 def demo(
     out: Annotated[Path, typer.Option(help="Where to write the HTML page.")] = Path("demo.html"),
-    seed: Annotated[int, typer.Option(min=0, help="Class order, split and all other chance.")] = 0,
-    preset: Annotated[Literal["best", "paper", "robust"], typer.Option(help="Which set of methods to use.")] = "best",
+    seed: Annotated[int, typer.Option(min=0, help="Random seed (class order, split, models).")] = 0,
+    preset: Annotated[Literal["best", "paper", "robust"], typer.Option(help="Preset of the recogniser.")] = "best",
     classifier: Annotated[
         Literal["logistic", "svm", "mlp", "xgb"] | None, typer.Option(help="Another classifier than the preset's.")
     ] = None,
 ) -> None:
     """Run the whole loop on handwritten digits: four phases, a simulated reviewer, one HTML page."""
-    require("matplotlib", "report")
+    require("report", "matplotlib", "jinja2")
     if classifier == "xgb":
-        require("xgboost", "xgb")
+        require("xgb", "xgboost")
     if not out.resolve().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {out.parent}", param_hint="--out")
     from opengcd._internal import terminal

@@ -29,8 +29,8 @@ def show_groups(groups: Iterable[GroupSize]) -> None:
     for group in groups:
         state = "confirmed" if group.confirmed else "named" if group.named and group.kind == "novel" else group.kind
         facts = [state]
-        if group.kind == "novel" and group.cohesion is not None:
-            facts.append(f"cohesion {group.cohesion:.2f}")
+        if group.kind == "novel" and group.spread is not None:
+            facts.append(f"spread {group.spread:.2f}")
         if group.kind == "novel" and group.probability is not None:
             facts.append(f"a class with probability {group.probability:.2f}")
         if group.doubtful:
@@ -47,4 +47,7 @@ def show_entry(title: str, entry: Entry | None) -> None:
 def as_text(details: dict[str, Any]) -> str:
     """Return the details of an entry of the history as text."""
     shown = {key: value for key, value in details.items() if key != "curve"}  # dozens of numbers are for a plot
-    return ", ".join(f"{key} {', '.join(map(str, v)) if isinstance(v, list) else v}" for key, v in shown.items())
+    return ", ".join(
+        f"{key.replace('_', ' ')} {', '.join(map(str, value)) if isinstance(value, list) else value}"
+        for key, value in shown.items()
+    )

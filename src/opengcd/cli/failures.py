@@ -54,8 +54,9 @@ def report_bad_files(bad: Sequence[tuple[str, str]]) -> None:
     exit_for_bad_files(len(bad))
 
 
-def require(package: str, extra: str) -> None:
-    """End with the command that installs a package that is missing."""
-    if importlib.util.find_spec(package) is None:
-        echo(f'This command needs {package}: pip install "opengcd[{extra}]"', err=True)
-        raise typer.Exit(1)
+def require(extra: str, *packages: str) -> None:
+    """End with the command that installs an extra, if one of its packages is missing."""
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
+            echo(f'This command needs {package}: pip install "opengcd[{extra}]"', err=True)
+            raise typer.Exit(1)

@@ -66,7 +66,7 @@ def init(
 def status(workspace: Folder) -> None:
     """Show classes, images and groups, and the number of classes that was estimated."""
     from opengcd import Workspace
-    from opengcd.workspace import SOURCES
+    from opengcd.workspace import SOURCES, DiscoverDetails
 
     with report_errors(), Workspace(workspace) as opened:
         found = opened.status()
@@ -79,7 +79,8 @@ def status(workspace: Folder) -> None:
         if threshold := found.version.threshold:
             show_threshold(**threshold)
         if found.discovered:
-            show_class_number(found.discovered["k"], found.discovered.get("k interval"))
+            discovered = DiscoverDetails(**found.discovered)
+            show_class_number(discovered.k, discovered.k_interval)
         for source, number in found.counts.items():
             if number:
                 echo(f"{number:9,} {source}: {SOURCES[source]}")

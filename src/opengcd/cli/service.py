@@ -30,8 +30,7 @@ def serve(
     key: Annotated[Path | None, typer.Option(help="For https: its private key (PEM).")] = None,
 ) -> None:
     """Serve the review page and the HTTP API."""
-    for package in ("fastapi", "uvicorn", "multipart"):
-        require(package, "service")
+    require("service", "fastapi", "uvicorn", "multipart")
     from opengcd import Workspace
     from opengcd.service import Site, run
 
@@ -49,7 +48,7 @@ def token(
     show: Annotated[bool, typer.Option("--list", help="List all tokens.")] = False,
     revoke: Annotated[int | None, typer.Option(help="Number of a token to revoke.")] = None,
 ) -> None:
-    """Make a token for the service and print it, which is done only once; or list or revoke tokens."""
+    """Make a token for the service and print it, once; or list or revoke tokens."""
     from opengcd import Workspace
 
     with report_errors(), Workspace(workspace) as opened:

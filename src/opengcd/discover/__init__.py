@@ -1,5 +1,6 @@
 """Generalized category discovery: semi-supervised k-means++ and the number of classes (Sec. 3.5), joint discovery."""
 
+from opengcd._internal.run import Run
 from opengcd.discover.class_number import ClassNumberEstimate, CurvePoint, estimate_class_number
 from opengcd.discover.discovery import Discovery, Group, arrange
 from opengcd.discover.joint_discovery import JointDiscovery
@@ -29,6 +30,7 @@ __all__ = [
     "MixtureSettings",
     "Rehearsal",
     "RehearsedNumber",
+    "Run",
     "SemiSupervisedKMeans",
     "arrange",
     "estimate_by_rehearsal",

@@ -20,7 +20,7 @@ class Group:
     rows: np.ndarray
     """Row numbers, from the most typical (nearest to the centre) to the least typical."""
     center: np.ndarray
-    cohesion: float
+    spread: float
     """Root mean squared distance of the rows to the centre; small for a compact group."""
     probability: float | None = None
     """Probability that the group is a class; None if it was not estimated."""
@@ -133,8 +133,8 @@ def with_confirmed(
 def _group(label: Any, X: np.ndarray, rows: np.ndarray, center: np.ndarray, probability: float | None) -> Group:
     """Return a group with its rows sorted by distance to the centre."""
     distances = np.linalg.norm(X[rows] - center, axis=1)
-    cohesion = float(np.sqrt(np.mean(distances**2)))
-    return Group(label, rows[np.argsort(distances, kind="stable")], center, cohesion, probability)
+    spread = float(np.sqrt(np.mean(distances**2)))
+    return Group(label, rows[np.argsort(distances, kind="stable")], center, spread, probability)
 
 
 def fresh_labels(classes: np.ndarray, n: int) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from scipy.special import log_softmax, softmax
 
@@ -12,11 +14,11 @@ from opengcd.classify import Labelled, Stream
 from opengcd.discover.class_number import ClassNumberEstimate
 from opengcd.discover.discovery import Discovery, arrange
 from opengcd.discover.kmeans import Clustering
-from opengcd.discover.mixture import CONCENTRATION, Mixture, MixtureSettings, joint_mixture
+from opengcd.discover.mixture import Mixture, MixtureSettings, joint_mixture
 from opengcd.discover.refinement import TEMPERATURE, refine
-from opengcd.discover.rehearsal import RehearsedNumber, RowsInMetric, Scoring, estimate_by_rehearsal
+from opengcd.discover.rehearsal import RehearsedNumber, RowsInMetric, estimate_by_rehearsal
 from opengcd.discover.strategy import ClassCount, DiscoveryStrategy
-from opengcd.osr import NoveltyScore, Rejection, Share, Threshold, known_share
+from opengcd.osr import Rejection, ScoredRejection, Share, known_share
 
 REJECTED_SHARE_DEVIATION = 0.15
 """Standard deviation of the estimated share of known rows among rejected ones."""
@@ -31,8 +33,8 @@ to change the share of known rows, so uninformative neighbours can make it empty
 class JointDiscovery(DiscoveryStrategy):
     r"""Assign all rows of a stream together: to known classes, or to novel groups.
 
-    In the metric of the novelty score (:class:`~opengcd._internal.whitening.WithinClassWhitening`), with the number
-    of classes from :func:`estimate_by_rehearsal` unless k is given: :func:`joint_mixture`, then :func:`refine`.
+    In the metric of the rejection, a :class:`~opengcd.osr.ScoredRejection`, with the number of classes from
+    :func:`estimate_by_rehearsal` unless k is given: :func:`joint_mixture`, then :func:`refine`.
     A row nearest to a novel prototype joins its group; any other gets the known class with the largest
     :math:`\log p_c + \log \mathrm{softmax}_c(\mu \cdot z / \tau)`, classifier and prototypes together.
 
@@ -62,10 +64,9 @@ class JointDiscovery(DiscoveryStrategy):
         return "stream" if self.over_stream else "rejected"
 
     def check(self, rejection: Rejection) -> None:
-        """Raise if the search is not known, or the rejection has no novelty score."""
+        """Raise if the search is not known, or the rejection is no :class:`~opengcd.osr.ScoredRejection`."""
         check_choice(self.search, "search of joint discovery", ("rehearsal", "size"))
-        if rejection.novelty_score is None:
-            raise ValueError("Joint discovery builds on rejection by novelty; choose that too.")
+        _scored(rejection)
 
     def discover(
         self, labelled: Labelled, stream: Stream, rejection: Rejection, count: ClassCount, run: Run
@@ -78,21 +79,17 @@ class JointDiscovery(DiscoveryStrategy):
         run, known, n = run.at(NUMBER), len(labelled.classes), len(stream.X)
         if count.k is not None and count.k < known:
             raise ValueError(f"k={count.k} is less than the {known} known classes; raise it.")
-        self.check(rejection)
-        score, threshold = rejection.novelty_score, rejection.threshold
-        assert score is not None
-        assert threshold is not None
-        metric, means, _ = score.features_
-        L, U = metric.transform(labelled.X), metric.transform(stream.X)
+        scored = copy.copy(_scored(rejection))  # another thread may call observe meanwhile
+        L, U = scored.transform(labelled.X), scored.transform(stream.X)
         p, rejected = stream.probabilities, stream.rejected
-        scores = score(stream.X, p, U) if n else np.empty(0)
-        rows = RowsInMetric(L, U, rejected, _known_share(score, threshold, scores, rejected))
-        estimate, calibration = self._count(labelled, rows, Scoring(score, threshold.value), count, run)
+        scores = scored.judge(stream.X, p).score if n else np.empty(0)
+        rows = RowsInMetric(L, U, rejected, _known_share(scored, scores, rejected))
+        estimate, calibration = self._count(labelled, rows, scored, count, run)
         run.progress("grouping", 0, 2)
         novel = estimate.k - known
         if not n or novel < 1:
             # There are no new classes: every row gets the known class that the classifier predicts.
-            everything = Clustering(p.argmax(1), means, 0.0, 0)
+            everything = Clustering(p.argmax(1), U[:0], 0.0, 0)
             return arrange(U, labelled.classes, everything, estimate, p.max(1, initial=0.0))
         if rejected.sum() < ROWS_OF_A_GROUP * novel:  # too few to start from: add the rows with the largest scores
             rejected = rejected.copy()
@@ -120,12 +117,21 @@ class JointDiscovery(DiscoveryStrategy):
         return arrange(U, labelled.classes, clusters, estimate, probabilities, class_probabilities)
 
     def _count(
-        self, labelled: Labelled, rows: RowsInMetric, scoring: Scoring, count: ClassCount, run: Run
+        self, labelled: Labelled, rows: RowsInMetric, rejection: ScoredRejection, count: ClassCount, run: Run
     ) -> RehearsedNumber | tuple[ClassNumberEstimate, None]:
         """Return the number of classes and, if it was estimated, the calibration of the groups' class probabilities."""
         if count.k is not None:
             return ClassNumberEstimate(count.k, [], True, "", count.k, (count.k, count.k)), None
-        return estimate_by_rehearsal(labelled, rows, scoring, count.most, run.at(0), by_size=self.search == "size")
+        return estimate_by_rehearsal(labelled, rows, rejection, count.most, run.at(0), by_size=self.search == "size")
+
+
+def _scored(rejection: Rejection) -> ScoredRejection:
+    if not isinstance(rejection, ScoredRejection):
+        raise ValueError(
+            f"Joint discovery needs a rejection by a score with a threshold (a ScoredRejection, such as "
+            f"NoveltyRejection), not {rejection.title()!r}."
+        )
+    return rejection
 
 
 def _label_weight(rows: RowsInMetric, known: int, novel: int) -> float:
@@ -140,7 +146,7 @@ def _assign(U: np.ndarray, p: np.ndarray, found: Mixture, refined: np.ndarray | 
     known = p.shape[1]
     nearest = found.labels if refined is None else refined.argmax(1)
     if refined is None or (nearest >= known).sum() < LEAST_KEPT * (found.labels >= known).sum():
-        cosines, sharpness = U @ found.centers.T, CONCENTRATION
+        cosines, sharpness = U @ found.centers.T, found.concentration
         labels, probabilities = found.labels.copy(), found.probabilities.copy()
     else:
         cosines, sharpness = refined, 1 / TEMPERATURE
@@ -154,7 +160,7 @@ def _assign(U: np.ndarray, p: np.ndarray, found: Mixture, refined: np.ndarray | 
     return labels, np.asarray(probabilities, dtype=np.float64)
 
 
-def _known_share(score: NoveltyScore, threshold: Threshold, scores: np.ndarray, rejected: np.ndarray) -> Share:
+def _known_share(rejection: ScoredRejection, scores: np.ndarray, rejected: np.ndarray) -> Share:
     """Return the share of known rows in a whole stream, or among rejected rows only.
 
     The latter follows from the shares of known and of unknown rows that the threshold rejects, and from the share of
@@ -162,13 +168,15 @@ def _known_share(score: NoveltyScore, threshold: Threshold, scores: np.ndarray, 
     """
     if not len(scores):
         return Share(0.0, 0.0)
+    known, profile = rejection.held_out
     if not rejected.all():
-        return known_share(score.known_scores_, scores, score.unknown_)
-    profile = score.unknown_
+        return known_share(known, scores, profile)
+    threshold = rejection.threshold
+    assert threshold is not None  # it is fitted
     aus = 1 - float(np.interp(1 - threshold.known_rejected, profile.known_accepted, profile.accepted))
     share = 0.5 if threshold.known_share is None else threshold.known_share
-    known, unknown = share * threshold.known_rejected, (1 - share) * aus
-    return Share(known / max(known + unknown, 1e-9), REJECTED_SHARE_DEVIATION)
+    rejected_known, rejected_unknown = share * threshold.known_rejected, (1 - share) * aus
+    return Share(rejected_known / max(rejected_known + rejected_unknown, 1e-9), REJECTED_SHARE_DEVIATION)
 
 
 def _centers(U: np.ndarray, labels: np.ndarray, start: np.ndarray) -> np.ndarray:

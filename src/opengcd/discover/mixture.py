@@ -31,6 +31,8 @@ class Mixture(NamedTuple):
     """(k,) Expected number of rows."""
     stability: np.ndarray
     """(k,) Cluster stability (Hennig 2007): the largest Jaccard index with a group of another restart, on average."""
+    concentration: float
+    r""":math:`\kappa` of every component."""
 
 
 class MixtureSettings(NamedTuple):
@@ -212,4 +214,5 @@ def _assign_rows(rows: Tensor, centers: Tensor, penalty: Tensor, concentration: 
         centers.cpu().numpy(),
         sizes.double().cpu().numpy(),
         np.ones(len(centers)),
+        concentration,
     )

@@ -1,6 +1,7 @@
 """Estimate the number of new classes from rehearsals; an extension of the paper.
 
-A rehearsal hides some known classes, simulates a stream with them, and runs discovery on it.
+A rehearsal hides some known classes, simulates a stream with them, and runs discovery on it. It is not the rehearsal of
+incremental learning, which is the replay of exemplars.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from opengcd.discover.mixture import (
     labelled_classes,
     mixtures,
 )
-from opengcd.osr import NoveltyScore, Share
+from opengcd.osr import ScoredRejection, Share
 
 STREAM_ROWS, STREAM_ROWS_OF_FEW = 6000, 3000
 """The agreement of two groupings is measured on at most this many rows of the stream."""
@@ -54,7 +55,7 @@ WIDE = 1.5
 
 
 class RowsInMetric(NamedTuple):
-    """Labelled rows and a stream, both in the metric of the novelty score."""
+    """Labelled rows and a stream, both in the metric of the rejection."""
 
     L: np.ndarray
     """(m, d) Labelled rows."""
@@ -64,13 +65,6 @@ class RowsInMetric(NamedTuple):
     """(n,) Which of them were rejected."""
     known_share: Share
     """Estimated share of rows of known classes in the stream."""
-
-
-class Scoring(NamedTuple):
-    """A fitted novelty score, and the threshold above which rows are rejected."""
-
-    score: NoveltyScore
-    threshold: float
 
 
 class Plan(NamedTuple):
@@ -128,7 +122,13 @@ class RehearsedNumber(NamedTuple):
 
 
 def estimate_by_rehearsal(
-    labelled: Labelled, rows: RowsInMetric, scoring: Scoring, max_classes: int, run: Run, *, by_size: bool = False
+    labelled: Labelled,
+    rows: RowsInMetric,
+    rejection: ScoredRejection,
+    max_classes: int,
+    run: Run,
+    *,
+    by_size: bool = False,
 ) -> RehearsedNumber:
     r"""Estimate how many classes a stream holds, and calibrate the probability that a group is a class.
 
@@ -159,8 +159,8 @@ def estimate_by_rehearsal(
         Labelled rows with their classifier.
     rows : RowsInMetric
         The same rows and the stream, in the metric.
-    scoring : Scoring
-        The novelty score and its threshold.
+    rejection : ScoredRejection
+        As it was fitted on the labelled rows.
     max_classes : int
         Largest number of classes, known ones included.
     run : Run
@@ -194,12 +194,12 @@ def estimate_by_rehearsal(
         evidence = Evidence([], np.empty(0), [])
         run.progress("rehearsing discovery", 0, 0)
     else:
-        evidence = _collect_evidence(labelled, rows, scoring, prior, novel_rows, run)
+        evidence = _collect_evidence(labelled, rows, rejection, prior, novel_rows, run)
     return RehearsedNumber(weigh(known, evidence, prior), calibrate(evidence.rehearsals))
 
 
 def _collect_evidence(
-    labelled: Labelled, rows: RowsInMetric, scoring: Scoring, prior: SizePrior, novel_rows: float, run: Run
+    labelled: Labelled, rows: RowsInMetric, rejection: ScoredRejection, prior: SizePrior, novel_rows: float, run: Run
 ) -> Evidence:
     """Rehearse discovery, and measure the agreement in the true stream for candidate numbers of new classes."""
     expected, known, n = prior.expected, int(labelled.codes.max()) + 1, len(rows.U)
@@ -218,7 +218,7 @@ def _collect_evidence(
     rehearsals, agreements = [], []
     for r in range(number):
         run.progress("rehearsing discovery", r, total)
-        rehearsals.append(rehearse(labelled, scoring, plan, run.at(1, r)))
+        rehearsals.append(rehearse(labelled, rejection, plan, run.at(1, r)))
     classes = labelled_classes(rows.L, labelled.codes, run.device)
     stream = StreamTensors(*(kernels.to_tensor(part[chosen], run.device) for part in (rows.U, rows.rejected)))
     for i, q in enumerate(grid):
@@ -266,15 +266,15 @@ def agreement(labelled: LabelledClasses, stream: StreamTensors, novel: int, repe
     return float(np.median(values))
 
 
-def rehearse(labelled: Labelled, scoring: Scoring, plan: Plan, run: Run) -> Rehearsal:
+def rehearse(labelled: Labelled, rejection: ScoredRejection, plan: Plan, run: Run) -> Rehearsal:
     """Hide some known classes, simulate a stream, and run discovery on it with the true number of groups.
 
     Parameters
     ----------
     labelled : Labelled
         Labelled rows with their classifier.
-    scoring : Scoring
-        The novelty score and its threshold.
+    rejection : ScoredRejection
+        As it was fitted on the labelled rows.
     plan : Plan
         Number and size of the hidden classes, and the share of known rows.
     run : Run
@@ -290,10 +290,9 @@ def rehearse(labelled: Labelled, scoring: Scoring, plan: Plan, run: Run) -> Rehe
         codes, plan.hidden, plan.size, plan.known_share, generator(derive(run.seed, 0))
     )
     renumbered = np.searchsorted(anchors, codes[fitting])
-    features, L = scoring.score.fit_features(X[fitting], renumbered)
-    U = features.metric.transform(X[stream])
-    scores = scoring.score.among(anchors, features, X[stream], labelled.probabilities[stream], U)
-    rejected = scores > scoring.threshold
+    L, U, scores = rejection.among(anchors, X[fitting], renumbered, X[stream], labelled.probabilities[stream])
+    assert rejection.threshold is not None  # it is fitted
+    rejected = scores > rejection.threshold.value
     if rejected.sum() < 2 * plan.hidden:
         return Rehearsal(float("nan"), float("nan"), np.empty(0), np.empty(0, dtype=bool))
     repeats = _repeats(plan.few)

@@ -40,8 +40,9 @@ class Confirmed(NamedTuple):
 class DiscoveryStrategy(Part, ABC):
     """Base class of strategies that discover new classes.
 
-    To plug in your own, implement :meth:`discover`. A strategy holds settings only. A model folder stores the name of
-    yours, and it must be passed to :meth:`OpenWorldRecognizer.load <opengcd.OpenWorldRecognizer.load>` again.
+    To plug in your own, implement :meth:`discover`. A strategy holds settings only. A model folder stores the name and
+    the settings of yours, and it must be passed to
+    :meth:`OpenWorldRecognizer.load <opengcd.OpenWorldRecognizer.load>` again.
     """
 
     refits: bool = False

@@ -40,10 +40,41 @@ class Embedder(Protocol):
         """Hash of everything that determines the vector of an image; only vectors with the same one can be compared."""
 
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
-        """Return one row of float32 per image, in order; ``total`` is the number of images, for the progress report."""
+        """Return the vectors of images.
+
+        Parameters
+        ----------
+        images : iterable of PIL.Image.Image
+            They are read one after the other.
+        total : int or None
+            Number of images, for the progress report.
+        progress : callable
+            Called with a stage, the images done and their total (0: not known).
+
+        Returns
+        -------
+        float32 array of shape (n, d)
+            One row for each image, in order.
+
+        Raises
+        ------
+        EmbedderError
+            If there is no image, or one cannot be embedded.
+
+        """
 
     def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
-        """Yield the same rows in batches; the next images are read meanwhile."""
+        """Yield the same rows in batches; the next images are read meanwhile.
+
+        Parameters
+        ----------
+        images : iterable of PIL.Image.Image
+
+        Yields
+        ------
+        float32 array of shape (b, d)
+
+        """
 
 
 def load_embedder(

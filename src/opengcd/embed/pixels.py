@@ -38,11 +38,36 @@ class Pixels:
         return f"pixels{self.side}"
 
     def __call__(self, images: Iterable[Image], total: int | None = None, progress: Progress = silent) -> np.ndarray:
-        """Return one row of ``3 * side**2`` numbers per image."""
+        """Return the vectors of images.
+
+        Parameters
+        ----------
+        images : iterable of PIL.Image.Image
+        total : int or None
+            Number of images, for the progress report.
+        progress : callable
+            Called with a stage, the images done and their total (0: not known).
+
+        Returns
+        -------
+        float32 array of shape (n, 3 side²)
+            One row for each image, in order.
+
+        """
         return gather(self.stream(images), total, progress)
 
     def stream(self, images: Iterable[Image]) -> Generator[np.ndarray]:
-        """Yield rows in batches."""
+        """Yield the same rows in batches.
+
+        Parameters
+        ----------
+        images : iterable of PIL.Image.Image
+
+        Yields
+        ------
+        float32 array of shape (b, 3 side²)
+
+        """
         rows = map(self._row, images)
         while batch := list(islice(rows, BATCH)):
             yield np.stack(batch)

@@ -3,18 +3,26 @@
 from opengcd.memory.buffer import ExemplarMemory, allot
 from opengcd.memory.ds3 import DS3Solution, lambda_max, solve_ds3
 from opengcd.memory.greedy_selection import greedy
-from opengcd.memory.selectors import SELECTORS, Selector, check_selector, keeps_mean, select_exemplars
+from opengcd.memory.selectors import (
+    SELECTORS,
+    Selector,
+    SelectorProperties,
+    check_selector,
+    select_exemplars,
+    selector_properties,
+)
 
 __all__ = [
     "SELECTORS",
     "DS3Solution",
     "ExemplarMemory",
     "Selector",
+    "SelectorProperties",
     "allot",
     "check_selector",
     "greedy",
-    "keeps_mean",
     "lambda_max",
     "select_exemplars",
+    "selector_properties",
     "solve_ds3",
 ]

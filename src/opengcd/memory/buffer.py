@@ -11,7 +11,7 @@ from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import State
 from opengcd._internal.randomness import Seed, derive, seed_from_json, seed_sequence, seed_to_json
 from opengcd._internal.validation import check_features, check_integer, check_labels, encode
-from opengcd.memory.selectors import Selector, is_nested, select_each
+from opengcd.memory.selectors import Selector, select_each, selector_properties
 
 
 class ExemplarMemory:
@@ -97,7 +97,7 @@ class ExemplarMemory:
         seed = derive(self.seed, self.updates)
         rngs = [np.random.default_rng(derive(seed, c)) for c in range(len(classes))]
         names = classes.tolist()
-        nested = self.rank_once and is_nested(self.selector)
+        nested = self.rank_once and selector_properties(self.selector).nested
         kept_in_order = self.ranked.difference(new_labels.tolist()) if nested else set()
         # A class with no more candidates than its quota keeps them in their order.
         candidates = [r[:q] if name in kept_in_order else r for name, r, q in zip(names, rows, quotas, strict=True)]
@@ -111,7 +111,18 @@ class ExemplarMemory:
         return kept
 
     def state(self, classes: np.ndarray) -> State:
-        """Return what is saved of the memory; ``classes`` are all known classes, in the model's order."""
+        """Return what is saved of the memory.
+
+        Parameters
+        ----------
+        classes : array of shape (C,)
+            All known classes, in the model's order.
+
+        Returns
+        -------
+        State
+
+        """
         header = {
             "size": self.size,
             "updates": self.updates,
@@ -124,7 +135,29 @@ class ExemplarMemory:
 
     @classmethod
     def restore(cls, state: State, classes: np.ndarray, selector: Selector, device: str) -> Self:
-        """Return the memory from its :meth:`state`; ``state.arrays`` may also hold arrays of other parts."""
+        """Return a memory from its :meth:`state`.
+
+        Parameters
+        ----------
+        state : State
+            Its arrays may also hold those of other parts.
+        classes : array of shape (C,)
+            All known classes, in the model's order.
+        selector : str or callable
+            See :func:`select_exemplars`; it is not saved.
+        device : str
+            Torch device of the selector.
+
+        Returns
+        -------
+        ExemplarMemory
+
+        Raises
+        ------
+        ModelFileError
+            If exemplars and classes do not fit together.
+
+        """
         stored, codes = state.header, state.arrays["memory.codes"]
         X = check_features(state.arrays["memory.X"], name="memory.X")
         complete = set(codes.ravel().tolist()) == set(range(len(np.unique(classes)))) == set(range(len(classes)))

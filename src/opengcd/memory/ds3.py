@@ -88,7 +88,18 @@ def solve_ds3(D: np.ndarray, lam: float, *, tol: float = 1e-6, max_iter: int = 5
 
 
 def lambda_max(D: np.ndarray) -> float:
-    r"""Return the least :math:`\lambda` that leaves only the medoid m: :math:`\max_{i \ne m} \|D_i - D_m\|_1 / 2`."""
+    r"""Return the least :math:`\lambda` that leaves only the medoid m: :math:`\max_{i \ne m} \|D_i - D_m\|_1 / 2`.
+
+    Parameters
+    ----------
+    D : array of shape (n, n)
+        Non-negative dissimilarities.
+
+    Returns
+    -------
+    float
+
+    """
     return float(np.abs(D - D[D.sum(1).argmin()]).sum(1).max() / 2)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,24 @@ from opengcd.memory.greedy_selection import greedy
 ADMM_ROWS = 128
 """Up to this many rows ``ds3`` solves the convex program; above, its integer form by lazy greedy."""
 
-NESTED = ("herding", "greedy", "kcenter")
-"""Selectors that add one row after the other: a smaller selection is a prefix of a larger one."""
-
 Selector = str | Callable[[np.ndarray, int, np.random.Generator], np.ndarray]
+
+
+class SelectorProperties(NamedTuple):
+    """What may be assumed about the rows that a selector returns; a callable sets attributes of the same names."""
+
+    nested: bool = False
+    """A smaller selection is a prefix of a larger one: rows are added one after the other."""
+    keeps_mean: bool = False
+    """The selected rows have about the same mean as all rows of the class."""
+
+
+PROPERTIES = {
+    "greedy": SelectorProperties(nested=True),
+    "herding": SelectorProperties(nested=True, keeps_mean=True),
+    "kcenter": SelectorProperties(nested=True),
+}
+"""Of the selectors that have any."""
 
 
 def select_exemplars(
@@ -42,7 +56,8 @@ def select_exemplars(
         - ``random``: without replacement.
         - ``authors``: what the paper's published code does, which on unit vectors is "the last k rows".
 
-        A callable ``f(X, k, rng)`` returns the indices of the selected rows.
+        A callable ``f(X, k, rng)`` returns the indices of the selected rows. It may have the attributes ``nested`` and
+        ``keeps_mean``, both False by default (:class:`SelectorProperties`).
     random_state : int, Generator or None
         Used by ``random`` and callables.
     device : str
@@ -84,21 +99,36 @@ def select_each(
 
 
 def check_selector(method: Any) -> None:
-    """Raise unless ``method`` is the name of a selector or a function."""
+    """Raise a ValueError unless this can select exemplars.
+
+    Parameters
+    ----------
+    method : str or callable
+        The name of a selector, or a function ``f(X, k, rng)``.
+
+    """
     if not callable(method) and not (isinstance(method, str) and method in SELECTORS):
         raise ValueError(
             f"Unknown exemplar selector {method!r}; choose from {', '.join(SELECTORS)} or pass a function."
         )
 
 
-def is_nested(method: Selector) -> bool:
-    """Whether a smaller selection is a prefix of a larger one; a function declares it by an attribute ``nested``."""
-    return method in NESTED if isinstance(method, str) else bool(getattr(method, "nested", False))
+def selector_properties(method: Selector) -> SelectorProperties:
+    """Return the properties of a selector: those of a name, or the attributes of a callable.
 
+    Parameters
+    ----------
+    method : str or callable
+        See :func:`select_exemplars`.
 
-def keeps_mean(method: Selector) -> bool:
-    """Whether the selected rows have about the same mean as all rows."""
-    return method == "herding"
+    Returns
+    -------
+    SelectorProperties
+
+    """
+    if isinstance(method, str):
+        return PROPERTIES.get(method, SelectorProperties())
+    return SelectorProperties(*(bool(getattr(method, name, False)) for name in SelectorProperties._fields))
 
 
 def _greedy(X: np.ndarray, k: int, rng: np.random.Generator, device: str) -> np.ndarray:

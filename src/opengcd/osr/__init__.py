@@ -1,11 +1,13 @@
 """Open-set recognition: the paper's rule with the search for its one parameter (Sec. 3.4), and a novelty score."""
 
+from opengcd._internal.part import State
+from opengcd._internal.run import Run
 from opengcd._internal.splits import OpenSplit, split_open_world
 from opengcd.osr.alpha_search import DECADES, KNOWN_KEPT, AlphaSearch, search_alpha
 from opengcd.osr.neighbours import NeighbourDistanceRatio
 from opengcd.osr.novelty import NoveltyFeatures, NoveltyScore
 from opengcd.osr.novelty_rejection import NoveltyRejection
-from opengcd.osr.rejection import Judgement, Rejection
+from opengcd.osr.rejection import HeldOutScores, Judgement, Rejection, ScoredRejection, ScoresAmong
 from opengcd.osr.rule import UncertaintyRule, check_alpha, critical_alpha
 from opengcd.osr.threshold import Share, Threshold, UnknownProfile, bounded_threshold, known_share, stream_threshold
 from opengcd.osr.uncertainty_rejection import UncertaintyRejection
@@ -18,6 +20,7 @@ __all__ = [
     "KNOWN_KEPT",
     "REJECTIONS",
     "AlphaSearch",
+    "HeldOutScores",
     "Judgement",
     "NeighbourDistanceRatio",
     "NoveltyFeatures",
@@ -25,7 +28,11 @@ __all__ = [
     "NoveltyScore",
     "OpenSplit",
     "Rejection",
+    "Run",
+    "ScoredRejection",
+    "ScoresAmong",
     "Share",
+    "State",
     "Threshold",
     "UncertaintyRejection",
     "UncertaintyRule",

@@ -142,12 +142,9 @@ class NoveltyScore:
         self.known_rejected_, self.unknown_ = self._search(X, codes, classifier, fold, shift, derive(seed, 3))
         return self
 
-    def __call__(self, X: np.ndarray, p: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
-        """Return the score of each row, given the closed-set probabilities of the classifier fitted on all rows.
-
-        ``Z`` are the whitened rows, if they have been computed already.
-        """
-        return self._combine(self.features_(X, p, Z))
+    def __call__(self, X: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return the score of each row, given the closed-set probabilities of the classifier fitted on all rows."""
+        return self._combine(self.features_(X, p))
 
     def fit_features(self, X: np.ndarray, codes: np.ndarray) -> tuple[NoveltyFeatures, np.ndarray]:
         """Return the features fitted on labelled rows, and these rows whitened."""

@@ -14,7 +14,7 @@ from opengcd._internal.run import NOVELTY, Run
 from opengcd._internal.validation import check_share
 from opengcd.classify import Labelled
 from opengcd.osr.novelty import NoveltyScore
-from opengcd.osr.rejection import Judgement, Rejection, StoredHeader
+from opengcd.osr.rejection import HeldOutScores, Judgement, ScoredRejection, ScoresAmong, StoredHeader
 from opengcd.osr.threshold import Threshold, bounded_threshold, stream_threshold
 
 MOST_SEEN = 100_000
@@ -24,7 +24,7 @@ LEAST_SEEN = 100
 PREFIX = "novelty."
 
 
-class NoveltyRejection(Rejection):
+class NoveltyRejection(ScoredRejection):
     r"""Reject rows whose :class:`NoveltyScore` lies above a threshold.
 
     .. math:: p_0 = \frac{1}{1 + e^{-(s - t)/\sigma}}, \qquad p'_c = (1 - p_0)\, p_c
@@ -59,6 +59,11 @@ class NoveltyRejection(Rejection):
         self.neighbours = neighbours
         self.adapt = adapt
         self.max_known_rejected = max_known_rejected
+
+    def check(self) -> None:
+        """Raise if the limit is not a share."""
+        if self.max_known_rejected is not None:
+            check_share(self.max_known_rejected, "max_known_rejected")
 
     def fit(self, labelled: Labelled, classifier: Any, run: Run) -> Self:
         """Return a copy with the score and the first threshold, both fitted on labelled rows."""
@@ -101,9 +106,8 @@ class NoveltyRejection(Rejection):
 
     def limit(self, max_known_rejected: float | None, scores: np.ndarray | None = None) -> Self:
         """Return a copy with this limit; a fitted copy keeps the score, and with a limit drops the observed stream."""
-        if max_known_rejected is not None:
-            check_share(max_known_rejected, "max_known_rejected")
         limited = clone(self).set_params(max_known_rejected=max_known_rejected)
+        limited.check()
         if not hasattr(self, "score_"):
             return limited
         limited = limited._with_score(self.score_)
@@ -111,9 +115,15 @@ class NoveltyRejection(Rejection):
         return limited
 
     @property
-    def novelty_score(self) -> NoveltyScore:
-        """The fitted score, or an unfitted one with these settings."""
-        return self.score_ if hasattr(self, "score_") else self._score(Run())
+    def held_out(self) -> HeldOutScores:
+        """Scores of held-out labelled rows."""
+        return HeldOutScores(self.score_.known_scores_, self.score_.unknown_)
+
+    def among(self, classes: np.ndarray, L: np.ndarray, codes: np.ndarray, X: np.ndarray, p: np.ndarray) -> ScoresAmong:
+        """Fit metric, class means and neighbours on ``L``; standardise as with all classes."""
+        features, whitened = self.score_.fit_features(L, codes)
+        U = features.metric.transform(X)
+        return ScoresAmong(whitened, U, self.score_.among(classes, features, X, p, U))
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Whiten features and scale them to unit length, as the score does."""
@@ -147,7 +157,7 @@ class NoveltyRejection(Rejection):
         fitted.threshold_ = (
             bounded_threshold(score.known_scores_, score.known_rejected_, "labelled")
             if limit is None
-            else bounded_threshold(score.known_scores_, limit)
+            else bounded_threshold(score.known_scores_, float(limit))
         )
         return fitted
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -12,12 +12,7 @@ from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import Part, State
 from opengcd._internal.run import Run
 from opengcd.classify import Labelled
-from opengcd.osr.alpha_search import AlphaSearch
-from opengcd.osr.rule import check_alpha
-from opengcd.osr.threshold import Threshold
-
-if TYPE_CHECKING:
-    from opengcd.osr.novelty import NoveltyScore
+from opengcd.osr.threshold import Threshold, UnknownProfile
 
 
 class Judgement(NamedTuple):
@@ -38,6 +33,9 @@ class Rejection(Part, ABC):
     :meth:`fit`, which returns a fitted copy, and uses that copy. To plug in your own rejection, implement :meth:`fit`
     and :meth:`judge`, and :meth:`state` and :meth:`restore` if it is to be saved. The defaults of the other methods
     are: no threshold, no adaptation to the stream, features unchanged.
+
+    The recogniser's arguments ``alpha`` and ``max_known_rejected`` are settings of the rejection: a rejection that has
+    an argument of that name in its constructor gets the value, any other is refused.
     """
 
     @abstractmethod
@@ -58,6 +56,9 @@ class Rejection(Part, ABC):
         Rejection
 
         """
+
+    def check(self) -> None:
+        """Raise ``ValueError`` if a setting is invalid; called when a preset is composed."""
 
     @abstractmethod
     def judge(self, X: np.ndarray, p: np.ndarray) -> Judgement:
@@ -97,32 +98,12 @@ class Rejection(Part, ABC):
 
         Without a limit, the threshold of a fitted copy is set from ``scores`` of the stream, by default those observed.
         """
-        raise ValueError(
-            f"max_known_rejected needs a preset that rejects by novelty, such as 'best', not by {self.title()!r}."
-        )
-
-    def with_alpha(self, alpha: Any) -> Self:
-        """Return a copy with this alpha in the paper's open-set rule."""
-        check_alpha(alpha)
-        raise ValueError(
-            f"alpha belongs to the paper's open-set rule, and this preset rejects otherwise (by {self.title()!r}); set "
-            "max_known_rejected instead, or choose preset='paper'."
-        )
+        raise ValueError(f"The share of known rows that rejection {self.title()!r} rejects cannot be limited.")
 
     @property
-    def fitted_alpha(self) -> float | None:
-        """The alpha in use; None if this is not the paper's rule."""
-        return None
-
-    @property
-    def alpha_search(self) -> AlphaSearch | None:
-        """The search that found alpha; None if alpha was given, or if this is not the paper's rule."""
-        return None
-
-    @property
-    def novelty_score(self) -> NoveltyScore | None:
-        """The novelty score, which joint discovery needs; None if this rejection has none."""
-        return None
+    def fitted_parameters(self) -> Mapping[str, Any]:
+        """What was fitted, by name; the recogniser shows ``alpha`` and ``alpha_search`` as its attributes."""
+        return {}
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Map features to the metric in which groups have their centres; the identity by default."""
@@ -143,6 +124,60 @@ class Rejection(Part, ABC):
         classifier may not be restored yet.
         """
         raise ModelFileError(f"{self.title()} cannot be loaded: it has no method restore.")
+
+
+class HeldOutScores(NamedTuple):
+    """What held-out labelled rows tell about an unknown score."""
+
+    known: np.ndarray
+    """(m,) Scores of rows of known classes, by models that were not fitted on them."""
+    unknown: UnknownProfile
+    """How rows of classes that were treated as unknown score in comparison."""
+
+
+class ScoresAmong(NamedTuple):
+    """Labelled rows and a stream as a rejection sees them that knows some of the classes only."""
+
+    L: np.ndarray
+    """(m, d) Labelled rows of these classes, in the metric fitted on them."""
+    U: np.ndarray
+    """(n, d) Rows of the stream, in the same metric."""
+    scores: np.ndarray
+    """(n,) Unknown scores of the stream."""
+
+
+class ScoredRejection(Rejection):
+    """A rejection of rows whose unknown score exceeds a threshold, with the score's distribution on held-out rows.
+
+    Joint discovery (:class:`opengcd.discover.JointDiscovery`) needs one. It also uses :attr:`threshold`, which is not
+    None after :meth:`fit`, and :meth:`transform`, which returns unit vectors.
+    """
+
+    @property
+    @abstractmethod
+    def held_out(self) -> HeldOutScores:
+        """Scores of held-out labelled rows."""
+
+    @abstractmethod
+    def among(self, classes: np.ndarray, L: np.ndarray, codes: np.ndarray, X: np.ndarray, p: np.ndarray) -> ScoresAmong:
+        """Return the metric and the scores that rows would have if only some of the classes were known.
+
+        Parameters
+        ----------
+        classes : array of shape (K,)
+            Numbers of the classes that count as known.
+        L, codes : array
+            Labelled rows of these classes, and their place in ``classes``.
+        X : array of shape (n, d)
+            Feature vectors of the stream.
+        p : array of shape (n, C)
+            Their closed-set probabilities over all classes.
+
+        Returns
+        -------
+        ScoresAmong
+
+        """
 
 
 class StoredHeader(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -39,6 +39,11 @@ class UncertaintyRejection(Rejection):
         self.alpha_grid = alpha_grid
         self.alpha_repeats = alpha_repeats
 
+    def check(self) -> None:
+        """Raise if alpha is not a number from 0, or ``"search"``."""
+        if self.alpha != "search":
+            check_alpha(self.alpha)
+
     def fit(self, labelled: Labelled, classifier: Any, run: Run) -> Self:
         """Return a copy with the given alpha, or with the one that the search finds."""
         if self.alpha != "search":
@@ -60,20 +65,10 @@ class UncertaintyRejection(Rejection):
         """Reject by uncertainty alone; the unknown score is u of Eq. 1."""
         return Judgement(self.rule_.rejects(p), 1 / (1 + critical_alpha(p)), self.rule_.probabilities(p))
 
-    def with_alpha(self, alpha: Any) -> Self:
-        """Return an unfitted copy with this alpha."""
-        check_alpha(alpha)
-        return clone(self).set_params(alpha=alpha)
-
     @property
-    def fitted_alpha(self) -> float | None:
-        """The alpha in use."""
-        return self.rule_.alpha
-
-    @property
-    def alpha_search(self) -> AlphaSearch | None:
-        """The search that found alpha; None if alpha was given."""
-        return self.search_
+    def fitted_parameters(self) -> Mapping[str, Any]:
+        """``alpha`` in use, and ``alpha_search``, the search that found it; None if alpha was given."""
+        return {"alpha": self.rule_.alpha, "alpha_search": self.search_}
 
     def state(self) -> State:
         """Return alpha and the curve of its search."""

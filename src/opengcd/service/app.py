@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from pathlib import Path
@@ -40,6 +40,7 @@ from opengcd.service.telemetry import Metrics, WorkspaceCollector
 from opengcd.service.vector_bodies import MOST_NUMBERS
 from opengcd.service.wire import EVENTS, Problem
 from opengcd.workspace import (
+    DETAILS,
     ConflictError,
     MissingError,
     ReadOnlyError,
@@ -177,8 +178,17 @@ def _explain_errors(app: FastAPI) -> None:
         return JSONResponse({"detail": f"Use {' or '.join(methods)} here."}, 405, {"Allow": ", ".join(methods)})
 
 
+def _references(records: Mapping[str, type]) -> dict[str, dict[str, str]]:
+    """Return references to the schemas of records, by the same names."""
+    return {name: {"$ref": f"#/components/schemas/{record.__name__}"} for name, record in records.items()}
+
+
 def _complete_document(app: FastAPI, recognition: Recognition) -> None:
-    """Add the contents of events to the OpenAPI document, and the length and maximal number of vectors once known."""
+    """Add what the routes do not say to the OpenAPI document.
+
+    These are the contents of events, the details of entries by verb, and the length and maximal number of vectors once
+    known.
+    """
     make = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -188,7 +198,8 @@ def _complete_document(app: FastAPI, recognition: Recognition) -> None:
             schemas.setdefault(model.__name__, model.model_json_schema(ref_template="#/components/schemas/{model}"))
         stream = document["paths"][f"{API}/events"]["get"]["responses"]["200"]["content"]["text/event-stream"]
         stream["schema"] = {"type": "string"}
-        stream["x-events"] = {name: {"$ref": f"#/components/schemas/{m.__name__}"} for name, m in EVENTS.items()}
+        stream["x-events"] = _references(EVENTS)
+        schemas["Entry"]["properties"]["details"]["x-by-verb"] = _references(DETAILS)
         if recognition.width is not None:
             body = document["paths"][f"{API}/recognize"]["post"]["requestBody"]["content"]["application/json"]
             rows = body["schema"]["properties"]["vectors"]

@@ -23,7 +23,7 @@ COOKIE = "opengcd_session"
 CSRF = "x-csrf-token"
 REMEMBERED = 3.0
 """Seconds for which a valid secret is cached."""
-LOOK = 1.5
+POLL_SECONDS = 1.5
 """Seconds between checks of a listener's token; with the cache, a revoked token works for five seconds at most."""
 MOST_REMEMBERED = 10_000
 TRIES, MINUTE = 10, 60.0
@@ -135,6 +135,7 @@ class _Writing(_Route):
 
 
 Responses = dict[int | str, dict[str, Any]]
+MISSING: Responses = {404: {"model": api.Problem}}
 MALFORMED: Responses = {code: {"model": api.Problem} for code in (400, 413, 422, 503)}
 """Errors without authentication: malformed body or unknown host, too large a body, invalid content, an outage."""
 REFUSED: Responses = MALFORMED | {code: {"model": api.Problem} for code in (401, 403)} | {409: {"model": api.Conflict}}

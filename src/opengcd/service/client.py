@@ -26,10 +26,18 @@ request is sent on a connection that is just being closed."""
 
 
 class ServiceError(RuntimeError):
-    """The service has refused a request: ``status`` is that of HTTP, ``body`` the answer.
+    """The service has refused a request.
 
-    With 503 the database or the disk cannot be used at the moment: try again later. An edit that is repeated is not
-    made twice, as :meth:`Client.edit` says what it is based on.
+    With the status 503 the database or the disk cannot be used at the moment: try again later. An edit that is repeated
+    is not made twice, as :meth:`Client.edit` says what it is based on.
+
+    Parameters
+    ----------
+    status : int
+        The HTTP status of the answer.
+    body : dict
+        The answer; ``body["detail"]`` says what is wrong.
+
     """
 
     def __init__(self, status: int, body: dict[str, Any]) -> None:
@@ -96,33 +104,131 @@ class Client:
         self.close()
 
     def get(self, path: str, **query: Any) -> Any:
-        """Return what is at a path, as ``get("groups")`` or ``get("groups/3/items", limit=10)``."""
+        """Return what is at a path, as ``get("groups")`` or ``get("groups/3/items", limit=10)``.
+
+        Parameters
+        ----------
+        path : str
+            Below ``/api/v1/``.
+        **query
+            Parameters of the query.
+
+        Returns
+        -------
+        object
+            The answer, parsed from JSON.
+
+        """
         return self._note_edit(json.loads(self.fetch("GET", path, query=query)))
 
     def send(self, method: str, path: str, content: Any = None, **query: Any) -> Any:
-        """Send JSON, and return the answer."""
+        """Send JSON to a path.
+
+        Parameters
+        ----------
+        method : str
+            Of HTTP, as ``"POST"``.
+        path : str
+            Below ``/api/v1/``.
+        content : object
+            What to send as JSON; None sends no body.
+        **query
+            Parameters of the query.
+
+        Returns
+        -------
+        object
+            The answer, parsed from JSON; None if it is empty.
+
+        """
         body = None if content is None else json.dumps(content).encode()
         answer = self.fetch(method, path, body, "application/json", query)
         return self._note_edit(json.loads(answer)) if answer else None
 
     def recognize(self, vectors: Any, top: int = 3) -> list[dict[str, Any]]:
-        """Return the prediction for each row of features."""
+        """Return the predictions of the recogniser for feature vectors.
+
+        Parameters
+        ----------
+        vectors : array of shape (n, d) or (d,)
+            Of the embedder of the workspace; they are sent as float32.
+        top : int
+            How many of the most likely classes each prediction lists.
+
+        Returns
+        -------
+        list of dict
+            One prediction for each row.
+
+        """
         raw = io.BytesIO()
         np.lib.format.write_array(raw, np.atleast_2d(np.asarray(vectors, np.float32, order="C")), (1, 0), False)
         return json.loads(self.fetch("POST", "recognize", raw.getvalue(), "application/x-npy", {"top": top}))
 
     def recognize_images(self, *images: bytes, keep: bool = False, top: int = 3) -> list[dict[str, Any]]:
-        """Return the predictions for images, given as the bytes of their files; with ``keep`` they join the stream."""
+        """Return the predictions of the recogniser for images.
+
+        Parameters
+        ----------
+        *images : bytes
+            The content of image files.
+        keep : bool
+            Whether the images join the stream: they are then stored in the workspace.
+        top : int
+            How many of the most likely classes each prediction lists.
+
+        Returns
+        -------
+        list of dict
+            One prediction for each image.
+
+        """
         files = [("files", (str(i), image)) for i, image in enumerate(images)]
         return json.loads(self._request("POST", "recognize", files=files, params={"keep": keep, "top": top}))
 
     def edit(self, act: str, **what: Any) -> dict[str, Any]:
-        """Change groups, as ``edit("move", items=[5, 8], group=2)``, based on the last edit that the client saw."""
+        """Change groups, as ``edit("move", items=[5, 8], group=2)``.
+
+        The edit is based on the last edit that the client has seen, or else on the present state; it is refused if
+        someone has changed since then what it is about.
+
+        Parameters
+        ----------
+        act : str
+            A verb of the review: ``name``, ``confirm``, ``move``, ``merge`` ...
+        **what
+            The parameters of the verb.
+
+        Returns
+        -------
+        dict
+            What was changed.
+
+        """
         on = self.seen if self.seen is not None else self.get("status")["edit"]
         return self.send("POST", "edits", {"on": on, "act": act, **what})
 
     def run(self, verb: str, **arguments: Any) -> dict[str, Any]:
-        """Do long work (``discover`` or ``learn``), and return its result when it is done."""
+        """Start a job and wait until it has ended.
+
+        Parameters
+        ----------
+        verb : str
+            ``"discover"`` or ``"learn"``.
+        **arguments
+            Of the verb, as ``k=30`` for ``discover``.
+
+        Returns
+        -------
+        dict
+            The result of the job.
+
+        Raises
+        ------
+        ServiceError
+            If the job failed or was cancelled.
+
+        """
         job = self.send("POST", "jobs", {"verb": verb, **arguments})
         while job["state"] in ("waiting", "running"):
             time.sleep(0.2)
@@ -133,7 +239,16 @@ class Client:
         return job["result"]
 
     def events(self) -> Iterator[tuple[str, Any]]:
-        """Return what happens from now on: names of events, and their content."""
+        """Listen to what happens in the workspace from now on.
+
+        Yields
+        ------
+        name : str
+            The name of an event.
+        content : object
+            Its content, parsed from JSON.
+
+        """
         with _explained():
             response = self._http.send(self._http.build_request("GET", f"{self.address}/events"), stream=True)
             if response.is_error:
@@ -158,7 +273,27 @@ class Client:
     def fetch(
         self, method: str, path: str, body: bytes | None = None, kind: str = "", query: dict[str, Any] | None = None
     ) -> bytes:
-        """Return the body of the answer, as ``fetch("GET", "export", query={"format": "csv"})``."""
+        """Send bytes and return bytes, as ``fetch("GET", "export", query={"format": "csv"})``.
+
+        Parameters
+        ----------
+        method : str
+            Of HTTP.
+        path : str
+            Below ``/api/v1/``.
+        body : bytes or None
+            What to send.
+        kind : str
+            The media type of the body.
+        query : dict or None
+            Parameters of the query.
+
+        Returns
+        -------
+        bytes
+            The body of the answer.
+
+        """
         headers = {"Content-Type": kind} if body is not None else {}
         return self._request(method, path, content=body, headers=headers, params=query or None)
 

@@ -18,19 +18,19 @@ from opengcd.service.request_limits import token_of
 
 MOST = 500
 """Maximal number of connections; many systems let a process open 1,024 files."""
-HEADERS_WITHIN = 10.0
+HEADER_TIMEOUT = 10.0
 """Seconds from the first byte of a request, or from the connection, to the end of the headers."""
 LARGEST_HEADERS = 32 * 2**10
 """Maximal bytes of URL and headers of a request, and of the framing between two chunks of a body or after it."""
-LOG_IN_WITHIN = 5.0
+LOG_IN_TIMEOUT = 5.0
 """Seconds for the body of a request that is not authenticated, which is small."""
-PIECE_WITHIN = 15.0
+CHUNK_TIMEOUT = 15.0
 """Maximal seconds between two chunks of a body."""
-GRACE, SLOWEST = 20.0, 32 * 2**10
+MIN_RATE_AFTER, MIN_BYTES_PER_SECOND = 20.0, 32 * 2**10
 """After the first seconds, a body must arrive with at least so many bytes per second."""
 MOST_AHEAD = 20
 """Requests that a client may pipeline before the first of them is answered."""
-READ_WITHIN = 30.0
+READ_TIMEOUT = 30.0
 """Seconds after which a client that does not read its answer is disconnected."""
 _HEAD, _BODY, _DONE = "head", "body", "done"
 
@@ -104,7 +104,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Note that a chunk has arrived."""
         self._size += len(body)
         self._around = 0
-        self._piece_at = time.monotonic()
+        self._chunk_at = time.monotonic()
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -124,7 +124,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if not unread or unread < self._unread:
             self._read_at = now
         self._unread = unread
-        if now - self._read_at > READ_WITHIN:
+        if now - self._read_at > READ_TIMEOUT:
             self._disconnect()
             self.transport.abort()  # close() would wait for the client to read
         elif self._late(now):
@@ -149,24 +149,24 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _late(self, now: float) -> bool:
         if self._phase is _HEAD:
-            return now - self._since > HEADERS_WITHIN and not self.busy
+            return now - self._since > HEADER_TIMEOUT and not self.busy
         if self._phase is not _BODY:
             return False
         if not self.busy:  # it was answered, and the client keeps sending
-            return now - self._since > GRACE
+            return now - self._since > MIN_RATE_AFTER
         if (
             self.flow.read_paused or self.cycle.waiting_for_100_continue
         ):  # the server is the slow side: the time starts again
-            self._body_from = self._piece_at = now
+            self._body_from = self._chunk_at = now
             self._size = 0
         took = now - self._body_from
         if token_of(self.cycle.scope) is None:
-            return took > LOG_IN_WITHIN
-        return now - self._piece_at > PIECE_WITHIN or self._size < SLOWEST * (took - GRACE)
+            return took > LOG_IN_TIMEOUT
+        return now - self._chunk_at > CHUNK_TIMEOUT or self._size < MIN_BYTES_PER_SECOND * (took - MIN_RATE_AFTER)
 
     def _wait_for(self, phase: str) -> None:
         self._phase, self._size, self._around = phase, 0, 0
-        self._since = self._body_from = self._piece_at = time.monotonic()
+        self._since = self._body_from = self._chunk_at = time.monotonic()
 
     def _unsupported_upgrade_warning(self) -> None:
         """Log nothing: a request to upgrade the protocol is answered as plain HTTP."""

@@ -21,7 +21,7 @@ from opengcd.service.state import Service
 from opengcd.service.supervision import Task
 from opengcd.workspace import Job, Workspace, WorkspaceError
 
-LOOK = 0.25
+POLL_SECONDS = 0.25
 """Seconds between two polls of the database while there are listeners."""
 PING = 15.0
 """Seconds without an event after which a ping is sent."""
@@ -59,7 +59,7 @@ class Events:
             while True:
                 event: tuple[str, Any] | None = "ping", {}
                 with suppress(TimeoutError):
-                    event = await asyncio.wait_for(queue.get(), authentication.LOOK)
+                    event = await asyncio.wait_for(queue.get(), authentication.POLL_SECONDS)
                 if event is None or not await allowed():
                     return
                 if event[0] != "ping" or time.monotonic() - told >= PING:
@@ -77,13 +77,13 @@ class Events:
             _disconnect(queue)
 
     async def _watch(self) -> None:
-        pause = LOOK
+        pause = POLL_SECONDS
         while True:
             await asyncio.sleep(pause)
             try:
-                happened = await run_in_threadpool(self._look)
+                happened = await run_in_threadpool(self._poll)
                 self._task.succeeded()
-                pause = LOOK
+                pause = POLL_SECONDS
             except Exception as error:
                 pause = self._task.failed(error)
                 continue
@@ -99,7 +99,7 @@ class Events:
         self._job = max((job.id for job in self.workspace.jobs.latest(1)), default=0)
         self._unfinished = {job.id: job for job in self.workspace.jobs.latest(unfinished=True)}
 
-    def _look(self) -> list[tuple[str, Any]]:
+    def _poll(self) -> list[tuple[str, Any]]:
         """Return what has happened since the last poll; state is updated only after everything was read."""
         found: list[tuple[str, Any]] = []
         edits = self.workspace.review.edits_since(self._edit, BACKLOG)

@@ -14,13 +14,13 @@ from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress
 from opengcd.service import wire as api
-from opengcd.service.authentication import Responses, guarded
+from opengcd.service.authentication import MISSING, guarded
 from opengcd.service.recognition_routes import Recognition
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.service.supervision import Task
 from opengcd.workspace import CancelledError, Job, UnavailableError, Version, Workspace
 
-LOOK = 0.5
+POLL_SECONDS = 0.5
 """Seconds between two polls for jobs that other processes have added."""
 REPORT = 0.2
 """Seconds between reports of progress."""
@@ -65,9 +65,9 @@ class Runner:
     def _work(self) -> None:
         try:
             while not self._stop.is_set():
-                pause = LOOK
+                pause = POLL_SECONDS
                 try:
-                    self._look()
+                    self._run_waiting()
                     self._task.succeeded()
                 except CancelledError:  # the server ends
                     continue
@@ -79,7 +79,7 @@ class Runner:
         finally:
             self._lock.release()
 
-    def _look(self) -> None:
+    def _run_waiting(self) -> None:
         """Run all waiting jobs, unless another process holds the lock."""
         if not self._lock.is_locked:
             try:
@@ -168,7 +168,6 @@ def _learn(workspace: Workspace, progress: Progress, record: Record) -> None:
 
 VERBS = {"discover": _discover, "learn": _learn}
 
-MISSING: Responses = {404: {"model": api.Problem}}
 reading = guarded("read", "jobs")
 writing = guarded("write", "jobs")
 

@@ -29,7 +29,7 @@ from opengcd.workspace import Workspace
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
-LOOK = 1.0
+POLL_SECONDS = 1.0
 """Seconds between checks whether another version is in use."""
 MOST_ROWS = 1024
 """Rows in one pass; while it runs, more wait."""
@@ -80,7 +80,7 @@ class Recognition:
         # At first in the thread whose initializer limits the libraries to one core.
         where: ThreadPoolExecutor | None = self._thread
         while True:
-            pause = LOOK
+            pause = POLL_SECONDS
             try:
                 await asyncio.get_running_loop().run_in_executor(where, self._follow)
                 self._task.succeeded()

@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 from fastapi import HTTPException, Query, Response
 
 from opengcd.service import wire as api
-from opengcd.service.authentication import guarded
+from opengcd.service.authentication import MISSING, guarded
 from opengcd.service.job_runner import as_job
-from opengcd.service.review_routes import MISSING
+from opengcd.service.review_routes import as_entry
 from opengcd.service.state import Service, UserWorkspace
-from opengcd.workspace import Entry, readable
+from opengcd.workspace import DiscoverDetails, Entry, readable
 
 KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "coco": "application/json"}
 
@@ -32,7 +32,7 @@ def status(workspace: UserWorkspace) -> api.Status:
         version=found.version and api.Version.model_validate(found.version),
         versions=found.versions,
         counts=found.counts,
-        discovered=found.discovered,
+        discovered=DiscoverDetails(**found.discovered) if found.discovered else api.Nothing(),
         failures=found.failures,
         edit=edit,
         groups=len(found.groups),
@@ -118,23 +118,23 @@ def history(
     before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> list[api.Entry]:
     """Return who did what when, the latest first."""
-    return [api.Entry.model_validate(entry) for entry in workspace.history(limit, before)]
+    return [as_entry(entry) for entry in workspace.history(limit, before)]
 
 
 @reading.get("/k", responses=MISSING)
 def class_number(workspace: UserWorkspace) -> api.ClassNumber:
     """Return how many classes the last discovery found."""
     status = workspace.status()
-    found = status.discovered
-    if not found or status.version is None:
+    if not status.discovered or status.version is None:
         raise HTTPException(404, "Nothing has been discovered yet; start the job discover.")
+    found = DiscoverDetails(**status.discovered)
     return api.ClassNumber(
-        k=found["k"],
-        interval=found.get("k interval"),
-        trusted=found.get("trusted", True),
-        reason=found.get("reason", ""),
+        k=found.k,
+        interval=None if found.k_interval is None else (found.k_interval[0], found.k_interval[1]),
+        trusted=found.trusted,
+        reason=found.reason,
         known=len(status.version.classes),
-        curve=found.get("curve", []),
+        curve=[(int(k), score) for k, score in found.curve or ()],
         confirmed=sum(group.confirmed and group.kind == "novel" for group in status.groups),
     )
 

@@ -22,7 +22,7 @@ MOST_LARGE = 8
 """Larger requests that are read and answered at the same time; others wait unread."""
 MOST_EACH = 2
 """Of these, the requests of one token, so that a slow client does not block others."""
-TURN_WITHIN = 30.0
+TURN_TIMEOUT = 30.0
 """Maximal seconds for which a larger request waits."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; "
@@ -109,7 +109,7 @@ class RequestLimits:
 
     async def _take_turn(self, turn: AsyncExitStack, token: int | None) -> None:
         try:
-            async with asyncio.timeout(TURN_WITHIN):
+            async with asyncio.timeout(TURN_TIMEOUT):
                 for few in (
                     self._few_each[token],
                     self._few,

@@ -8,14 +8,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from opengcd.service import wire as api
-from opengcd.service.authentication import Responses, guarded
+from opengcd.service.authentication import MISSING, Responses, guarded
 from opengcd.service.edit_requests import EditBase, edit_request
 from opengcd.service.state import Service, UserWorkspace
-from opengcd.workspace import Entry, Workspace, readable
+from opengcd.workspace import Entry, Workspace, read_details, readable
 
 FOR_EVER = "private, max-age=31536000, immutable"
 """Items are identified by their content, so their pictures never change."""
-MISSING: Responses = {404: {"model": api.Problem}}
 PICTURE: Responses = MISSING | {200: {"content": {"image/jpeg": {}, "image/png": {}}}, 304: {"description": "As known"}}
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 Offset = Annotated[int, Query(ge=0, le=2**31 - 1)]
@@ -120,7 +119,7 @@ def undo(workspace: UserWorkspace, service: Service, seen: api.On) -> api.Undone
     """Undo the last edit, if it is the one that the client saw."""
     done = workspace.undo(on=seen.on)
     service.recognition.renew()
-    return api.Undone(edit=done.id, groups=done.groups, undone=_entry(done.entry))
+    return api.Undone(edit=done.id, groups=done.groups, undone=as_entry(done.entry))
 
 
 @writing.post("/redo", responses=MISSING)
@@ -128,12 +127,13 @@ def redo(workspace: UserWorkspace, service: Service, seen: api.On) -> api.Redone
     """Redo the edit that was undone last, if the last edit is the one that the client saw."""
     done = workspace.redo(on=seen.on)
     service.recognition.renew()
-    return api.Redone(edit=done.id, groups=done.groups, redone=_entry(done.entry))
+    return api.Redone(edit=done.id, groups=done.groups, redone=as_entry(done.entry))
 
 
-def _entry(entry: Entry | None) -> api.Entry:
+def as_entry(entry: Entry | None) -> api.Entry:
+    """Return an entry of the history as the API shows it."""
     assert entry is not None
-    return api.Entry.model_validate(entry)
+    return api.Entry(**entry._asdict() | {"details": read_details(entry.verb, entry.details)})
 
 
 def _headers(workspace: Workspace, id: int) -> dict[str, str]:

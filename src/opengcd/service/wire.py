@@ -11,10 +11,11 @@ from pydantic import (
     ConfigDict,
     FailFast,
     Field,
+    RootModel,
     WithJsonSchema,
 )
 
-from opengcd.workspace import check_label, check_name
+from opengcd.workspace import AnyDetails, DiscoverDetails, check_label, check_name
 
 MOST_ITEMS = 200_000
 """Items in one edit."""
@@ -120,17 +121,14 @@ class Session(Model):
     csrf: str
 
 
-class Version(Model):
-    """A version of the recogniser."""
+class Threshold(Model):
+    """What is rejected: images with a score above ``value``."""
 
-    id: int
-    parent: int | None
-    phase: int
-    classes: list[str]
-    at: str
-    in_use: bool
-    threshold: dict[str, Any] | None
-    report: dict[str, Any] | None
+    value: float
+    source: str = Field(description='What it was estimated from: "bound", "labelled" or "stream".')
+    known_rejected: float = Field(description="The share of known images that it rejects, measured on held-out ones.")
+    known_share: float | None = Field(None, description="Estimated share of the stream that is of known classes.")
+    hna: float | None = Field(None, description="Expected HNA on the stream.")
 
 
 class Memory(Model):
@@ -140,6 +138,34 @@ class Memory(Model):
     used: int
 
 
+class Accuracy(Model):
+    """Accuracy on the exemplars (``memory``) and on the images that were just learnt (``confirmed``)."""
+
+    memory: float | None = None
+    confirmed: float | None = None
+
+
+class LearningReport(Model):
+    """What was measured when a version was learnt; ``before`` is the accuracy of the version before it."""
+
+    memory: Memory
+    after: Accuracy
+    before: Accuracy | None = None
+
+
+class Version(Model):
+    """A version of the recogniser."""
+
+    id: int
+    parent: int | None
+    phase: int
+    classes: list[str]
+    at: str
+    in_use: bool
+    threshold: Threshold | None
+    report: LearningReport | None
+
+
 class Act(Model):
     """An edit, by its number and verb."""
 
@@ -147,19 +173,61 @@ class Act(Model):
     verb: str
 
 
-class Job(Model):
-    """Long work."""
-
+class _Job(Model):
     id: int
-    verb: str
     state: Literal["waiting", "running", "done", "failed", "cancelled"]
     stage: str
     done: int
     total: int
-    result: dict[str, Any] | None
     error: str | None
     at: str
     who: str
+
+
+class DiscoverResult(Model):
+    """What the job ``discover`` found."""
+
+    k: int
+    k_interval: Annotated[tuple[int, int], _pair("integer", "integer")] | None
+    items: int
+    put_back: int
+    groups: int
+    trusted: bool
+    reason: str
+    left_alone: int = 0
+
+
+class LearnResult(Model):
+    """The version that the job ``learn`` made, with the accuracy of the version before it and its own."""
+
+    version: int
+    classes: list[str]
+    before: Accuracy | None = None
+    after: Accuracy | None = None
+
+
+class DiscoverJob(_Job):
+    """The search for groups of new classes."""
+
+    verb: Literal["discover"]
+    result: DiscoverResult | None
+
+
+class LearnJob(_Job):
+    """The learning of confirmed groups."""
+
+    verb: Literal["learn"]
+    result: LearnResult | None
+
+
+class Job(RootModel[Annotated[DiscoverJob | LearnJob, Field(discriminator="verb")]]):
+    """Long work."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Nothing(Model):
+    """An empty object."""
 
 
 class Status(Model):
@@ -170,7 +238,7 @@ class Status(Model):
     version: Version | None
     versions: int
     counts: dict[str, int]
-    discovered: dict[str, Any]
+    discovered: DiscoverDetails | Nothing
     failures: int
     edit: int
     groups: int
@@ -191,7 +259,7 @@ class Group(Model):
     named: bool
     confirmed: bool
     size: int
-    cohesion: float | None
+    cohesion: float | None = Field(validation_alias="spread")
     probability: float | None
     doubtful: bool
     typical: list[int]
@@ -276,7 +344,7 @@ class Entry(Model):
     at: str
     who: str
     verb: str
-    details: dict[str, Any]
+    details: AnyDetails | dict[str, Any]
     undone: bool
 
 
@@ -404,7 +472,7 @@ class Rejection(Model):
     """The limit on rejection, and other choices."""
 
     max_known_rejected: float | None
-    threshold: dict[str, Any] | None
+    threshold: Threshold | None
     seen: int
     choices: list[RejectionChoice]
 
@@ -413,13 +481,6 @@ class RejectionLimit(_On):
     """Reject at most this share of known images; null lets the threshold follow the stream."""
 
     max_known_rejected: Annotated[float, Field(ge=0, le=1)] | None
-
-
-class Accuracy(Model):
-    """Accuracy on the exemplars (``memory``) and on the images that were just learnt (``confirmed``)."""
-
-    memory: float | None = None
-    confirmed: float | None = None
 
 
 class Phase(Model):
@@ -445,5 +506,5 @@ class Class(Model):
     exemplars: list[int]
 
 
-EVENTS: dict[str, type[Model]] = {"edit": EditEvent, "job": Job}
+EVENTS: dict[str, type[BaseModel]] = {"edit": EditEvent, "job": Job}
 """What the events of ``/events`` hold, by their names; `map` and `ping` hold nothing."""

@@ -2,6 +2,7 @@
 
 from opengcd.workspace.check import Finding
 from opengcd.workspace.conflicts import ConflictError
+from opengcd.workspace.details import DETAILS, AnyDetails, DiscoverDetails, read_details
 from opengcd.workspace.errors import (
     DamagedError,
     MissingError,
@@ -27,13 +28,16 @@ from opengcd.workspace.versions import Version
 from opengcd.workspace.views import Item, Member, Page, Phase, Status
 
 __all__ = [
+    "DETAILS",
     "SCOPES",
     "SOURCES",
+    "AnyDetails",
     "CancelledError",
     "Changes",
     "Choice",
     "ConflictError",
     "DamagedError",
+    "DiscoverDetails",
     "Discovered",
     "Edited",
     "Entry",
@@ -64,5 +68,6 @@ __all__ = [
     "check_name",
     "csv_line",
     "find_files",
+    "read_details",
     "readable",
 ]

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.groups import homes_of
-from opengcd.workspace.log import SHOWN, Entry, last_edit, rows_before
+from opengcd.workspace.log import SHOWN, Entry, last_edit, read_entry, rows_before
 from opengcd.workspace.schema import assignments, edits, groups, meta
 from opengcd.workspace.versions import IN_USE
 
@@ -64,7 +64,7 @@ def refuse_conflict(connection: Connection, on: int | None, concerns: Concerns) 
             or number == MOST_SINCE - 1
             or (perhaps_moved and moved & _moved_by(connection, row.id))
         ):
-            raise ConflictError(Entry(*row[:5], False))
+            raise ConflictError(read_entry(row))
 
 
 def refuse_other_edit(connection: Connection, on: int | None) -> None:
@@ -74,7 +74,7 @@ def refuse_other_edit(connection: Connection, on: int | None) -> None:
     row = connection.execute(select(*SHOWN).where(edits.c.id == last)).one_or_none()
     if row is None:
         raise WorkspaceError(f"There is no edit {on}.")
-    raise ConflictError(Entry(*row, False))
+    raise ConflictError(read_entry(row))
 
 
 def _moved_by(connection: Connection, edit: int) -> set[int]:

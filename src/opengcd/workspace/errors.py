@@ -16,7 +16,16 @@ class MissingError(WorkspaceError):
 
 
 class DamagedError(WorkspaceError):
-    """A file of the workspace is missing or does not have the content that was written; ``reason`` says why."""
+    """A file of the workspace is missing or does not have the content that was written.
+
+    Parameters
+    ----------
+    message : str
+        What is damaged, and what to do.
+    reason : str
+        Why it is called damaged.
+
+    """
 
     def __init__(self, message: str, reason: str = "") -> None:
         super().__init__(message)

@@ -49,17 +49,59 @@ class Exemplars:
         return {label: found.items[found.y == label].tolist() for label in found.classes}
 
     def nearest(self, X: np.ndarray, limit: int = 5) -> list[list[int]]:
-        """Return the items in the memory that look most like each row of features."""
+        """Return the items in the memory that look most like each row of features.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors, as the recogniser takes them.
+        limit : int
+            Items for each row.
+
+        Returns
+        -------
+        list of list of int
+            Numbers of items, the most similar (by cosine) first.
+
+        """
         found = self._of_version()
         order = np.argsort(-(unit_rows(X) @ found.X.T), axis=1, kind="stable")[:, :limit]
         return found.items[order].tolist()
 
     def nearest_to_items(self, items: Sequence[int], limit: int = 5) -> list[list[int]]:
-        """Return the items in the memory that look most like each of some items."""
+        """Return the items in the memory that look most like each of some items.
+
+        Parameters
+        ----------
+        items : sequence of int
+            Numbers of items.
+        limit : int
+            Items for each of them.
+
+        Returns
+        -------
+        list of list of int
+            Numbers of items, the most similar first.
+
+        """
         return self.nearest(self._vectors.of_items(items), limit)
 
     def of_memory(self, version: int, memory: ExemplarMemory) -> np.ndarray:
-        """Return the item of each row of the memory of a version, or :data:`NOT_FOUND`."""
+        """Return the item of each row of the memory of a version.
+
+        Parameters
+        ----------
+        version : int
+            The number of the version.
+        memory : ExemplarMemory
+            Of its recogniser.
+
+        Returns
+        -------
+        int array
+            Numbers of items; :data:`NOT_FOUND` where a version of an older schema does not tell.
+
+        """
         query = select(exemplars.c.item_id).where(exemplars.c.model_id == version).order_by(exemplars.c.row)
         with self._database.reading() as connection:
             stored = connection.scalars(query).all()

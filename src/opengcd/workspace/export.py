@@ -18,9 +18,19 @@ FORMULA = tuple("=+-@\t\r'")
 
 
 def csv_line(cells: Sequence[str | float | None]) -> bytes:
-    """Return a line of CSV; text that a spreadsheet could take for a formula is marked by an apostrophe before it.
+    """Return a line of CSV.
 
-    To restore the text, remove one apostrophe from its start.
+    Parameters
+    ----------
+    cells : sequence of str, float or None
+        Text that a spreadsheet could take for a formula gets an apostrophe before it: to restore the text, remove one
+        apostrophe from its start. Numbers have six decimals; None is an empty cell.
+
+    Returns
+    -------
+    bytes
+        In UTF-8, with a newline at the end.
+
     """
     line = io.StringIO()
     csv.writer(line, lineterminator="\r\n").writerow(map(_cell, cells))  # so that both of these are quoted in a cell

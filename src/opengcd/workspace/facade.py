@@ -143,13 +143,28 @@ class Workspace(ReviewVerbs):
         database: str | None = None,
         **options: Any,
     ) -> Self:
-        """Make a workspace; one that was made with the same settings is opened.
+        """Make a workspace and open it; one that was made with the same settings is only opened.
 
-        ``embedder``, ``pooling`` and ``precision`` are what :func:`opengcd.embed.load_embedder` takes; or
-        pass an embedder of your own.
-        ``recognizer`` has parameters of :class:`~opengcd.OpenWorldRecognizer`, as ``{"preset": "robust"}``.
-        ``database`` is a SQLAlchemy URL of PostgreSQL; by default the database is a file in the folder. ``options`` are
-        those of the class itself.
+        Parameters
+        ----------
+        path : path
+            The folder of the workspace; it is made if it does not exist.
+        embedder : str or Embedder
+            A name that :func:`opengcd.embed.load_embedder` takes, or an embedder of your own.
+        pooling, precision : str
+            See :func:`opengcd.embed.load_embedder`.
+        recognizer : mapping or None
+            Parameters of :class:`~opengcd.OpenWorldRecognizer`, as ``{"preset": "robust"}``; ``random_state`` is 0 by
+            default.
+        database : str or None
+            A SQLAlchemy URL of PostgreSQL; None keeps the database in a SQLite file in the folder.
+        **options
+            ``who`` and ``device``, see :class:`Workspace`.
+
+        Returns
+        -------
+        Workspace
+
         """
         name = embedder if isinstance(embedder, str) else embedder.name
         if name != Pixels.name and os.path.exists(name):
@@ -159,7 +174,18 @@ class Workspace(ReviewVerbs):
         return cls(path, embedder=None if isinstance(embedder, str) else embedder, **options)
 
     def by(self, who: str) -> Self:
-        """Return the same workspace for another person; both share what is open."""
+        """Return the same workspace for another person; both share what is open.
+
+        Parameters
+        ----------
+        who : str
+            The name that the history shows for edits made through the result.
+
+        Returns
+        -------
+        Workspace
+
+        """
         other = copy.copy(self)
         other._sign_as(self.store.by(who))
         return other
@@ -198,17 +224,62 @@ class Workspace(ReviewVerbs):
     # The loop.
 
     def fit(self, known: str | os.PathLike[str], *, progress: Progress = silent) -> list[tuple[str, str]]:
-        """Learn the classes of a folder of folders; return the files that could not be used, with reasons."""
+        """Learn the known classes: make the first version of the recogniser.
+
+        Parameters
+        ----------
+        known : path
+            A folder with one folder of images for each class, named like the class.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Returns
+        -------
+        list of (str, str)
+            The files that could not be used, with reasons.
+
+        Raises
+        ------
+        WorkspaceError
+            If the workspace has a version already, or no image can be used.
+
+        """
         return self._learning.fit(known, progress)
 
     def recognize(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = silent) -> Iterator[Result]:
-        """Yield the prediction for each file under some paths, as soon as it is safely stored."""
+        """Recognise the images under some paths, and add them to the stream.
+
+        Parameters
+        ----------
+        sources : iterable of path
+            Files, and folders that are searched with all folders in them.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Yields
+        ------
+        Result
+            The prediction for a file, as soon as it is safely stored; for a file that cannot be used, the reason.
+
+        """
         return self.recognition.recognize(sources, progress=progress)
 
     def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
-        """Yield the predictions for files as they appear or change, for ever.
+        """Recognise files as they appear or change, for ever.
 
-        A file is taken once its size and time have not changed for ``every`` seconds: before, it may still be written.
+        Parameters
+        ----------
+        sources : sequence of path
+            Files, and folders that are searched with all folders in them.
+        every : float
+            Seconds between two searches. A file is taken once its size and time were the same in two searches: before,
+            it may still be written.
+
+        Yields
+        ------
+        Result
+            The prediction for a file, as soon as it is safely stored.
+
         """
         return self.recognition.watch(sources, every)
 
@@ -223,9 +294,21 @@ class Workspace(ReviewVerbs):
 
         Where the preset takes the whole stream, as the default does, images that were accepted may turn out to be new,
         too. Those that a person has given a class serve as examples of it.
-        ``k`` is the number of classes, known ones included; without it, it is estimated.
-        ``record`` is called with the result in the transaction that stores it: what it writes is stored with it, and if
-        it raises, nothing is.
+
+        Parameters
+        ----------
+        k : int or None
+            Number of classes, known ones included; None estimates it.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+        record : callable
+            Called with the connection and the result in the transaction that stores the result: what it writes is
+            stored with the result, and if it raises, nothing is.
+
+        Returns
+        -------
+        Discovered
+
         """
         return self._discovery.discover(k, progress, record)
 
@@ -234,7 +317,23 @@ class Workspace(ReviewVerbs):
         return self.review.groups()
 
     def apply(self, verb: Verb) -> Edited:
-        """Make one edit of a verb of the review; :mod:`opengcd.workspace.verbs` has them all."""
+        """Make one edit of a verb of the review.
+
+        Parameters
+        ----------
+        verb : Verb
+            One of the records in :mod:`opengcd.workspace.verbs`, with its parameters.
+
+        Returns
+        -------
+        Edited
+
+        Raises
+        ------
+        ConflictError
+            If someone has changed what the edit is about since the edit ``verb.on``.
+
+        """
         return self.review.apply(verb)
 
     def learn(
@@ -243,26 +342,77 @@ class Workspace(ReviewVerbs):
         progress: Progress = silent,
         record: Callable[[Connection, Version], None] = record_nothing,
     ) -> Version:
-        """Enter the next phase with what was reviewed; return the new version of the recogniser.
+        """Enter the next phase with what was reviewed.
 
         It is refused if someone changes what it learns from while it runs; other edits do not matter.
-        ``record`` is called with the new version in the transaction that puts it to use: what it writes is stored with
-        it, and if it raises, nothing is.
+
+        Parameters
+        ----------
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+        record : callable
+            Called with the connection and the new version in the transaction that puts the version to use: what it
+            writes is stored with the version, and if it raises, nothing is.
+
+        Returns
+        -------
+        Version
+            The new version of the recogniser.
+
         """
         return self._learning.learn(progress, record)
 
     # Edits.
 
     def undo(self, *, on: int | None = None) -> Edited:
-        """Undo the last edit: of groups, a discovery, a phase, or a rollback. ``on`` must be the last edit."""
+        """Undo the last edit: of groups, a discovery, a phase, or a rollback.
+
+        Parameters
+        ----------
+        on : int or None
+            The number of the last edit that the person has seen. If there is a later one, a :class:`ConflictError` is
+            raised; None asks for no check.
+
+        Returns
+        -------
+        Edited
+            What changed; ``entry`` is the edit that was undone.
+
+        """
         return self.review.undo(on=on)
 
     def redo(self, *, on: int | None = None) -> Edited:
-        """Redo the edit that was undone last, unless another edit followed."""
+        """Redo the edit that was undone last, unless another edit followed.
+
+        Parameters
+        ----------
+        on : int or None
+            As for :meth:`undo`.
+
+        Returns
+        -------
+        Edited
+            What changed; ``entry`` is the edit that was redone.
+
+        """
         return self.review.redo(on=on)
 
     def rollback(self, version: int, *, on: int | None = None) -> Edited:
-        """Switch to another version of the recogniser; items that it has not learnt return to the review."""
+        """Switch to another version of the recogniser; items that it has not learnt return to the review.
+
+        Parameters
+        ----------
+        version : int
+            The number of the version.
+        on : int or None
+            The number of the last edit that the person has seen. If another version was put to use since, a
+            :class:`ConflictError` is raised; None asks for no check.
+
+        Returns
+        -------
+        Edited
+
+        """
         return self.models.rollback(version, on=on)
 
     # Records.
@@ -272,22 +422,62 @@ class Workspace(ReviewVerbs):
         return self.views.status()
 
     def history(self, limit: int | None = None, before: int | None = None) -> list[Entry]:
-        """Return the history, the latest entry first: all of it, or up to ``limit`` entries before one."""
+        """Return the history, the latest entry first.
+
+        Parameters
+        ----------
+        limit : int or None
+            Largest number of entries; None for all.
+        before : int or None
+            Return only entries with a number below this one.
+
+        Returns
+        -------
+        list of Entry
+
+        """
         return self.review.history(limit, before)
 
     def export(
         self, format: str, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
     ) -> list[tuple[str, str]]:
-        """Write all labels to a file (``csv``, ``json``, ``coco``) or a folder (``folders``, of links or copies).
+        """Write the labels of all images.
 
-        Return the files that are missing, with reasons.
+        Parameters
+        ----------
+        format : {"csv", "json", "coco", "folders"}
+            The first three write a file, the last one folder for each label.
+        out : path
+            The file, which is replaced, or the folder, which must be empty or new.
+        copy : bool
+            Whether folders hold copies of the images instead of links.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Returns
+        -------
+        list of (str, str)
+            Images that are missing in the folders, with reasons.
+
         """
         return self.formats.export(format, out, copy=copy, progress=progress)
 
     def check(self, *, repair: bool = False, progress: Progress = silent) -> list[Finding]:
-        """Return all damage in the workspace: database, edit log, vectors, models, uploads, thumbnails and maps.
+        """Look for damage in the workspace: database, edit log, vectors, models, uploads, thumbnails and maps.
 
-        With ``repair``, vectors are computed again from the images, and damaged thumbnails and maps are deleted.
+        Parameters
+        ----------
+        repair : bool
+            Whether to compute vectors again from the images, and to delete damaged thumbnails and maps, which are made
+            again when they are needed.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Returns
+        -------
+        list of Finding
+            All damage that was found; empty if there is none.
+
         """
 
         def embed(files: Sequence[Found]) -> None:

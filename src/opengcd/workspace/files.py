@@ -26,7 +26,21 @@ class Found(NamedTuple):
 
 
 def find_files(starts: Iterable[str | os.PathLike[str]]) -> Iterator[Found]:
-    """Yield all files under some paths, sorted, each once; a loop of links is entered once."""
+    """Find all files under some paths.
+
+    Hidden files, what file managers leave behind, and workspaces are skipped; a loop of links is entered once.
+
+    Parameters
+    ----------
+    starts : iterable of path
+        Files, and folders that are searched with all folders in them.
+
+    Yields
+    ------
+    Found
+        Each file once, sorted within each start; one that cannot be read has a reason.
+
+    """
     seen: set[str] = set()
     folders: set[tuple[int, int]] = set()
     for start in starts:
@@ -70,7 +84,18 @@ def read_file(path: str) -> bytes:
 
 
 def readable(path: str | os.PathLike[str]) -> str:
-    """Return a path as text that can be printed anywhere: bytes that are no text are escaped."""
+    """Return a path as text that can be printed anywhere.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    str
+        Bytes that are no text are escaped.
+
+    """
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 

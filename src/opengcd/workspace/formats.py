@@ -11,6 +11,7 @@ from opengcd._internal.durable_files import replace_file
 from opengcd._internal.progress import Progress, silent
 from opengcd.workspace import folders, groups
 from opengcd.workspace import review_folder as exported
+from opengcd.workspace.details import ReviewDetails
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.export import FORMATS, as_folders
 from opengcd.workspace.items import paths_of
@@ -41,7 +42,17 @@ class Formats:
         return []
 
     def export_bytes(self, format: str) -> bytes:
-        """Return what :meth:`export` would write to a file."""
+        """Return what :meth:`export` would write to a file.
+
+        Parameters
+        ----------
+        format : {"csv", "json", "coco"}
+
+        Returns
+        -------
+        bytes
+
+        """
         if format not in FORMATS:
             raise WorkspaceError(f"Unknown format {format!r}; choose from {', '.join(FORMATS)} or folders.")
         with self._database.reading() as connection:
@@ -51,9 +62,22 @@ class Formats:
     def export_groups(
         self, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
     ) -> list[tuple[str, str]]:
-        """Write a folder of links (or copies) for each group, to be changed by a person and read by import_groups.
+        """Write a folder for each group, to be changed by a person and read by :meth:`import_groups`.
 
-        Return the files that are missing or hold another image now, with reasons.
+        Parameters
+        ----------
+        out : path
+            The folder for these folders; it must be empty or new.
+        copy : bool
+            Whether they hold copies of the images instead of links.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Returns
+        -------
+        list of (str, str)
+            The files that are missing or hold another image now, with reasons.
+
         """
         with self._database.reading() as connection:
             found = groups.open_groups(connection)
@@ -62,10 +86,21 @@ class Formats:
         return folders.export_groups(id, found, files, out, copy, progress)
 
     def import_groups(self, folder: str | os.PathLike[str]) -> folders.Changes:
-        """Read folders that :meth:`export_groups` wrote and a person changed: all changes are one edit."""
+        """Read folders that :meth:`export_groups` wrote and a person changed: all changes are one edit.
+
+        Parameters
+        ----------
+        folder : path
+            What was given to :meth:`export_groups`.
+
+        Returns
+        -------
+        Changes
+
+        """
         with self._store.editing("review") as edit:
             changes, note = folders.import_groups(edit, folder)
             if edit.before:
-                edit.details = {key: value for key, value in changes._asdict().items() if key != "ignored"}
+                edit.details = ReviewDetails(changes.named, changes.moved, changes.removed).as_dict()
         exported.write_note(folder, note)
         return changes

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress
 from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace import groups, log
+from opengcd.workspace.details import DiscoverDetails
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.grouping import Proposal, regroup, to_group
 from opengcd.workspace.recognition import Recognition
@@ -76,19 +77,22 @@ class GroupDiscovery:
                 number, put_back, left_alone = regroup(edit, Proposal(since, ids, examples, found))
                 facts = (found.trusted, found.reason, left_alone)
                 done = Discovered(int(found.k), found.k_interval, len(ids), put_back, number, *facts)
-                edit.details = _details(done, version, found)
+                edit.details = _details(done, version, found).as_dict()
                 record(edit.connection, done)
         return done
 
 
-def _details(done: Discovered, version: int, found: Discovery) -> dict[str, Any]:
-    """Return what the history shows of a discovery."""
-    details: dict[str, Any] = {"k": done.k, "images": done.items, "put back": done.put_back, "groups": done.groups}
-    details |= {"version": version, "trusted": found.trusted, "reason": found.reason}
-    if done.left_alone:
-        details |= {"left alone": done.left_alone}
-    if found.k_interval is not None:
-        details |= {"k interval": list(found.k_interval)}
-    if found.curve:
-        details |= {"curve": sorted((point.k, point.score) for point in found.curve)}
-    return details
+def _details(done: Discovered, version: int, found: Discovery) -> DiscoverDetails:
+    """Return what the history says of a discovery."""
+    return DiscoverDetails(
+        k=done.k,
+        images=done.items,
+        put_back=done.put_back,
+        groups=done.groups,
+        version=version,
+        trusted=done.trusted,
+        reason=done.reason,
+        left_alone=done.left_alone or None,
+        k_interval=None if done.k_interval is None else list(done.k_interval),
+        curve=sorted([point.k, point.score] for point in found.curve) or None,
+    )

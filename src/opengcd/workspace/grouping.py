@@ -89,7 +89,7 @@ def regroup(edit: Edit, proposal: Proposal) -> Regrouped:
             continue
         # Items that join a confirmed class must be confirmed, too: learn takes all of a confirmed group.
         label = f"more of {group.label}" if group.label in confirmed else str(group.label)
-        home = make_group(edit, NOVEL, label, False, cohesion=group.cohesion, probability=group.probability)
+        home = make_group(edit, NOVEL, label, False, cohesion=group.spread, probability=group.probability)
         _assign(edit, members, home, probabilities)
         made += 1
     predictions_of = predicted(connection, ids)

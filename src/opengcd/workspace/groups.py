@@ -34,7 +34,7 @@ class Group(NamedTuple):
     """Its items that are not learnt yet, most typical first."""
     hashes: list[str]
     """The same, by their content."""
-    cohesion: float | None
+    spread: float | None
     """Root mean squared distance of its items to their centre: the smaller, the tighter."""
     probability: float | None
     """How likely it is a class of its own; None where nothing is known about that."""
@@ -52,7 +52,7 @@ class Part(NamedTuple):
 
     items: Sequence[int]
     """The most typical first."""
-    cohesion: float
+    spread: float
 
 
 class GroupSize(NamedTuple):
@@ -64,7 +64,7 @@ class GroupSize(NamedTuple):
     named: bool
     confirmed: bool
     size: int
-    cohesion: float | None
+    spread: float | None
     probability: float | None
     doubtful: bool
 
@@ -205,12 +205,12 @@ def split(edit: Edit, group: int, parts: Sequence[Part]) -> list[int]:
     edit.touch(assignments, members)
     edit.touch(groups, [group])
     connection.execute(
-        update(groups).where(groups.c.id == group).values(confirmed=False, cohesion=parts[0][1], probability=None)
+        update(groups).where(groups.c.id == group).values(confirmed=False, cohesion=parts[0].spread, probability=None)
     )
     homes = [group]
-    for number, (_, cohesion) in enumerate(parts[1:], 2):
+    for number, (_, spread) in enumerate(parts[1:], 2):
         label = f"{row.name or row.label}, part {number}"
-        homes.append(make_group(edit, NOVEL, label, False, cohesion=cohesion))
+        homes.append(make_group(edit, NOVEL, label, False, cohesion=spread))
     place = update(assignments).where(assignments.c.item_id == bindparam("_item"))
     connection.execute(
         place.values(group_id=bindparam("_group"), rank=bindparam("_rank"), probability=None),
@@ -295,7 +295,22 @@ def classes(connection: Connection) -> list[str]:
 
 
 def check_label(label: str) -> str:
-    """Return the name of a class without spaces around it, if it can be one."""
+    """Return the name of a class without spaces around it.
+
+    Parameters
+    ----------
+    label : str
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    WorkspaceError
+        If it is empty, ``"unknown"``, or has characters that mislead the eye.
+
+    """
     label = label.strip()
     if not label or label == UNKNOWN_STR or MISLEADING.search(label):
         raise WorkspaceError(f"A class cannot be named {label!r}; choose another name.")

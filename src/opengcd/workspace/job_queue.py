@@ -52,7 +52,22 @@ class Jobs:
         self._database = database
 
     def add(self, verb: str, arguments: dict[str, Any], who: str) -> Job:
-        """Put a job at the end of the queue."""
+        """Put a job at the end of the queue.
+
+        Parameters
+        ----------
+        verb : str
+            ``"discover"``, ``"learn"`` ...
+        arguments : dict
+            Of the verb; JSON.
+        who : str
+            Who asked for it.
+
+        Returns
+        -------
+        Job
+
+        """
         row: dict[str, Any] = {"verb": verb, "arguments": arguments, "who": who, "at": now(), "state": WAITING}
         row |= {"stage": "", "done": 0, "total": 0, "cancel": False}
         with self._database.writing() as connection:
@@ -60,12 +75,41 @@ class Jobs:
             return _get(connection, id)
 
     def get(self, id: int) -> Job:
-        """Return a job."""
+        """Return a job.
+
+        Parameters
+        ----------
+        id : int
+            Its number.
+
+        Returns
+        -------
+        Job
+
+        Raises
+        ------
+        MissingError
+            If there is no such job.
+
+        """
         with self._database.reading() as connection:
             return _get(connection, id)
 
     def latest(self, limit: int = 100, *, unfinished: bool = False) -> list[Job]:
-        """Return jobs, the latest first."""
+        """Return jobs, the latest first.
+
+        Parameters
+        ----------
+        limit : int
+            Largest number of jobs.
+        unfinished : bool
+            Whether to return only those that wait or run.
+
+        Returns
+        -------
+        list of Job
+
+        """
         query = select(jobs).order_by(jobs.c.id.desc()).limit(limit)
         if unfinished:
             query = query.where(jobs.c.state.in_([WAITING, RUNNING]))
@@ -79,7 +123,20 @@ class Jobs:
             return connection.scalar(query) is not None
 
     def news(self, after: int, of: Collection[int]) -> list[Job]:
-        """Return jobs that came after one, and some that were there; the oldest first."""
+        """Return jobs that came after one, and some that were there; the oldest first.
+
+        Parameters
+        ----------
+        after : int
+            Jobs with a larger number are returned.
+        of : collection of int
+            Numbers of other jobs to return.
+
+        Returns
+        -------
+        list of Job
+
+        """
         query = select(jobs).where(or_(jobs.c.id > after, jobs.c.id.in_(of))).order_by(jobs.c.id)
         with self._database.reading() as connection:
             return [_job(row) for row in connection.execute(query)]
@@ -88,6 +145,17 @@ class Jobs:
         """Ask a job to end.
 
         One that waits never begins, one that runs ends at its next step, one that has made its change is done.
+
+        Parameters
+        ----------
+        id : int
+            The number of the job.
+
+        Returns
+        -------
+        Job
+            As it is now.
+
         """
         with self._database.writing() as connection:
             here = jobs.c.id == id
@@ -108,22 +176,72 @@ class Jobs:
             return _get(connection, id)
 
     def report(self, id: int, stage: str, done: int, total: int) -> None:
-        """Store the progress of a job; raise if it was cancelled."""
+        """Store the progress of a job.
+
+        Parameters
+        ----------
+        id : int
+            The number of the job.
+        stage : str
+            What it does now.
+        done, total : int
+            Steps of the stage; a total of 0 means that it is not known.
+
+        Raises
+        ------
+        CancelledError
+            If the job was cancelled.
+
+        """
         with self._database.writing() as connection:
             _refuse_cancelled(connection, id)
             connection.execute(update(jobs).where(jobs.c.id == id).values(stage=stage, done=done, total=total))
 
     def record(self, connection: Connection, id: int, result: dict[str, Any]) -> None:
-        """Store the result of a job in the transaction that makes its change; raise if the job was cancelled."""
+        """Store the result of a job in the transaction that makes its change.
+
+        Parameters
+        ----------
+        connection : Connection
+            Of that transaction.
+        id : int
+            The number of the job.
+        result : dict
+            JSON.
+
+        Raises
+        ------
+        CancelledError
+            If the job was cancelled.
+
+        """
         _refuse_cancelled(connection, id)
         connection.execute(update(jobs).where(jobs.c.id == id).values(result=result))
 
     def end(self, id: int, state: str = FAILED, error: str | None = None) -> None:
-        """Store the final state of a job: done if its change was made, else as given."""
+        """Store the final state of a job that runs.
+
+        Parameters
+        ----------
+        id : int
+            The number of the job.
+        state : str
+            Its state if it has made no change; one that has is done.
+        error : str or None
+            What went wrong; not stored if the job is done.
+
+        """
         self._end(jobs.c.id == id, state, error)
 
     def end_all(self, error: str) -> None:
-        """End all jobs that are marked as running, for the process that knows that none is."""
+        """End all jobs that are marked as running, for the process that knows that none is.
+
+        Parameters
+        ----------
+        error : str
+            What went wrong; jobs that have made their change are done.
+
+        """
         self._end(jobs.c.state == RUNNING, FAILED, error)
 
     def _end(self, which: ColumnElement[bool], state: str, error: str | None) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress
 from opengcd.workspace import groups, versions
+from opengcd.workspace.details import InitDetails, LearnDetails
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
 from opengcd.workspace.files import Found, find_files, readable
@@ -77,7 +78,7 @@ class Learning:
                 store_exemplars(edit.connection, version, np.array(list(labels))[recognizer.memory_.kept])
                 versions.note_report(edit.connection, version, report)
                 edit.before.clear()  # there is no earlier state to restore
-                edit.details = {"classes": len(recognizer.classes_), "images": len(labels), "bad": len(bad)}
+                edit.details = InitDetails(len(recognizer.classes_), len(labels), len(bad)).as_dict()
         return bad
 
     def learn(self, progress: Progress, record: Callable[[Connection, Version], None]) -> Version:
@@ -114,7 +115,7 @@ class Learning:
                 versions.add(edit, new, recognizer, labels, digest)
                 store_exemplars(edit.connection, new, exemplars)
                 versions.note_report(edit.connection, new, report)
-                edit.details = {"version": new, "images": len(labels), "new classes": new_classes}
+                edit.details = LearnDetails(new, len(labels), new_classes).as_dict()
                 record(edit.connection, versions.all_versions(edit.connection)[-1])
             try:
                 self._recognition.ask_about_unseen(progress, scores)

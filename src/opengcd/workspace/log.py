@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam, delete, func, insert, select, update
 
 from opengcd.workspace.database import in_parts
+from opengcd.workspace.details import UndoDetails, renamed
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.schema import assignments, edits, groups, meta
 
@@ -132,7 +133,7 @@ def last_discovery(connection: Connection, model: int) -> dict[str, Any]:
     """Return the details of the last discovery by a model that is not undone; empty if there is none."""
     standing = select(edits.c.details).where(edits.c.verb == "discover", edits.c.id.not_in(UNDONE))
     found = connection.scalars(standing.order_by(edits.c.id.desc()))
-    return next((details for details in found if details.get("version") == model), {})
+    return next((renamed(details) for details in found if details.get("version") == model), {})
 
 
 def last_discovery_id(connection: Connection) -> int:
@@ -146,16 +147,14 @@ def history(connection: Connection, limit: int | None = None, before: int | None
     query = select(*SHOWN, edits.c.id.in_(UNDONE).label("undone")).order_by(edits.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(edits.c.id < before)
-    return [
-        Entry(row.id, row.at, row.who, row.verb, row.details, bool(row.undone)) for row in connection.execute(query)
-    ]
+    return [read_entry(row, bool(row.undone)) for row in connection.execute(query)]
 
 
 def edits_since(connection: Connection, id: int, limit: int) -> list[tuple[Entry, list[int]]]:
     """Return edits after one, the oldest first, with the groups that look different since."""
     query = select(*SHOWN, edits.c.members, rows_before(groups)).where(edits.c.id > id, edits.c.before.is_not(None))
     return [
-        (Entry(*row[:5], False), sorted({*(row.members or ()), *(key for key, _ in row.groups or ())}))
+        (read_entry(row), sorted({*(row.members or ()), *(key for key, _ in row.groups or ())}))
         for row in connection.execute(query.order_by(edits.c.id).limit(limit))
     ]
 
@@ -167,6 +166,11 @@ def groups_changed(connection: Connection, id: int) -> set[int] | None:
     if None in members:  # an entry that an older version of OpenGCD wrote
         return None
     return {group for changed in members for group in changed}
+
+
+def read_entry(row: Row[*tuple[Any, ...]], undone: bool = False) -> Entry:
+    """Return the entry of a row that has the columns :data:`SHOWN`."""
+    return Entry(row.id, row.at, row.who, row.verb, renamed(row.details), undone)
 
 
 def rows_before(table: Table) -> ColumnElement[Any]:
@@ -189,7 +193,7 @@ def user() -> str:
 
 def _entry(connection: Connection, number: Select[tuple[int]], undone: bool) -> Entry | None:
     row = connection.execute(select(*SHOWN).where(edits.c.id == number.scalar_subquery())).one_or_none()
-    return None if row is None else Entry(*row, undone)
+    return None if row is None else read_entry(row, undone)
 
 
 def _undo_to_redo(connection: Connection) -> int | None:
@@ -203,7 +207,7 @@ def _restore_before(connection: Connection, who: str, verb: str, id: int, entry:
     before = connection.scalar(select(edits.c.before).where(edits.c.id == id)) or {}
     with editing(connection, who, verb) as edit:
         edit.undoes = id
-        edit.details = {"edit": entry.id, "verb": entry.verb}
+        edit.details = UndoDetails(entry.id, entry.verb).as_dict()
         for table in RESTORABLE:
             edit.touch(table, (key for key, _ in before.get(table.name, ())))
         _restore(connection, before)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from opengcd.workspace import versions
 from opengcd.workspace.conflicts import Concerns, refuse_conflict
+from opengcd.workspace.details import RejectionDetails, RollbackDetails
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.log import Edited
 from opengcd.workspace.predictions import observed_scores
@@ -64,7 +65,7 @@ class Models:
             if versions.in_use(edit.connection) != version:
                 versions.use(edit, version)
                 self._recognizers.note_threshold(edit.connection)
-                edit.details = {"version": version}
+                edit.details = RollbackDetails(version).as_dict()
         return edit.done
 
     def rejection(self) -> Rejection:
@@ -95,5 +96,5 @@ class Models:
             refuse_conflict(edit.connection, on, Concerns(settings=[versions.LIMIT]))
             versions.set_rejection_limit(edit, max_known_rejected)
             self._recognizers.note_threshold(edit.connection)
-            edit.details = {"max known rejected": max_known_rejected}
+            edit.details = RejectionDetails(max_known_rejected).as_dict()
         return edit.done

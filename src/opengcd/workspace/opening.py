@@ -104,7 +104,7 @@ class _ReadOnlyFile(Database):
         self._file = file
         self._opening = threading.Lock()
         self._copied: object = None
-        """How the database looked when it was copied; None if it is not a copy that is read."""
+        """The fingerprint of the database when it was copied; None if it is read in place."""
         url, closed = self._find()
         super().__init__(url, read_only=True, closed=closed)
 
@@ -112,7 +112,7 @@ class _ReadOnlyFile(Database):
     def reading(self) -> Iterator[Connection]:
         """See the database as it is now, while others may write."""
         with self._opening:
-            if self._copied not in (None, _look(self._file)):
+            if self._copied not in (None, _fingerprint(self._file)):
                 url, closed = self._find()
                 self.close()
                 super().__init__(url, read_only=True, closed=closed)
@@ -144,7 +144,7 @@ class _ReadOnlyFile(Database):
 
 
 def hold_open(file: Path, address: str) -> sqlite3.Connection | None:
-    """Return a connection to a database that others have open, or have left so; while it is open, its log stays."""
+    """Open a database that has a write-ahead log, which keeps SQLite from deleting the log; None if it has none."""
     if not all(_beside(file, end).exists() for end in ("-wal", "-shm")):
         return None
     connection = sqlite3.connect(address, uri=True, check_same_thread=False)
@@ -157,33 +157,33 @@ def hold_open(file: Path, address: str) -> sqlite3.Connection | None:
 
 
 def _copy(file: Path, folder: Path) -> object:
-    """Copy a database as it was at one moment, with its log and its seal; return how it looked."""
+    """Copy a database as it was at one moment, with its log and its seal; return its fingerprint."""
     for _ in range(TRIES):
-        before = _look(file)
+        before = _fingerprint(file)
         shutil.copyfile(file, folder / FILE)
         # There may be no log. The copy is read without the seal if that may not be read.
         for one, excused in ((_beside(file, "-wal"), FileNotFoundError), (Seal(file).file, OSError)):
             (folder / one.name).unlink(missing_ok=True)
             with suppress(excused):
                 shutil.copyfile(one, folder / one.name)
-        if _look(file) == before:
+        if _fingerprint(file) == before:
             return before
     raise UnavailableError(f"{file} is in use, and changed each time it was read; try again in a moment.")
 
 
-def _look(file: Path) -> object:
-    """Return what differs after each change of a database: how its files are, and the number in its log's header."""
-    looks: list[object] = []
+def _fingerprint(file: Path) -> object:
+    """Return sizes and times of the files, and the header of the log with its salts: they differ after every change."""
+    found: list[object] = []
     log = _beside(file, "-wal")
     try:
         for one in (file, log):
             state = one.stat()
-            looks.append((state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+            found.append((state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
         with log.open("rb") as opened:
-            looks.append(opened.read(32))
+            found.append(opened.read(32))
     except FileNotFoundError:  # there is no log, or it is gone by now
-        looks.append(None)
-    return looks
+        found.append(None)
+    return found
 
 
 def _beside(file: Path, end: str) -> Path:

@@ -89,7 +89,7 @@ def observed_scores(connection: Connection) -> np.ndarray:
 
 
 def count_scores(connection: Connection) -> int:
-    """Return how many there are."""
+    """Return the number of stored unknown scores of the version in use."""
     return connection.scalar(select(func.count()).select_from(predictions).where(_scored(connection))) or 0
 
 

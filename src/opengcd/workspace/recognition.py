@@ -16,6 +16,7 @@ from opengcd._internal.progress import Progress, silent
 from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace import versions
 from opengcd.workspace.database import in_parts
+from opengcd.workspace.details import RecognizeDetails
 from opengcd.workspace.files import Found, find_files, look_at
 from opengcd.workspace.intake import NOT_FINITE, Intake, Taken
 from opengcd.workspace.predictions import Prediction, Result, predicted, unseen, write_predictions
@@ -39,11 +40,25 @@ class Recognition:
         self._intake = intake
 
     def recognize(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = silent) -> Iterator[Result]:
-        """Yield the prediction for each file under some paths, as soon as it is safely stored."""
+        """Recognise the images under some paths: see :meth:`Workspace.recognize`."""
         return self.recognize_files(list(find_files(sources)), progress=progress)
 
     def recognize_files(self, files: Sequence[Found], *, progress: Progress = silent) -> Iterator[Result]:
-        """Yield the predictions for files that :func:`find_files` found."""
+        """Recognise files and add them to the stream.
+
+        Parameters
+        ----------
+        files : sequence of Found
+            From :func:`find_files`.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Yields
+        ------
+        Result
+            The prediction for a file, as soon as it is safely stored.
+
+        """
         counts = {"images": 0, "rejected": 0, "bad": 0}
         with self._store.alone(progress):
             stream = self._recognizers.recall()
@@ -53,13 +68,10 @@ class Recognition:
                     counts["rejected"] += result.label == UNKNOWN_STR
                     yield result
             if files:
-                self._store.note("recognize", counts)
+                self._store.note("recognize", RecognizeDetails(**counts).as_dict())
 
     def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
-        """Yield the predictions for files as they appear or change, for ever.
-
-        A file is taken once its size and time have not changed for ``every`` seconds: before, it may still be written.
-        """
+        """Recognise files as they appear or change, for ever: see :meth:`Workspace.watch`."""
         taken: set[Found] = set()
         before: set[Found] = set()
         while True:
@@ -71,10 +83,26 @@ class Recognition:
             time.sleep(every)
 
     def keep(self, contents: Sequence[bytes]) -> list[Result]:
-        """Take images into the stream that come as bytes, and recognise them, also while a long command runs.
+        """Recognise images that come as bytes and add them to the stream, also while a long command runs.
 
         They are stored in the folder ``uploads``. Unlike in :meth:`recognize`, the threshold is updated only every few
         seconds.
+
+        Parameters
+        ----------
+        contents : sequence of bytes
+            The content of image files.
+
+        Returns
+        -------
+        list of Result
+            One for each image.
+
+        Raises
+        ------
+        TooLargeError
+            If the images have too many pixels together.
+
         """
         check_pixels(contents)
         self._recognizers.follow()
@@ -89,7 +117,26 @@ class Recognition:
         return results
 
     def embed(self, contents: Sequence[bytes]) -> tuple[np.ndarray, list[str]]:
-        """Return features of images that come as bytes, and for each the reason why it has no row, or nothing."""
+        """Return the features of images that come as bytes; nothing is stored.
+
+        Parameters
+        ----------
+        contents : sequence of bytes
+            The content of image files.
+
+        Returns
+        -------
+        X : array of shape (m, d)
+            One row for each image that can be used.
+        reasons : list of str
+            For each image the reason why it has no row; empty if it has one.
+
+        Raises
+        ------
+        TooLargeError
+            If the images have too many pixels together.
+
+        """
         check_pixels(contents)
         reasons: list[str] = []
 
@@ -109,7 +156,14 @@ class Recognition:
         return self._vectors.scaled(X[finite]), reasons
 
     def catch_up(self, *, progress: Progress = silent) -> None:
-        """Ask the version in use about all items that only other versions were asked about."""
+        """Ask the version in use about all items that only other versions were asked about.
+
+        Parameters
+        ----------
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        """
         with self._database.reading() as connection:
             if connection.scalar(unseen(connection).limit(1)) is None:
                 return
@@ -117,7 +171,16 @@ class Recognition:
             self.ask_about_unseen(progress)
 
     def ask_about_unseen(self, progress: Progress, scores: Mapping[int, float] = MappingProxyType({})) -> None:
-        """Do what :meth:`catch_up` does, within a long command; ``scores`` of items may be known already."""
+        """Do what :meth:`catch_up` does, within a long command.
+
+        Parameters
+        ----------
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+        scores : mapping of int to float
+            Unknown scores by item, as far as they are known; they save computing them again if they cover all items.
+
+        """
         stream = self._recognizers.recall()
         with self._database.reading() as connection:
             waiting: list[int] = list(connection.scalars(unseen(connection)))

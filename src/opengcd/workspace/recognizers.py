@@ -46,7 +46,20 @@ class Recognizers:
             return wanted[0], self._loaded[1]
 
     def read(self, version: int, limit: str | None) -> OpenWorldRecognizer:
-        """Read a version from its folder, verify its files and return it; ``limit`` on rejection is JSON, or None."""
+        """Read a version from its folder and verify its files.
+
+        Parameters
+        ----------
+        version : int
+            The number of the version.
+        limit : str or None
+            The limit on rejection, as JSON; None keeps the one it was saved with.
+
+        Returns
+        -------
+        OpenWorldRecognizer
+
+        """
         from opengcd.recognizer import OpenWorldRecognizer  # torch and scikit-learn take seconds
 
         with self._store.database.reading() as connection:
@@ -55,14 +68,46 @@ class Recognizers:
         return recognizer if limit is None else recognizer.limit_rejection(json.loads(limit))
 
     def version(self, connection: Connection) -> int:
-        """Return the number of the version in use; refuse a workspace that has none yet."""
+        """Return the number of the version in use.
+
+        Parameters
+        ----------
+        connection : Connection
+            Of a transaction.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        WorkspaceError
+            If there is no version yet.
+
+        """
         version = versions.in_use(connection)
         if version is None:
             raise WorkspaceError(f"{self._store.path} knows no class yet; finish opengcd init first.")
         return version
 
     def refuse_other_version(self, connection: Connection, version: int, verb: str) -> None:
-        """Refuse to store what was computed by a version that is no longer in use."""
+        """Refuse to store what was computed by a version that is no longer in use.
+
+        Parameters
+        ----------
+        connection : Connection
+            Of the transaction that would store it.
+        version : int
+            The number of the version that computed it.
+        verb : str
+            The command, for the message.
+
+        Raises
+        ------
+        WorkspaceError
+            If another version is in use.
+
+        """
         current = self.version(connection)
         if current != version:
             raise WorkspaceError(
@@ -71,7 +116,19 @@ class Recognizers:
             )
 
     def note_threshold(self, connection: Connection) -> None:
-        """Store the threshold of a version that is put to use; refuse a version that cannot be read."""
+        """Store the threshold of the version that a transaction puts to use.
+
+        Parameters
+        ----------
+        connection : Connection
+            Of that transaction.
+
+        Raises
+        ------
+        WorkspaceError
+            If the version cannot be read.
+
+        """
         version = self.version(connection)
         try:
             recognizer = self.read(version, versions.rejection_limit(connection))

@@ -150,7 +150,7 @@ groups = Table(
     Column("label", String, nullable=False),  # provisional, by discovery
     Column("name", String),  # by a person; of a known class from the start
     Column("confirmed", Boolean, nullable=False),
-    Column("cohesion", Float),
+    Column("cohesion", Float),  # the spread, under the name it had in the first version
     Column("probability", Float),
     sqlite_autoincrement=True,  # an exported folder must not meet another group by an old number
 )

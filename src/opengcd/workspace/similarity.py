@@ -65,7 +65,26 @@ class Similarity:
         self._kept: _InMetric | None = None
 
     def neighbours(self, item: int, limit: int = 24) -> list[Neighbour]:
-        """Return the items under review, and learnt ones, that look most like an item."""
+        """Return the items under review, and learnt ones, that look most like an item.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+        limit : int
+            Largest number of neighbours.
+
+        Returns
+        -------
+        list of Neighbour
+            The nearest first.
+
+        Raises
+        ------
+        MissingError
+            If there is no such item.
+
+        """
         with self._database.reading() as connection:
             hash_of(connection, item)  # raises if there is no such item
             ids, distances = self._unit_vectors.distances(connection, self._vectors.shards(connection), item)

@@ -47,7 +47,18 @@ class Store:
         return self.path / "models"
 
     def by(self, who: str) -> Self:
-        """Return the same store for another person; both share the database."""
+        """Return the same store for another person; both share the database.
+
+        Parameters
+        ----------
+        who : str
+            The name that the history shows.
+
+        Returns
+        -------
+        Store
+
+        """
         other = copy.copy(self)
         other.who = who
         return other
@@ -58,7 +69,14 @@ class Store:
 
     @contextmanager
     def alone(self, progress: Progress) -> Iterator[None]:
-        """Let one long command run at a time; short edits and readers need not wait."""
+        """Let one long command run at a time; short edits and readers need not wait.
+
+        Parameters
+        ----------
+        progress : callable
+            Called about once a second while another command runs; it may raise to stop waiting.
+
+        """
         lock, patience = FileLock(self.path / ".lock"), 0.0
         while not lock.is_locked:
             try:
@@ -73,11 +91,32 @@ class Store:
 
     @contextmanager
     def editing(self, verb: str) -> Iterator[Edit]:
-        """Make one edit in one transaction, with its entry in the log."""
+        """Make one edit in one transaction, with its entry in the log.
+
+        Parameters
+        ----------
+        verb : str
+            What the history calls the edit.
+
+        Yields
+        ------
+        Edit
+            The edit in progress, with its connection.
+
+        """
         with self.database.writing() as connection, log.editing(connection, self.who, verb) as edit:
             yield edit
 
     def note(self, verb: str, details: dict[str, Any]) -> None:
-        """Add an entry to the history that changes no row, so that there is nothing to undo."""
+        """Add an entry to the history that changes no row, so that there is nothing to undo.
+
+        Parameters
+        ----------
+        verb : str
+            What the history calls it.
+        details : dict
+            What the history shows of it; JSON.
+
+        """
         with self.editing(verb) as edit:
             edit.details = details

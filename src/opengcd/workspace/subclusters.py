@@ -33,10 +33,10 @@ class Subclusters(NamedTuple):
             if not 2 <= n <= len(items):
                 raise WorkspaceError(f"Group {group} has {len(items)} images and cannot be split in {n}.")
             X = self.vectors.read(connection, items)
-        return seen, [Part([items[row] for row in rows], cohesion) for rows, cohesion in self._cluster(X, n)]
+        return seen, [Part([items[row] for row in rows], spread) for rows, spread in self._cluster(X, n)]
 
     def _cluster(self, X: np.ndarray, n: int) -> list[tuple[list[int], float]]:
-        """Return the rows of each cluster, the most typical first, with its cohesion; the largest cluster first."""
+        """Return the rows of each cluster, the most typical first, with its spread; the largest cluster first."""
         from opengcd.discover import SemiSupervisedKMeans
 
         Z = self.recognizers.in_use()[1].in_metric(X)

@@ -55,7 +55,28 @@ class Access:
         self._database.close()
 
     def make(self, name: str, scope: str = "write", *, once_within: timedelta | None = None) -> str:
-        """Return the secret of a new token, which is shown to nobody else; one for a single log-in soon expires."""
+        """Make a token.
+
+        Parameters
+        ----------
+        name : str
+            Of the person who will use it; the history shows it.
+        scope : {"write", "read"}
+            What the token allows.
+        once_within : timedelta or None
+            Makes a token for a single log-in within this time; None makes one that does not expire.
+
+        Returns
+        -------
+        str
+            The secret; the workspace stores only its hash.
+
+        Raises
+        ------
+        WorkspaceError
+            If the name or the scope cannot be used.
+
+        """
         if scope not in SCOPES:
             raise WorkspaceError(f"Unknown scope {scope!r}; choose from {', '.join(SCOPES)}.")
         name = check_name(name)
@@ -82,14 +103,38 @@ class Access:
             return [Token(row.id, row.name, row.scope, row.at, row.expires) for row in connection.execute(query)]
 
     def revoke(self, token: int) -> None:
-        """Revoke a token, and end all sessions that were begun with it."""
+        """Revoke a token, and end all sessions that were begun with it.
+
+        Parameters
+        ----------
+        token : int
+            Its number.
+
+        Raises
+        ------
+        MissingError
+            If there is no such token.
+
+        """
         with self._database.writing() as connection:
             connection.execute(delete(sessions).where(sessions.c.token_id == token))
             if not connection.execute(delete(tokens).where(tokens.c.id == token)).rowcount:
                 raise MissingError(f"There is no token {token}; `opengcd token DIR --list` lists all tokens.")
 
     def by_token(self, secret: str) -> Grant | None:
-        """Return what the bearer of a token may do; None if it is not valid, or valid for one log-in only."""
+        """Return what the bearer of a token may do.
+
+        Parameters
+        ----------
+        secret : str
+            Of the token.
+
+        Returns
+        -------
+        Grant or None
+            None if the token is not valid, or valid for one log-in only.
+
+        """
         with self._database.reading() as connection:
             row = connection.execute(
                 select(tokens).where(tokens.c.hash == _hash(secret), ~tokens.c.once, _valid())
@@ -97,9 +142,20 @@ class Access:
         return None if row is None else Grant(row.id, row.name, SCOPES[row.scope])
 
     def log_in(self, secret: str, who: str | None = None) -> tuple[str, Grant] | None:
-        """Begin a session by a token; return its secret, and what it may do; None if the token is not valid.
+        """Begin a session by a token.
 
-        The history shows the token's name, after ``who`` if that is given: "Ann at the desk (team)".
+        Parameters
+        ----------
+        secret : str
+            Of the token.
+        who : str or None
+            Shown in the history before the name of the token: "Ann at the desk (team)".
+
+        Returns
+        -------
+        (str, Grant) or None
+            The secret of the session, and what it may do; None if the token is not valid.
+
         """
         added = check_name(who or "")
         with self._database.reading() as connection:  # wrong tokens are refused without a write transaction
@@ -121,7 +177,19 @@ class Access:
         return session, Grant(row.id, _signature(added, row.name), SCOPES[row.scope])
 
     def by_session(self, secret: str) -> Grant | None:
-        """Return what a session may do; None if there is none."""
+        """Return what a session may do.
+
+        Parameters
+        ----------
+        secret : str
+            Of the session.
+
+        Returns
+        -------
+        Grant or None
+            None if there is no such session, or it has expired.
+
+        """
         query = select(sessions.c.token_id, sessions.c.who, tokens.c.name, tokens.c.scope).join(tokens)
         with self._database.reading() as connection:
             row = connection.execute(
@@ -130,7 +198,14 @@ class Access:
         return None if row is None else Grant(row.token_id, _signature(row.who, row.name), SCOPES[row.scope])
 
     def log_out(self, secret: str) -> None:
-        """End a session."""
+        """End a session.
+
+        Parameters
+        ----------
+        secret : str
+            Of the session.
+
+        """
         with self._database.writing() as connection:
             connection.execute(delete(sessions).where(sessions.c.hash == _hash(secret)))
 
@@ -153,7 +228,23 @@ def _temporary_copy(database: Database) -> Database:
 
 
 def check_name(name: str) -> str:
-    """Return the name of a person with single spaces, if it cannot be taken for something else in the history."""
+    """Return the name of a person with single spaces.
+
+    Parameters
+    ----------
+    name : str
+        It may be empty.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    WorkspaceError
+        If the name could be taken for something else in the history, or is too long.
+
+    """
     name = " ".join(name.split())
     invisible = bool(name) and not same_look(name)
     if invisible or MISLEADING.search(name) or "(" in name or ")" in name or len(name) > LONGEST_NAME:

@@ -35,28 +35,94 @@ class Vectors:
             return self._embedder
 
     def find_shards(self, connection: Connection) -> FeatureStore | None:
-        """Return the stored vectors of the embedder; None before the first image."""
+        """Return the stored vectors of the embedder.
+
+        Parameters
+        ----------
+        connection : Connection
+            Of a transaction.
+
+        Returns
+        -------
+        FeatureStore or None
+            None before the first image.
+
+        """
         fingerprint = _fingerprint(connection)
         return None if fingerprint is None else FeatureStore.find(connection, self.folder, fingerprint)
 
     def shards(self, connection: Connection) -> FeatureStore:
-        """Return the stored vectors of the embedder."""
+        """Return the stored vectors of the embedder.
+
+        Parameters
+        ----------
+        connection : Connection
+            Of a transaction.
+
+        Returns
+        -------
+        FeatureStore
+
+        Raises
+        ------
+        WorkspaceError
+            If no image has been embedded yet.
+
+        """
         found = self.find_shards(connection)
         if found is None:
             raise WorkspaceError("No image has been embedded yet.")
         return found
 
     def read(self, connection: Connection, items: Sequence[int]) -> np.ndarray:
-        """Return the features of items, scaled for the recogniser, within a transaction."""
+        """Return the features of items within a transaction.
+
+        Parameters
+        ----------
+        connection : Connection
+            Of the transaction.
+        items : sequence of int
+            Numbers of items.
+
+        Returns
+        -------
+        array of shape (n, d)
+            Scaled as the recogniser takes them (:meth:`scaled`).
+
+        """
         return self.scaled(self.shards(connection).of_items(connection, items))
 
     def of_items(self, items: Sequence[int]) -> np.ndarray:
-        """Return the features of items, scaled for the recogniser."""
+        """Return the features of items.
+
+        Parameters
+        ----------
+        items : sequence of int
+            Numbers of items.
+
+        Returns
+        -------
+        array of shape (n, d)
+            Scaled as the recogniser takes them (:meth:`scaled`).
+
+        """
         with self._store.database.reading() as connection:
             return self.read(connection, items)
 
     def scaled(self, X: np.ndarray) -> np.ndarray:
-        """Return vectors of the embedder as the recogniser takes them: of unit length, if the settings say so."""
+        """Return vectors of the embedder as the recogniser takes them.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            From the embedder.
+
+        Returns
+        -------
+        array of shape (n, d)
+            Of unit length, if the settings say so.
+
+        """
         if not self._store.settings.unit_length:
             return X
         return unit_rows(X)

@@ -28,6 +28,14 @@ from typing import (
 
 from opengcd.workspace import groups
 from opengcd.workspace.conflicts import Concerns
+from opengcd.workspace.details import (
+    ConfirmDetails,
+    MergeDetails,
+    MoveDetails,
+    NameDetails,
+    RemoveDetails,
+    SplitDetails,
+)
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.groups import Part
 from opengcd.workspace.log import Edit, Edited
@@ -118,7 +126,14 @@ VERBS: dict[str, type[Verb]] = {}
 
 
 def review_verb(verb: AnyVerb) -> AnyVerb:
-    """Enter a verb into :data:`VERBS`."""
+    """Enter a verb into :data:`VERBS`; refuse one that no request could hold."""
+    names = {one.name: one.kind for one in parameters(verb)}
+    targets = [name for name, kind in names.items() if kind is Kind.GROUP_OR_LABEL]
+    if targets and (targets != ["group"] or "label" in names):
+        raise TypeError(
+            f"The verb {verb.act!r} takes a group or label, which a request gives as either `group` or `label`: call "
+            "this parameter `group`, and no other one `label`."
+        )
     VERBS[verb.act] = verb
     return verb
 
@@ -139,7 +154,7 @@ class Name(Verb):
         home = groups.name(edit, self.group, self.label)
         if self.confirm:
             groups.confirm(edit, home)
-        edit.details = {"group": self.group, "label": self.label, "confirmed": self.confirm}
+        edit.details = NameDetails(self.group, self.label, self.confirm).as_dict()
         return home
 
 
@@ -154,7 +169,7 @@ class Confirm(Verb):
     def apply(self, edit: Edit) -> int:
         """Make the change."""
         groups.confirm(edit, self.group)
-        edit.details = {"group": self.group} if edit.before else {}
+        edit.details = ConfirmDetails(self.group).as_dict() if edit.before else {}
         return self.group
 
 
@@ -169,7 +184,7 @@ class Unconfirm(Verb):
     def apply(self, edit: Edit) -> int:
         """Make the change."""
         groups.unconfirm(edit, self.group)
-        edit.details = {"group": self.group} if edit.before else {}
+        edit.details = ConfirmDetails(self.group).as_dict() if edit.before else {}
         return self.group
 
 
@@ -186,7 +201,7 @@ class Move(Verb):
         """Make the change."""
         home = self.group if isinstance(self.group, int) else groups.group_named(edit, self.group)
         if moved := groups.move(edit, self.items, home):
-            edit.details = {"images": moved, "group": home}
+            edit.details = MoveDetails(moved, home).as_dict()
         return home
 
 
@@ -203,7 +218,7 @@ class Separate(Verb):
     def apply(self, edit: Edit) -> int:
         """Make the change."""
         home = groups.separate(edit, self.items, self.label)
-        edit.details = {"images": len(set(self.items)), "group": home}
+        edit.details = MoveDetails(len(set(self.items)), home).as_dict()
         return home
 
 
@@ -218,7 +233,7 @@ class Remove(Verb):
     def apply(self, edit: Edit) -> None:
         """Make the change."""
         if removed := groups.remove(edit, self.items):
-            edit.details = {"images": removed}
+            edit.details = RemoveDetails(removed).as_dict()
 
 
 @review_verb
@@ -233,7 +248,7 @@ class Merge(Verb):
     def apply(self, edit: Edit) -> int:
         """Make the change."""
         groups.merge(edit, self.group, self.into)
-        edit.details = {"group": self.group, "into": self.into}
+        edit.details = MergeDetails(self.group, self.into).as_dict()
         return self.into
 
 
@@ -248,7 +263,7 @@ class _SplitInto(Verb):
     def apply(self, edit: Edit) -> int:
         """Make the change: the largest part stays, the others become groups."""
         homes = groups.split(edit, self.group, self.parts)
-        edit.details = {"group": self.group, "parts": homes}
+        edit.details = SplitDetails(self.group, homes).as_dict()
         return self.group
 
 

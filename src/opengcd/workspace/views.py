@@ -142,7 +142,29 @@ class Views:
             return Overview(log.last_edit(connection), cards)
 
     def members(self, group: int, offset: int = 0, limit: int | None = None, *, odd: bool = False) -> Page:
-        """Return items of a group, the most typical first, or with ``odd`` the least typical."""
+        """Return items of a group.
+
+        Parameters
+        ----------
+        group : int
+            The number of the group.
+        offset : int
+            How many to skip.
+        limit : int or None
+            Largest number of items; None for all.
+        odd : bool
+            Whether the least typical come first, not the most typical.
+
+        Returns
+        -------
+        Page
+
+        Raises
+        ------
+        MissingError
+            If there is no such group.
+
+        """
         with self._database.reading() as connection:
             groups.refuse_missing(connection, group)
             there = groups.in_group(connection, group)
@@ -159,7 +181,23 @@ class Views:
         )
 
     def item(self, id: int) -> Item:
-        """Return what is known of an item."""
+        """Return what is known of an item.
+
+        Parameters
+        ----------
+        id : int
+            Its number.
+
+        Returns
+        -------
+        Item
+
+        Raises
+        ------
+        MissingError
+            If there is no such item.
+
+        """
         with self._database.reading() as connection:
             found = labelled_items(connection, id)
             if not found:
@@ -168,26 +206,102 @@ class Views:
             return Item(found[0], None if found[0].source == "learnt" else group)
 
     def content(self, item: int) -> str:
-        """Return the hash of an item's content."""
+        """Return the hash of an item's content.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+
+        Returns
+        -------
+        str
+            SHA-256 in hexadecimal digits.
+
+        Raises
+        ------
+        MissingError
+            If there is no such item.
+
+        """
         with self._database.reading() as connection:
             return hash_of(connection, item)
 
     def paths(self, item: int) -> list[str]:
-        """Return the files of an item."""
+        """Return the files of an item.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+
+        Returns
+        -------
+        list of str
+            Empty if there is no such item.
+
+        """
         with self._database.reading() as connection:
             return paths_of(connection, [item]).get(item, [])
 
     def find(self, path: str | os.PathLike[str]) -> int | None:
-        """Return the item that a file is; None if it has not been seen, also under another name."""
+        """Return the item that a file is, by its content.
+
+        Parameters
+        ----------
+        path : path
+            Of the file.
+
+        Returns
+        -------
+        int or None
+            The number of the item; None if it has not been seen, also under another name.
+
+        """
         with self._database.reading() as connection:
             return connection.scalar(select(items.c.id).where(items.c.hash == content_hash(path)))
 
     def image(self, item: int) -> tuple[bytes, str]:
-        """Return an image as browsers can show it, and its media type."""
+        """Return an image as browsers can show it.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+
+        Returns
+        -------
+        content : bytes
+        media_type : str
+            As ``"image/png"``.
+
+        Raises
+        ------
+        MissingError
+            If there is no such item, or none of its files can be read.
+
+        """
         return whole_picture(self.content(item), self.paths(item))
 
     def thumbnail(self, item: int) -> bytes:
-        """Return a small picture of an item, a JPEG file."""
+        """Return a small picture of an item.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+
+        Returns
+        -------
+        bytes
+            A JPEG file, at most 256 pixels wide and high.
+
+        Raises
+        ------
+        MissingError
+            If there is no such item, or none of its files can be read.
+
+        """
         return thumbnail(self._store.path / "thumbnails", self.content(item), self.paths(item))
 
     def learnable(self) -> Counter[str]:

@@ -103,7 +103,7 @@ def test_digits(name):
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_one_pass_says_what_three_do(name, fitted):
+def test_recognize_equals_the_three_separate_methods(name, fitted):
     model = fitted[name]
     verdict = model.recognize(X)
     np.testing.assert_array_equal(verdict.labels, model.predict(X))

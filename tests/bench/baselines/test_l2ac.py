@@ -64,15 +64,15 @@ def test_lstm_is_torchs():
     torch.testing.assert_close(l2ac.lstm(s, weights), expected)
 
 
-def test_classes_kept_apart_say_how_long_to_train_and_are_then_learnt_too(monkeypatch):
-    calls, descend = [], l2ac.L2AC.descend
+def test_epochs_are_found_on_validation_classes_which_are_then_learnt_too(monkeypatch):
+    calls, train_network = [], l2ac.L2AC.train_network
 
     def spy(self, Z, unit, targets, apart, epochs, seed):
-        network, after = descend(self, Z, unit, targets, apart, epochs, seed)
+        network, after = train_network(self, Z, unit, targets, apart, epochs, seed)
         calls.append((len(apart), epochs, after))
         return network, after
 
-    monkeypatch.setattr(l2ac.L2AC, "descend", spy)
+    monkeypatch.setattr(l2ac.L2AC, "train_network", spy)
     quick("l2ac", threshold=0.5).fit(X[KNOWN], Y[KNOWN])
     (apart, most, found), (none, epochs, after) = calls
     assert (apart, most, none) == (1, l2ac.EPOCHS, 0)

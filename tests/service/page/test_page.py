@@ -369,7 +369,7 @@ def test_the_lasso_selects_what_it_surrounds(site):
     page.get_by_role("button", name=group.label).click()
     page.get_by_text("8 images selected").wait_for()
     page.get_by_role("button", name="New group").click()
-    one.said("8 images made a new group")
+    one.said("Moved 8 images to a new group")
     assert group.items not in [found.items for found in workspace.groups() if found.id == group.id]
     one.press("u")
     one.said("Undone")

@@ -50,12 +50,12 @@ from opengcd.bench.baselines.grid_search import (
     judge_thresholds,
     thresholds_at,
 )
-from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Verdict
+from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Predictions
 from opengcd.classify import Labelled
 from opengcd.discover import ClassCount, Discovery, KMeansDiscovery
 from opengcd.memory import ExemplarMemory, Selector
 
-MEMORY, TRAINING, LEARNING, REJECTION, NUMBER, GROUPS = range(6)
+MEMORY, TRAINING, LEARNING, REJECTION_SEARCH, NUMBER, GROUPS = range(6)
 """Steps of a phase, each with its own seed."""
 OPEN_TRIALS = 5
 """Number of simulated open worlds in the search for the parameter of rejection."""
@@ -154,7 +154,7 @@ class Baseline(OpenWorldMethod, BaseEstimator):
         self.__dict__.update(draft.__dict__)
         return self
 
-    def recognize(self, X: Any) -> Verdict:
+    def recognize(self, X: Any) -> Predictions:
         """Return labels with and without rejection and the unknown score, from one pass."""
         decision = self._decision(X)
         closed = self.classes_[decision.closed]
@@ -162,10 +162,22 @@ class Baseline(OpenWorldMethod, BaseEstimator):
         accepted = decision.codes >= 0
         labels[accepted] = self.classes_[decision.codes[accepted]]
         labels[~accepted] = self.unknown_label_
-        return Verdict(labels, closed, decision.unknown_score)
+        return Predictions(labels, closed, decision.unknown_score)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the label of each row: a known class, or ``unknown_label_``."""
+        """Return the label of each row.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+
+        Returns
+        -------
+        array of shape (n,)
+            A known class, or ``unknown_label_``.
+
+        """
         return self.recognize(X).labels
 
     def predict_closed(self, X: Any) -> np.ndarray:
@@ -173,16 +185,42 @@ class Baseline(OpenWorldMethod, BaseEstimator):
         return self.classes_[self._decision(X).closed]
 
     def unknown_score(self, X: Any) -> np.ndarray:
-        """Return how unknown each row looks; rejected rows have the largest scores."""
+        """Return how unknown each row looks; rejected rows have the largest scores.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+
+        Returns
+        -------
+        array of shape (n,)
+
+        """
         return self._decision(X).unknown_score
 
     def exemplars(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that are remembered, and their classes."""
+        """Return the rows that are remembered, (m, d), and their classes, (m,)."""
         check_is_fitted(self)
         return self.memory_.X, self.memory_.y
 
     def discover(self, X: Any, k: int | None = None, *, progress: Progress = silent) -> Discovery:
-        """Group rejected rows as the paper does; without ``k`` the number of classes is estimated (Sec. 3.5)."""
+        """Group rejected rows as the paper does (Sec. 3.5).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The rejected rows of a stream.
+        k : int or None
+            Number of classes, known ones included; None estimates it.
+        progress : callable
+            Called with a stage, the steps done and their total.
+
+        Returns
+        -------
+        Discovery
+
+        """
         check_is_fitted(self)
         X = check_features(X, width=self.n_features_in_, min_rows=0)
         seen = np.array([self.memory_.seen[c] for c in self.classes_.tolist()])
@@ -196,7 +234,14 @@ class Baseline(OpenWorldMethod, BaseEstimator):
         return FittedParameters(self.settings_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the baseline to a folder: JSON and safetensors, no pickle."""
+        """Write the baseline to a folder: JSON and safetensors, no pickle.
+
+        Parameters
+        ----------
+        path : path
+            The folder of the model.
+
+        """
         check_is_fitted(self)
         memory = self.memory_.state(self.classes_)
         parameters = {name: value for name, value in self.get_params().items() if name != "device"}
@@ -218,7 +263,25 @@ class Baseline(OpenWorldMethod, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
-        """Read what :meth:`save` wrote; nothing in the folder is executed."""
+        """Read what :meth:`save` wrote; nothing in the folder is executed.
+
+        Parameters
+        ----------
+        path : path
+            The folder of the model.
+        device : str
+            Torch device.
+
+        Returns
+        -------
+        Baseline
+
+        Raises
+        ------
+        ModelFileError
+            If the folder holds no model of this class, or a damaged one.
+
+        """
         kernels.resolve_device(device)
         header, arrays, _ = read_model(path, cls.__name__)
         with reporting_damage(path):
@@ -245,14 +308,48 @@ class Baseline(OpenWorldMethod, BaseEstimator):
 
     @abstractmethod
     def scores(self, X: np.ndarray) -> np.ndarray:
-        """Return the (n, C) scores of known classes; the largest is the class without rejection."""
+        """Return the scores of the known classes; the largest is the class without rejection.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Feature vectors.
+
+        Returns
+        -------
+        array of shape (n, C)
+
+        """
 
     @abstractmethod
     def to_threshold(self, value: float) -> float | np.ndarray:
-        """Return the threshold of the scores for a value of the parameter of rejection."""
+        """Return the threshold of the scores for a value of the parameter of rejection.
+
+        Parameters
+        ----------
+        value : float
+            Of the parameter that ``REJECTION`` names.
+
+        Returns
+        -------
+        float or array of shape (C,)
+            One for all classes, or one for each.
+
+        """
 
     def from_threshold(self, threshold: float) -> float:
-        """Return the value of the parameter of rejection for a threshold: the inverse of :meth:`to_threshold`."""
+        """Return the value of the parameter of rejection for a threshold: the inverse of :meth:`to_threshold`.
+
+        Parameters
+        ----------
+        threshold : float
+            Of the scores.
+
+        Returns
+        -------
+        float
+
+        """
         raise NotImplementedError
 
     @abstractmethod
@@ -357,7 +454,7 @@ class Baseline(OpenWorldMethod, BaseEstimator):
             self.settings_[name], self.threshold_ = value, np.asarray(self.to_threshold(value))
             return
         X, codes = self.memory_.X, encode(self.memory_.y, self.classes_)
-        seed = derive(self._seed, self.phase_, REJECTION)
+        seed = derive(self._seed, self.phase_, REJECTION_SEARCH)
         models, trials = [], []
         for r in range(OPEN_TRIALS):
             progress("searching the threshold", r, OPEN_TRIALS + 1)
@@ -387,7 +484,23 @@ class Baseline(OpenWorldMethod, BaseEstimator):
         self.search_ = [*self.search_, *found]
 
     def open_world_model(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:
-        """Return a baseline that knows only some classes, as in a simulated open world."""
+        """Return a baseline that knows only some classes, as in a simulated open world.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows of the classes that it knows.
+        codes : int array of shape (n,)
+            Their classes, numbered from 0 without gaps.
+        seed : int, SeedSequence, Generator or None
+            Of its training.
+
+        Returns
+        -------
+        Baseline
+            Fitted with the settings of this one.
+
+        """
         return self._trial(self.settings_, X, codes, seed)
 
     def _refitted(self, X: np.ndarray, codes: np.ndarray, seed: Seed) -> Self:

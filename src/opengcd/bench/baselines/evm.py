@@ -129,7 +129,7 @@ class EVM(Baseline):
         return squared / 2 if self.settings_["distance"] == "cosine" else squared.sqrt()
 
     def _fit_margins(self, Z: Tensor, codes: Tensor) -> tuple[Weibull, Tensor]:
-        """Fit the tail of each point's margins to other classes; return also where libMR's function ends."""
+        """Fit a Weibull to each point's smallest margins; also return the upper end of the support in libMR's form."""
         others = len(Z) - int(torch.bincount(codes).max())
         size = max(1, min(others, round(self.settings_["tail"] * others)))
         shapes, scales, ends = (Z.new_empty(len(Z), dtype=torch.float64) for _ in range(3))

@@ -109,23 +109,46 @@ class L2AC(Standardised, Baseline):
         Z = kernels.to_tensor(self.standardised(X[order]).astype(np.float32), where)
         unit = unit_tensor(kernels.to_tensor(X[order], where).float())
         targets, n = kernels.to_tensor(codes[order], where), int(codes.max()) + 1
-        apart = torch.randperm(n, generator=torch.Generator().manual_seed(seed))[: n // VALIDATION].to(where)
+        validation = torch.randperm(n, generator=torch.Generator().manual_seed(seed))[: n // VALIDATION].to(where)
         epochs = EPOCHS
-        if len(apart):
-            _, epochs = self.descend(Z, unit, targets, apart, EPOCHS, seed)
-        network, _ = self.descend(Z, unit, targets, apart[:0], epochs, seed)
+        if len(validation):
+            _, epochs = self.train_network(Z, unit, targets, validation, EPOCHS, seed)
+        network, _ = self.train_network(Z, unit, targets, validation[:0], epochs, seed)
         for name, weights in zip(WEIGHTS, network, strict=True):
             setattr(self, name, weights.detach().cpu().numpy())
 
-    def descend(
-        self, Z: Tensor, unit: Tensor, targets: Tensor, apart: Tensor, epochs: int, seed: int
+    def train_network(
+        self, Z: Tensor, unit: Tensor, targets: Tensor, validation: Tensor, epochs: int, seed: int
     ) -> tuple[list[Tensor], int]:
-        """Train without the validation classes ``apart``; return the network, and the epochs until these get worse."""
+        """Train a network.
+
+        Parameters
+        ----------
+        Z : tensor of shape (n, d)
+            Standardised rows, sorted by class.
+        unit : tensor of shape (n, d)
+            The same rows at unit length, to find neighbours.
+        targets : int tensor of shape (n,)
+            The class of each row.
+        validation : int tensor
+            Validation classes, which are not trained on; without any there is no early stopping.
+        epochs : int
+            Largest number of epochs.
+        seed : int
+
+        Returns
+        -------
+        network : list of tensor
+            The weights.
+        epochs : int
+            Number of epochs until the accuracy on the validation classes falls; all of them if there are none.
+
+        """
         rng, drops = torch.Generator().manual_seed(seed), torch.Generator(Z.device).manual_seed(seed)
         n = int(targets.max()) + 1
-        negatives = min(self.settings_["negatives"], n - len(apart) - 1)
-        groups = example_groups(unit, targets, self.settings_["neighbours"], negatives, apart)
-        judges = torch.isin(targets, apart)
+        negatives = min(self.settings_["negatives"], n - len(validation) - 1)
+        groups = example_groups(unit, targets, self.settings_["neighbours"], negatives, validation)
+        judges = torch.isin(targets, validation)
         accompanied = torch.bincount(targets)[targets] > 1  # a row alone in its class has no example but itself
         asking, judging = (torch.nonzero(part & accompanied)[:, 0] for part in (~judges, judges))
         judging = judging[torch.randperm(len(judging), generator=rng)[:VALIDATION_ROWS].to(Z.device)]
@@ -260,16 +283,16 @@ def most_similar(similarity: Tensor, sizes: list[int], k: int) -> Tensor:
     return torch.stack(groups, 1)
 
 
-def example_groups(unit: Tensor, codes: Tensor, k: int, negatives: int, apart: Tensor) -> Tensor:
+def example_groups(unit: Tensor, codes: Tensor, k: int, negatives: int, validation: Tensor) -> Tensor:
     """Return (n, 1 + negatives, k) examples for each row: of its own class without itself, then of similar classes.
 
-    Rows of training classes meet no example of the classes ``apart``, which judge; these meet all.
+    Rows of training classes are compared with training classes only, rows of validation classes with all.
     """
     n = int(codes.max()) + 1
     means = unit_tensor(kernels.class_means(unit, codes, n))
     sizes = torch.bincount(codes, minlength=n).tolist()
     closed = torch.zeros(n, dtype=torch.bool, device=unit.device)
-    closed[apart] = True
+    closed[validation] = True
     groups = []
     for rows in kernels.row_blocks(unit, len(unit)):
         own = codes[rows]

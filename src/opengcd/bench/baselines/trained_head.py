@@ -140,7 +140,18 @@ class TrainedHead(Standardised, Baseline):
         return NearestToMean(self._embed)
 
     def held_out(self, codes: np.ndarray) -> np.ndarray:
-        """Return which rows are held out of training; none by default."""
+        """Return which rows are held out of training; none by default.
+
+        Parameters
+        ----------
+        codes : int array of shape (n,)
+            The class of each row.
+
+        Returns
+        -------
+        bool array of shape (n,)
+
+        """
         return np.zeros(len(codes), dtype=bool)
 
     @abstractmethod
@@ -153,7 +164,21 @@ class TrainedHead(Standardised, Baseline):
 
     @abstractmethod
     def loss(self, z: Tensor, codes: Tensor) -> Tensor:
-        """Return the loss of a batch in the head's space, and update the running averages."""
+        """Return the loss of a batch in the head's space, and update the running averages.
+
+        Parameters
+        ----------
+        z : tensor of shape (b, d)
+            Rows in the head's space.
+        codes : int tensor of shape (b,)
+            The class of each row.
+
+        Returns
+        -------
+        tensor
+            One number, to be minimised.
+
+        """
 
     def _calibrate(self, rows: Rows, Z: np.ndarray, codes: np.ndarray) -> None:
         """Calibrate on held-out rows after training; nothing by default."""

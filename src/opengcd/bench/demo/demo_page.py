@@ -23,7 +23,20 @@ TEMPLATES = Path(__file__).parent.parent / "templates"
 
 
 def write_page(path: str | Path, data: Dataset, phases: Sequence[DemoPhase], command: str) -> None:
-    """Write the page; it loads nothing from anywhere."""
+    """Write the page of the demo; it loads nothing from anywhere.
+
+    Parameters
+    ----------
+    path : path
+        The HTML file.
+    data : Dataset
+        See :func:`digits`.
+    phases : sequence of DemoPhase
+        See :func:`run_demo`.
+    command : str
+        The command that makes the page, which the page shows.
+
+    """
     header, rows = table_rows(phases)
     scores, numbers = _curves(phases)
     html.write_page(
@@ -41,7 +54,19 @@ def write_page(path: str | Path, data: Dataset, phases: Sequence[DemoPhase], com
 
 
 def table_rows(phases: Sequence[DemoPhase]) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the rows of the result table as text; shares are in percent."""
+    """Return the result table as text; shares are in percent.
+
+    Parameters
+    ----------
+    phases : sequence of DemoPhase
+
+    Returns
+    -------
+    header : list of str
+    rows : list of list of str
+        One row for each phase.
+
+    """
     header = ["phase", "new classes", "acc. old", "acc. new", "acc. all", "HNA", "k found", "k true", "HCA",
               "new found", "actions / items", "saved"]  # fmt: skip
     rows = []

@@ -28,7 +28,18 @@ class DemoPhase(NamedTuple):
 
 
 def digits(seed: int) -> Dataset:
-    """Return the 1,797 digits (8 × 8 grey levels as features), half of each class for training."""
+    """Return the 1,797 digits (8 × 8 grey levels as features), half of each class for training.
+
+    Parameters
+    ----------
+    seed : int
+        Which half.
+
+    Returns
+    -------
+    Dataset
+
+    """
     bunch = load_digits()
     X, y = (bunch.data / 16).astype(np.float32), bunch.target.astype(np.int64)
     rng = generator(derive(seed, 0))

@@ -265,7 +265,7 @@ function moveToLabel(items, shown, label) {
 /** Put images into a new group that has no name yet. @param {number[]} items @param {number} shown */
 export function separateItems(items, shown) {
   return edit({ act: "separate", items }, shown, () => ({
-    text: `${count(items.length, "image")} made a new group.`,
+    text: `Moved ${count(items.length, "image")} to a new group.`,
     counts: { select: items.length, move: 1 },
   }));
 }

@@ -37,7 +37,10 @@ export function follow(connection) {
     noteJob(job);
     if (!isOver(job)) return;
     if (job.state === "failed") toast(`${DOING[job.verb]} failed: ${job.error}`, { kind: "error" });
-    else toast(`${DOING[job.verb]} is ${job.state}${leftAlone(job.result?.left_alone)}.`);
+    else {
+      const left = job.verb === "discover" ? leftAlone(job.result?.left_alone) : "";
+      toast(`${DOING[job.verb]} is ${job.state}${left}.`);
+    }
     inTurn(refresh).catch(complain);
   });
 }

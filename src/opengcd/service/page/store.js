@@ -74,9 +74,22 @@ export function currentJob() {
   return [...state.jobs.values()].find((job) => !isOver(job)) ?? null;
 }
 
-/** The latest job of a verb that the page has seen; null if there is none. @param {string} verb */
-export function latestJob(verb) {
-  return [...state.jobs.values()].filter((job) => job.verb === verb).at(-1) ?? null;
+/** @param {import("./types.d.ts").Job} job @returns {job is import("./types.d.ts").LearnJob} */
+const learns = (job) => job.verb === "learn";
+
+/**
+ * The latest job that learns, of those that the page has seen, or else of others; undefined if there is none.
+ * @param {import("./types.d.ts").Job[]} others
+ */
+export function latestLearning(others) {
+  const seen = [...state.jobs.values()].filter(learns).at(-1);
+  return (
+    seen ??
+    others
+      .filter(learns)
+      .sort((a, b) => a.id - b.id)
+      .at(-1)
+  );
 }
 
 /** @param {number|null} id @returns {Group|undefined} */

@@ -39,6 +39,11 @@ export interface Confirm {
   group: number;
 }
 
+/** A group was confirmed, or is open again. */
+export interface ConfirmDetails {
+  group: number;
+}
+
 /** Why a request is not possible in the present state; ``conflict`` is the edit of somebody else, if that is why. */
 export interface Conflict {
   detail: string;
@@ -62,6 +67,46 @@ export interface Count {
 export interface Discover {
   verb: "discover";
   k?: number | null;
+}
+
+/** Groups were found; see :class:`opengcd.workspace.group_discovery.Discovered`. */
+export interface DiscoverDetails {
+  k: number;
+  images: number;
+  put_back: number;
+  groups: number;
+  version?: number | null;
+  trusted?: boolean;
+  reason?: string;
+  left_alone?: number | null;
+  k_interval?: number[] | null;
+  curve?: number[][] | null;
+}
+
+/** The search for groups of new classes. */
+export interface DiscoverJob {
+  id: number;
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  stage: string;
+  done: number;
+  total: number;
+  error: string | null;
+  at: string;
+  who: string;
+  verb: "discover";
+  result: DiscoverResult | null;
+}
+
+/** What the job ``discover`` found. */
+export interface DiscoverResult {
+  k: number;
+  k_interval: [number, number] | null;
+  items: number;
+  put_back: number;
+  groups: number;
+  trusted: boolean;
+  reason: string;
+  left_alone?: number;
 }
 
 /** The event `edit`: who did what, and which groups it changed. */
@@ -90,7 +135,7 @@ export interface Entry {
   at: string;
   who: string;
   verb: string;
-  details: Record<string, any>;
+  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | MoveDetails | RemoveDetails | MergeDetails | SplitDetails | UndoDetails | Record<string, any>;
   undone: boolean;
 }
 
@@ -119,6 +164,13 @@ export interface Group {
 export interface Groups {
   edit: number;
   groups: Group[];
+}
+
+/** The first version was learnt. */
+export interface InitDetails {
+  classes: number;
+  images: number;
+  bad: number;
 }
 
 /** An image. */
@@ -154,22 +206,40 @@ export interface ItemPage {
 }
 
 /** Long work. */
-export interface Job {
-  id: number;
-  verb: string;
-  state: "waiting" | "running" | "done" | "failed" | "cancelled";
-  stage: string;
-  done: number;
-  total: number;
-  result: Record<string, any> | null;
-  error: string | null;
-  at: string;
-  who: string;
-}
+export type Job = DiscoverJob | LearnJob;
 
 /** Learn the confirmed groups: the next phase. */
 export interface Learn {
   verb: "learn";
+}
+
+/** A version was learnt. */
+export interface LearnDetails {
+  version: number;
+  images: number;
+  new_classes: string[];
+}
+
+/** The learning of confirmed groups. */
+export interface LearnJob {
+  id: number;
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  stage: string;
+  done: number;
+  total: number;
+  error: string | null;
+  at: string;
+  who: string;
+  verb: "learn";
+  result: LearnResult | null;
+}
+
+/** The version that the job ``learn`` made, with the accuracy of the version before it and its own. */
+export interface LearnResult {
+  version: number;
+  classes: string[];
+  before?: Accuracy | null;
+  after?: Accuracy | null;
 }
 
 /** What the job ``learn`` would learn. */
@@ -177,6 +247,13 @@ export interface Learnable {
   new: Count[];
   known: Count[];
   total: number;
+}
+
+/** What was measured when a version was learnt; ``before`` is the accuracy of the version before it. */
+export interface LearningReport {
+  memory: Memory;
+  after: Accuracy;
+  before?: Accuracy | null;
 }
 
 /** A token, and a name that the history will show before that of the token. */
@@ -210,6 +287,12 @@ export interface Merge {
   into: number;
 }
 
+/** A group was joined with another one. */
+export interface MergeDetails {
+  group: number;
+  into: number;
+}
+
 /** Move images to a group, or to the class or group of that name, which is made if it does not exist. */
 export interface Move {
   /** The last edit that the client has seen. */
@@ -218,6 +301,12 @@ export interface Move {
   items: number[];
   group?: number | null;
   label?: string | null;
+}
+
+/** Images were moved to a group. */
+export interface MoveDetails {
+  images: number;
+  group: number;
 }
 
 /** Name a group; with the name of a known class or of another group, the two are joined. */
@@ -231,12 +320,23 @@ export interface Name {
   confirm?: boolean;
 }
 
+/** A group was named. */
+export interface NameDetails {
+  group: number;
+  label: string;
+  confirmed: boolean;
+}
+
 /** An image that looks like another one. */
 export interface Neighbour {
   id: number;
   distance: number;
   group: number | null;
   label: string;
+}
+
+/** An empty object. */
+export interface Nothing {
 }
 
 /** Undo or redo, if the last edit is the one that was seen. */
@@ -264,6 +364,13 @@ export interface Problem {
   detail: string;
 }
 
+/** Images were recognised. */
+export interface RecognizeDetails {
+  images: number;
+  rejected: number;
+  bad: number;
+}
+
 /** The answer for a vector or an image. */
 export interface Recognized {
   /** A known class, or "unknown"; empty if there is a reason. */
@@ -289,7 +396,7 @@ export interface Redone {
 /** The limit on rejection, and other choices. */
 export interface Rejection {
   max_known_rejected: number | null;
-  threshold: Record<string, any> | null;
+  threshold: Threshold | null;
   seen: number;
   choices: RejectionChoice[];
 }
@@ -300,6 +407,11 @@ export interface RejectionChoice {
   rejected_known: number;
   rejected_stream: number;
   share: number | null;
+}
+
+/** The limit on rejection was set; None lets the threshold follow the stream. */
+export interface RejectionDetails {
+  max_known_rejected: number | null;
 }
 
 /** Reject at most this share of known images; null lets the threshold follow the stream. */
@@ -317,10 +429,27 @@ export interface Remove {
   items: number[];
 }
 
+/** Images were removed. */
+export interface RemoveDetails {
+  images: number;
+}
+
+/** Changes of folders were read back: how many groups were named, and images moved and removed. */
+export interface ReviewDetails {
+  named: number;
+  moved: number;
+  removed: number;
+}
+
 /** Switch to a version of the recogniser. */
 export interface Rollback {
   /** The last edit that the client has seen. */
   on: number;
+  version: number;
+}
+
+/** A version was put to use. */
+export interface RollbackDetails {
   version: number;
 }
 
@@ -349,6 +478,12 @@ export interface Split {
   n: number;
 }
 
+/** A group was split; ``parts`` are the groups that it is now. */
+export interface SplitDetails {
+  group: number;
+  parts: number[];
+}
+
 /** The status of the workspace. */
 export interface Status {
   name: string;
@@ -356,7 +491,7 @@ export interface Status {
   version: Version | null;
   versions: number;
   counts: Record<string, number>;
-  discovered: Record<string, any>;
+  discovered: DiscoverDetails | Nothing;
   failures: number;
   edit: number;
   groups: number;
@@ -368,12 +503,31 @@ export interface Status {
   jobs: Job[];
 }
 
+/** What is rejected: images with a score above ``value``. */
+export interface Threshold {
+  value: number;
+  /** What it was estimated from: "bound", "labelled" or "stream". */
+  source: string;
+  /** The share of known images that it rejects, measured on held-out ones. */
+  known_rejected: number;
+  /** Estimated share of the stream that is of known classes. */
+  known_share?: number | null;
+  /** Expected HNA on the stream. */
+  hna?: number | null;
+}
+
 /** Withdraw the confirmation of a group. */
 export interface Unconfirm {
   /** The last edit that the client has seen. */
   on: number;
   act: "unconfirm";
   group: number;
+}
+
+/** An edit was undone or redone: its number and verb. */
+export interface UndoDetails {
+  edit: number;
+  verb: string;
 }
 
 /** What was undone. */
@@ -391,8 +545,8 @@ export interface Version {
   classes: string[];
   at: string;
   in_use: boolean;
-  threshold: Record<string, any> | null;
-  report: Record<string, any> | null;
+  threshold: Threshold | null;
+  report: LearningReport | null;
 }
 
 /** What each address of the API takes and gives, by method and path. */
@@ -547,4 +701,25 @@ export interface Operations {
 export interface Events {
   edit: EditEvent;
   job: Job;
+}
+
+/** The details of an entry of the history, by its verb. */
+export interface Details {
+  init: InitDetails;
+  recognize: RecognizeDetails;
+  discover: DiscoverDetails;
+  learn: LearnDetails;
+  rollback: RollbackDetails;
+  rejection: RejectionDetails;
+  review: ReviewDetails;
+  name: NameDetails;
+  confirm: ConfirmDetails;
+  unconfirm: ConfirmDetails;
+  move: MoveDetails;
+  separate: MoveDetails;
+  remove: RemoveDetails;
+  merge: MergeDetails;
+  split: SplitDetails;
+  undo: UndoDetails;
+  redo: UndoDetails;
 }

@@ -1,5 +1,7 @@
 /** Numbers, times and acts in words. */
 
+/** @import {Details, Entry} from "./types.d.ts" */
+
 const NUMBER = new Intl.NumberFormat("en");
 
 /** @param {number} n */
@@ -55,29 +57,29 @@ export const title = (group) => (group.kind === "removed" ? "Bin" : group.label)
 /**
  * What an entry of the history says, after the name of who did it.
  * @param {string} verb
- * @param {Record<string, any>} [d] its details; without them the verb is told alone
+ * @param {Entry["details"]} [details] without them the verb is told alone
  */
-export function story(verb, d = {}) {
-  const full = STORIES[verb];
-  return (Object.keys(d).length && full ? full(d) : null) ?? PLAIN[verb] ?? `applied “${verb}”`;
+export function story(verb, details = {}) {
+  const full = /** @type {Record<string, (details: any) => string>} */ (STORIES)[verb];
+  return Object.keys(details).length && full ? full(details) : (PLAIN[verb] ?? `applied “${verb}”`);
 }
 
-/** What a discovery says of images that a person changed while it ran. @param {number|undefined} n */
+/** What a discovery says of images that a person changed while it ran. @param {number|null|undefined} n */
 export const leftAlone = (n) => (n ? `, and left ${count(n, "image")} unchanged that someone edited meanwhile` : "");
 
-/** @type {Record<string, (details: Record<string, any>) => string|undefined>} */
+/** @type {{[V in keyof Details]?: (details: Details[V]) => string}} */
 const STORIES = {
   init: (d) => `learnt ${count(d.classes, "class", "classes")} from ${count(d.images, "image")}`,
   recognize: (d) => `added ${count(d.images, "image")}, ${number(d.rejected)} of them unknown`,
   discover: (d) =>
-    `found ${count(d.groups, "group")} in ${count(d.images, "image")} (k = ${d.k})${leftAlone(d["left alone"])}`,
+    `found ${count(d.groups, "group")} in ${count(d.images, "image")} (k = ${d.k})${leftAlone(d.left_alone)}`,
   learn: (d) =>
-    `learnt ${d["new classes"]?.length ? d["new classes"].join(", ") : "more of known classes"} from ${count(d.images, "image")}`,
+    `learnt ${d.new_classes.length ? d.new_classes.join(", ") : "more of known classes"} from ${count(d.images, "image")}`,
   name: (d) => `named a group “${d.label}”${d.confirmed ? " and confirmed it" : ""}`,
   move: (d) => `moved ${count(d.images, "image")}`,
   separate: (d) => `made a group of ${count(d.images, "image")}`,
   remove: (d) => `put ${count(d.images, "image")} into the bin`,
-  split: (d) => d.parts && `split a group in ${d.parts.length}`,
+  split: (d) => `split a group in ${d.parts.length}`,
   undo: (d) => `undid “${d.verb}”`,
   redo: (d) => `redid “${d.verb}”`,
   rollback: (d) => `switched to version ${d.version}`,

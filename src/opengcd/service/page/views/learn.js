@@ -6,7 +6,7 @@ import { button } from "../buttons.js";
 import { bars } from "../charts.js";
 import { h, heading } from "../dom.js";
 import { useKeys } from "../keys.js";
-import { currentJob, latestJob, state, subscribe, toReview } from "../store.js";
+import { currentJob, latestLearning, state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { ago, count, number, percent } from "../words.js";
 import { jobCard } from "./job.js";
@@ -77,7 +77,7 @@ function plan(learnable, start) {
   );
 }
 
-/** @param {import("../types.d.ts").Job|undefined} job */
+/** @param {import("../types.d.ts").LearnJob|undefined} job */
 function outcome(job) {
   if (job?.state !== "done" || !job.result?.after) return null;
   const { before, after, version } = job.result;
@@ -97,14 +97,14 @@ function outcome(job) {
   };
   return h(
     "section",
-    { class: "card outcome", "aria-label": "What it brought" },
+    { class: "card outcome", "aria-label": "Effect of learning" },
     h(
       "div",
       { class: "head" },
       h("h2", {}, `Version ${version} is learnt`),
-      h("span", { class: "soft" }, `accuracy ${percent(after.memory)} on the memory`),
+      h("span", { class: "soft" }, `accuracy ${percent(after.memory)} on the exemplars`),
     ),
-    h("div", { class: "tables" }, pair("memory", "On the memory"), pair("confirmed", "On what you confirmed")),
+    h("div", { class: "tables" }, pair("memory", "On the exemplars"), pair("confirmed", "On what you confirmed")),
   );
 }
 
@@ -157,12 +157,7 @@ export function learn(root) {
     running.replaceChildren(...jobCard(currentJob()));
     const [learnable, versions, jobs] = await Promise.all([api.learnable(), api.versions(), api.jobs()]);
     total = learnable.total;
-    const last =
-      latestJob("learn") ??
-      jobs
-        .filter((job) => job.verb === "learn")
-        .sort((a, b) => a.id - b.id)
-        .at(-1);
+    const last = latestLearning(jobs);
     const current = last?.result?.version === state.status.version?.id ? outcome(last) : null;
     const due = !currentJob() && (learnable.total > 0 || !current); // what was just learnt stands for itself
     const parts = [current, due && plan(learnable, start), versionList(versions)];

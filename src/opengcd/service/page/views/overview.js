@@ -200,7 +200,7 @@ export function overview(root) {
       !all &&
       classes.length > CLASSES &&
       button(`Show all ${classes.length}`, () => readClasses(true), { quiet: true });
-    knows.replaceChildren(h("header", {}, h("h2", {}, "What it knows"), more || ""), classCards(classes, all));
+    knows.replaceChildren(h("header", {}, h("h2", {}, "Known classes"), more || ""), classCards(classes, all));
   };
   const paint = () => {
     paintNext();

@@ -15,7 +15,7 @@ const DRAGS = /** @type {const} */ (["dragover", "dragleave", "drop"]);
 export function tryIt(root) {
   const input = h("input", { type: "file", accept: "image/*", multiple: true, id: "file", class: "sr-only" });
   const keep = h("input", { type: "checkbox", id: "keep" });
-  const results = h("section", { class: "results", "aria-label": "What it says", "aria-live": "polite" });
+  const results = h("section", { class: "results", "aria-label": "Prediction", "aria-live": "polite" });
   /** @type {string[]} */
   const urls = [];
   const zone = h(

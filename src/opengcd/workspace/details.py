@@ -1,0 +1,204 @@
+"""What the history says of each edit beside its verb: one record for each kind, stored as JSON.
+
+A verb that has no record here may store any JSON object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar, get_args
+
+OLD_KEYS = {
+    "k interval": "k_interval",
+    "put back": "put_back",
+    "left alone": "left_alone",
+    "new classes": "new_classes",
+    "max known rejected": "max_known_rejected",
+}
+"""Keys of entries that earlier versions have stored, and the fields that they are now."""
+
+
+@dataclass(frozen=True)
+class Details:
+    """What the history says of an edit. A field whose default is None is stored only if it has a value."""
+
+    verbs: ClassVar[tuple[str, ...]]
+    """The verbs whose entries have these details."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as they are stored."""
+        values = [(field, getattr(self, field.name)) for field in fields(self)]
+        return {field.name: value for field, value in values if value is not None or field.default is MISSING}
+
+
+@dataclass(frozen=True)
+class InitDetails(Details):
+    """The first version was learnt."""
+
+    verbs = ("init",)
+    classes: int
+    images: int
+    bad: int
+    """Files that could not be used."""
+
+
+@dataclass(frozen=True)
+class RecognizeDetails(Details):
+    """Images were recognised."""
+
+    verbs = ("recognize",)
+    images: int
+    rejected: int
+    bad: int
+    """Files that could not be used."""
+
+
+@dataclass(frozen=True)
+class DiscoverDetails(Details):
+    """Groups were found; see :class:`opengcd.workspace.group_discovery.Discovered`."""
+
+    verbs = ("discover",)
+    k: int
+    images: int
+    put_back: int
+    groups: int
+    version: int | None = None
+    """The version of the recogniser that discovered them."""
+    trusted: bool = True
+    reason: str = ""
+    left_alone: int | None = None
+    k_interval: list[int] | None = None
+    curve: list[list[float]] | None = None
+    """Pairs of a number of classes and its score."""
+
+
+@dataclass(frozen=True)
+class LearnDetails(Details):
+    """A version was learnt."""
+
+    verbs = ("learn",)
+    version: int
+    images: int
+    new_classes: list[str]
+
+
+@dataclass(frozen=True)
+class RollbackDetails(Details):
+    """A version was put to use."""
+
+    verbs = ("rollback",)
+    version: int
+
+
+@dataclass(frozen=True)
+class RejectionDetails(Details):
+    """The limit on rejection was set; None lets the threshold follow the stream."""
+
+    verbs = ("rejection",)
+    max_known_rejected: float | None
+
+
+@dataclass(frozen=True)
+class ReviewDetails(Details):
+    """Changes of folders were read back: how many groups were named, and images moved and removed."""
+
+    verbs = ("review",)
+    named: int
+    moved: int
+    removed: int
+
+
+@dataclass(frozen=True)
+class NameDetails(Details):
+    """A group was named."""
+
+    verbs = ("name",)
+    group: int
+    label: str
+    confirmed: bool
+
+
+@dataclass(frozen=True)
+class ConfirmDetails(Details):
+    """A group was confirmed, or is open again."""
+
+    verbs = ("confirm", "unconfirm")
+    group: int
+
+
+@dataclass(frozen=True)
+class MoveDetails(Details):
+    """Images were moved to a group."""
+
+    verbs = ("move", "separate")
+    images: int
+    group: int
+
+
+@dataclass(frozen=True)
+class RemoveDetails(Details):
+    """Images were removed."""
+
+    verbs = ("remove",)
+    images: int
+
+
+@dataclass(frozen=True)
+class MergeDetails(Details):
+    """A group was joined with another one."""
+
+    verbs = ("merge",)
+    group: int
+    into: int
+
+
+@dataclass(frozen=True)
+class SplitDetails(Details):
+    """A group was split; ``parts`` are the groups that it is now."""
+
+    verbs = ("split",)
+    group: int
+    parts: list[int]
+
+
+@dataclass(frozen=True)
+class UndoDetails(Details):
+    """An edit was undone or redone: its number and verb."""
+
+    verbs = ("undo", "redo")
+    edit: int
+    verb: str
+
+
+AnyDetails = (
+    InitDetails
+    | RecognizeDetails
+    | DiscoverDetails
+    | LearnDetails
+    | RollbackDetails
+    | RejectionDetails
+    | ReviewDetails
+    | NameDetails
+    | ConfirmDetails
+    | MoveDetails
+    | RemoveDetails
+    | MergeDetails
+    | SplitDetails
+    | UndoDetails
+)
+DETAILS: dict[str, type[AnyDetails]] = {verb: record for record in get_args(AnyDetails) for verb in record.verbs}
+"""The record of each verb."""
+
+
+def renamed(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return stored details with the present names of their fields."""
+    return {OLD_KEYS.get(key, key): value for key, value in stored.items()}
+
+
+def read_details(verb: str, details: dict[str, Any]) -> AnyDetails | dict[str, Any]:
+    """Return the record of an entry's details; those of a verb or of a form that is not known stay as they are."""
+    try:
+        return DETAILS[verb](**details)
+    except (KeyError, TypeError):
+        return details
