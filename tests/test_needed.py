@@ -2,12 +2,13 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.helpers import browsing
-from tests.helpers.needed import postgresql
+from tests.helpers.needed import missing, needed_module, postgresql
 from tests.helpers.places import ROOT
 
 MAKE = shutil.which("make")
@@ -36,9 +37,16 @@ def test_no_postgresql(outcome, monkeypatch):
         pass
 
 
-@pytest.mark.skipif(MAKE is None, reason="there is no make")
+def test_no_module(outcome, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(outcome, match="xgboost is not installed"):
+        needed_module("xgboost")
+
+
 @pytest.mark.parametrize(("ci", "status", "said"), [("true", 2, "Node is missing"), ("", 0, "SKIPPED")])
 def test_no_node(tmp_path, ci, status, said):
+    if MAKE is None:
+        missing("there is no make")
     environment = {"PATH": str(tmp_path), "CI": ci}
     done = subprocess.run([MAKE, "lint-page"], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert (done.returncode, said in done.stderr) == (status, True), done.stderr

@@ -22,13 +22,13 @@ from threadpoolctl import threadpool_limits
 
 import opengcd
 from opengcd import ModelFileError, OpenWorldRecognizer
-from opengcd._internal import durable_files
 from opengcd.classify import MLP, SVM, XGB
 from opengcd.classify import xgb as xgb_module
 from opengcd.classify.trees import Trees, check_trees
 from opengcd.discover import KMeansDiscovery
 from opengcd.osr import UncertaintyRejection
 from opengcd.presets import Preset
+from tests.helpers.needed import needed_module
 
 # Five well separated classes in six dimensions, 20 rows each; 0 to 2 are known at first.
 X, Y = make_blobs(100, 6, centers=5, cluster_std=1.0, center_box=(-8, 8), random_state=1)
@@ -129,7 +129,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_recogniser_comes_back_and_goes_on_as_before(case, tmp_path):
     if case == "xgb":
-        pytest.importorskip("xgboost")
+        needed_module("xgboost")
     arguments, given_again = CASES[case]
     original = fitted(**arguments)
     names = arguments.get("y", Y)
@@ -204,7 +204,7 @@ def test_another_classifier_may_take_the_exemplars_over(tmp_path):
 
 
 def test_without_xgboost_a_model_of_trees_says_what_to_install(tmp_path, monkeypatch):
-    pytest.importorskip("xgboost")
+    needed_module("xgboost")
     fitted("xgb", alpha=1.0).save(tmp_path)
     monkeypatch.setitem(sys.modules, "xgboost", None)
     with pytest.raises(ImportError, match=r"opengcd\[xgb\]"):
@@ -252,7 +252,7 @@ def test_a_wrong_argument_of_load_is_not_called_damage(folder, wrong, message):
 )
 def test_the_folder_holds_open_formats_only(classifier, tmp_path):
     if classifier == "xgb":
-        pytest.importorskip("xgboost")
+        needed_module("xgboost")
     fitted(classifier, alpha=1.0).save(tmp_path)
     suffixes = sorted(file.suffix for file in tmp_path.iterdir())
     assert suffixes == [".json", ".json", ".safetensors"]
@@ -290,7 +290,7 @@ def test_no_source_file_can_unpickle(file):
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """Saved models, not to be changed: copy them."""
-    pytest.importorskip("xgboost")
+    needed_module("xgboost")
     root = tmp_path_factory.mktemp("models")
     with threadpool_limits(1):
         fitted().save(root / "svm")
@@ -358,7 +358,7 @@ def snapshot(folder):
 
 
 def test_saving_again_replaces_the_model_and_leaves_nothing_behind(folder):
-    pytest.importorskip("xgboost")
+    needed_module("xgboost")
     for recognizer in (fitted("xgb", alpha=1.0), fitted(QUICK_MLP, alpha=1.0), fitted(alpha=1.0)):
         recognizer.save(folder)
         assert_same(load(folder), recognizer)
@@ -463,37 +463,9 @@ def test_after_a_crash_at_the_first_save_one_can_save_again(tmp_path, suffix, mo
 # ---------------------------------------------------------------- loading something else
 
 
-def test_folders_that_somebody_else_did_not_make_safe_are_made_safe(tmp_path, monkeypatch):
-    """As ``models`` by a process that was killed right after it had made it."""
-    (tmp_path / "models").mkdir()
-    synced = []
-    monkeypatch.setattr(durable_files, "sync_folder", synced.append)
-    durable_files.make_folder(tmp_path / "models" / "0001")
-    assert {tmp_path, tmp_path / "models"} <= set(synced)
-
-
-def test_no_folder(tmp_path):
-    with pytest.raises(ModelFileError, match=r"no model at .*nowhere"):
-        load(tmp_path / "nowhere")
-
-
-def test_an_empty_or_foreign_folder(tmp_path):
-    with pytest.raises(ModelFileError, match="no model at"):
-        load(tmp_path)
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ModelFileError, match="no model at"):
-        load(tmp_path)
-
-
 def test_a_file_instead_of_a_folder(folder):
     with pytest.raises(ModelFileError, match="is a file; a model is a folder"):
         load(folder / "model.json")
-
-
-def test_a_folder_instead_of_the_header(tmp_path):
-    (tmp_path / "model.json").mkdir()
-    with pytest.raises(ModelFileError, match="model"):
-        load(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -819,19 +791,6 @@ def test_trees_that_are_wrong(folders, wrong):
     check_trees(trees)
     with pytest.raises(ValueError, match="tree"):
         check_trees(WRONG_TREES[wrong](trees))
-
-
-def test_a_tree_that_is_too_deep():
-    nodes = 2 * 40 + 1
-    left, right = (np.full(nodes, -1, np.int32) for _ in "lr")
-    left[0:-1:2], right[0:-1:2] = np.arange(1, nodes, 2), np.arange(2, nodes, 2)
-    zeros = np.zeros(2 * nodes, np.float32)
-    both = [np.tile(side, 2) for side in (left, right)]
-    trees = Trees(
-        np.array([2, 1]), zeros[:2], np.array([nodes] * 2), *both, zeros.astype("i4"), zeros, zeros.astype("u1")
-    )
-    with pytest.raises(ValueError, match="more than 32 levels"):
-        check_trees(trees)
 
 
 def test_trees_that_pass_the_check_never_crash_xgboost(folders):

@@ -23,6 +23,7 @@ from opengcd.classify import MLP, SVM, XGB
 from opengcd.discover import KMeansDiscovery
 from opengcd.osr import UncertaintyRejection, UncertaintyRule, uncertainty_rejection
 from opengcd.presets import Preset
+from tests.helpers.needed import needed_module
 
 METHODS = ["recognize", "predict", "predict_proba", "predict_closed", "unknown_score", "discover"]
 
@@ -137,7 +138,7 @@ def test_discovered_labels_can_be_learnt_as_they_are():
 @pytest.mark.parametrize("classifier", ["svm", MLP(hidden=20, max_iter=20, device="cpu"), "xgb", LogisticRegression()])
 def test_the_same_seed_gives_the_same_results(classifier):
     if classifier == "xgb":
-        pytest.importorskip("xgboost")
+        needed_module("xgboost")
     a, b = (fitted(classifier, memory_size=60, selector="random") for _ in range(2))
     for _ in range(2):
         assert a.alpha_ == b.alpha_
@@ -714,7 +715,7 @@ def test_the_authors_preset():
 
 @pytest.mark.parametrize(("name", "kind", "setting"), [("mlp", MLP, "max_iter"), ("xgb", XGB, "rounds")])
 def test_the_authors_preset_sets_up_the_classifier(name, kind, setting):
-    pytest.importorskip("xgboost")
+    needed_module("xgboost")
     few = np.flatnonzero(KNOWN)[::4]
 
     def scores(classifier, preset):
@@ -927,7 +928,7 @@ def test_the_unit_of_the_features_does_not_matter(scale):
 
 @pytest.mark.parametrize("classifier", ["svm", "mlp", "xgb"])
 def test_rows_that_are_all_the_same_cannot_be_told_apart(classifier):
-    pytest.importorskip("xgboost")
+    needed_module("xgboost")
     y = np.repeat([0, 1], [30, 10])
     recognizer = recogniser(classifier, memory_size=20, random_state=0, device="cpu")
     recognizer.fit(np.ones((40, 3)), y)

@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 
 from opengcd.classify import CLASSIFIERS, MLP, SVM, fit_classifier, infer
 from tests.helpers.classifying import NAMES, blobs, is_distribution, small, standardised
+from tests.helpers.needed import needed_module
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -135,7 +136,7 @@ def test_read_only_data_will_do():
 @pytest.mark.parametrize("name", NAMES)
 def test_fit_classifier_by_name(name):
     if name == "xgb":
-        pytest.importorskip("xgboost")
+        needed_module("xgboost")
     X, y, *_ = blobs(2, n=40)
     assert type(fit_classifier(name, X, y, 0, "cpu")) is CLASSIFIERS[name]
 

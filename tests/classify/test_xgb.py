@@ -7,11 +7,12 @@ import pytest
 
 from opengcd.classify import XGB, fit_classifier
 from tests.helpers.classifying import blobs, small
+from tests.helpers.needed import needed_module
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_xgb_is_xgboost_with_its_defaults(n_classes):
-    xgboost = pytest.importorskip("xgboost")
+    xgboost = needed_module("xgboost")
     X, y, X_new, _ = blobs(n_classes)
     booster = xgboost.train({"objective": "multi:softprob", "num_class": n_classes}, xgboost.DMatrix(X, label=y), 10)
     expected = booster.predict(xgboost.DMatrix(X_new))
@@ -19,13 +20,13 @@ def test_xgb_is_xgboost_with_its_defaults(n_classes):
 
 
 def test_xgb_rounds():
-    pytest.importorskip("xgboost")
+    needed_module("xgboost")
     X, y, *_ = blobs(3)
     assert XGB(rounds=3, device="cpu").fit(X, y).booster_.num_boosted_rounds() == 3
 
 
 def test_xgb_refuses_numbers_beyond_float32():
-    pytest.importorskip("xgboost")
+    needed_module("xgboost")
     X, y, *_ = blobs(3)
     with pytest.raises(ValueError, match="large"):
         XGB(device="cpu").fit(X * 1e40, y)

@@ -1,10 +1,10 @@
 """Rows to classify, and quick classifiers for them."""
 
 import numpy as np
-import pytest
 from sklearn.datasets import make_blobs
 
 from opengcd.classify import CLASSIFIERS
+from tests.helpers.needed import needed_module
 
 NAMES = ["svm", "mlp", "xgb"]
 
@@ -18,7 +18,7 @@ def blobs(n_classes, spread=2.5, n=160, features=6, seed=0):
 def small(name, random_state=0):
     """A quick classifier of that name."""
     if name == "xgb":
-        pytest.importorskip("xgboost")
+        needed_module("xgboost")
     quick = {"svm": {}, "mlp": {"max_iter": 60, "learning_rate": 0.01}, "xgb": {}}[name]
     return CLASSIFIERS[name](**quick, random_state=random_state, device="cpu")
 

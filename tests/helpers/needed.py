@@ -1,5 +1,6 @@
 """What some tests need and not every machine has: where it is missing they are skipped, but not in CI."""
 
+import importlib
 import os
 from contextlib import ExitStack, contextmanager
 
@@ -13,6 +14,14 @@ def missing(what):
     if os.environ.get("CI") == "true":
         pytest.fail(f"{what} (with CI=true this is a failure)", pytrace=False)
     pytest.skip(what)
+
+
+def needed_module(name):
+    """Import a module that is not installed everywhere."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        missing(f"{name} is not installed")
 
 
 @contextmanager

@@ -246,7 +246,9 @@ def test_the_unknown_label_is_no_class(y):
 
 @pytest.mark.parametrize("y", [np.array([0, 1, -2]), np.array(["a", "-1", "Unknown"]), np.array([], dtype=int)])
 def test_other_labels_are_classes(y):
-    refuse_unknown_label(y)
+    before = y.copy()
+    assert refuse_unknown_label(y) is None
+    assert y.tolist() == before.tolist()
 
 
 # ---------------------------------------------------------------- encode

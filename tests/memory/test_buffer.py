@@ -70,3 +70,24 @@ def test_filling_takes_no_duplicate_while_there_is_a_choice():
     X = np.concatenate([X, X]) / np.linalg.norm(X, axis=1).mean()
     rows = select_exemplars(X, 5, "ds3")
     assert len(set((rows % 60).tolist())) == 5
+
+
+def test_a_class_that_was_cut_is_only_cut_further():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 5)), np.repeat([0, 1, 2], 30)
+    memory = ExemplarMemory(40, "herding", 0, "cpu", rank_once=True)
+    memory.update(X[y < 2], y[y < 2])
+    order = memory.X[memory.y == 0]
+    memory.update(X[y == 2], y[y == 2])
+    np.testing.assert_array_equal(memory.X[memory.y == 0], order[: (memory.y == 0).sum()])
+    assert len(memory) == 40
+    assert memory.seen == {0: 30, 1: 30, 2: 30}
+    memory.update(X[:3] + 1, y[:3])  # it brought something new: chosen anew
+    assert memory.seen[0] == 33
+    by_order = ExemplarMemory(4, "authors", 0, "cpu", rank_once=True)  # whose most important rows come last
+    by_order.update(X[:10], y[:10])
+    by_order.update(X[30:40], y[30:40])
+    chosen = ExemplarMemory(4, "authors", 0, "cpu")
+    chosen.update(X[:10], y[:10])
+    chosen.update(X[30:40], y[30:40])
+    np.testing.assert_array_equal(by_order.X, chosen.X)

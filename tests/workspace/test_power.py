@@ -8,16 +8,18 @@ import pytest
 
 from benchmarks.torture.power import Disk, Operation, broken_promises, read_log, record
 from benchmarks.torture.session import STEPS, Facts
+from tests.helpers.needed import missing
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="sessions are recorded by a library that Linux preloads"),
-    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler to build the recorder with"),
-]
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="sessions are recorded by a library that Linux preloads"
+)
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     """A session, step by step, and the folder that it took place in."""
+    if shutil.which("cc") is None:
+        missing("no C compiler to build the recorder with")
     root, log = record(tmp_path_factory.mktemp("recorded"))
     return root, list(read_log(log))
 

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import insert
 
 from opengcd import Workspace
+from opengcd.workspace import groups as groups_module
 from opengcd.workspace import similarity, unit_vectors
+from opengcd.workspace.schema import assignments
 from opengcd.workspace.unit_vectors import UnitVectors
 from tests.helpers.counting import check
-from tests.helpers.pictures import paint
+from tests.helpers.pictures import paint, truth
 
 ACTS = {
     "name": lambda w, g, rng: w.name(rng.choice(g).id, rng.choice(["sky", "sun", "red"]), confirm=rng.random() < 0.5),
@@ -111,3 +114,18 @@ def test_an_earlier_version_is_asked_again(workspace, tmp_path):
     list(workspace.recognize(files))
     check(workspace)
     assert workspace.status().counts["waiting"] == 0
+
+
+def test_a_group_that_looks_like_a_known_class(workspace):
+    """What was learnt as red, moved to a group of its own among the new ones, is said to look like red."""
+    assert workspace.views.suggestions() == {}
+    workspace.discover(k=4)  # no room for new classes: all are put back
+    reds = [one.item for one in workspace.views.labels() if truth(one.paths[0]) == "red" and one.source == "recognized"]
+    with workspace.store.editing("try") as edit:
+        home = groups_module.make_group(edit, "novel", "odd", False)
+        edit.touch(assignments, reds)
+        edit.connection.execute(
+            insert(assignments),
+            [{"item_id": item, "group_id": home, "rank": i, "by_person": True} for i, item in enumerate(reds)],
+        )
+    assert workspace.views.suggestions() == {home: "red"}

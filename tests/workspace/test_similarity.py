@@ -1,0 +1,36 @@
+"""Neighbours of an item, and the map."""
+
+import numpy as np
+import pytest
+
+from opengcd.workspace import versions
+from tests.helpers.reviewing import novel
+
+
+def test_neighbours_by_hand(workspace):
+    item = novel(workspace)["blue"].items[0]
+    with workspace.store.database.reading() as connection:
+        taught = {row.item_id: row.label for row in connection.execute(versions.learnt(connection))}
+        homes = {i: group.id for group in workspace.groups() for i in group.items}
+        ids = sorted({*taught, *homes} - {item})
+        X = workspace.vectors.read(connection, [item, *ids]).astype(float)
+    cosines = X[1:] @ X[0] / np.linalg.norm(X[1:], axis=1) / np.linalg.norm(X[0])
+    order = np.argsort(-cosines)[:20]
+    found = workspace.similarity.neighbours(item, 20)
+    assert [one.id for one in found] == [ids[i] for i in order]
+    np.testing.assert_allclose([one.distance for one in found], 1 - cosines[order], atol=1e-6)
+    assert [one.group for one in found] == [homes.get(ids[i]) for i in order]
+    assert all(one.label == taught[one.id] for one in found if one.group is None)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda r: r[:-1], lambda r: r[:-8], lambda r: r[:8] + b"\xff" * 8 + r[16:], lambda _: b"x"]
+)
+def test_a_damaged_drawing_of_the_map_is_drawn_again(workspace, damage):
+    workspace.similarity.draw_map()
+    good = workspace.similarity.map()
+    (file,) = (workspace.path / "maps").iterdir()
+    file.write_bytes(damage(file.read_bytes()))
+    assert not workspace.similarity.map().drawn
+    workspace.similarity.draw_map()
+    np.testing.assert_array_equal(workspace.similarity.map().places, good.places)
