@@ -282,9 +282,9 @@ def test_a_class_derived_from_ours_must_be_given_again(tmp_path):
 def test_settings_that_a_preset_does_not_support_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         fitted(**settings)
-    with pytest.raises(ValueError, match="'FarFromMeans' rejects cannot be limited"):
+    with pytest.raises(ValueError, match="'FarFromMeans' cannot limit the share"):
         fitted().limit_rejection(0.1)
-    with pytest.raises(ValueError, match="'FarFromMeans' rejects cannot be limited"):
+    with pytest.raises(ValueError, match="'FarFromMeans' cannot limit the share"):
         fitted().threshold_for(0.1)
 
 

@@ -112,7 +112,9 @@ def test_a_resumed_run_says_if_cells_are_of_other_code(tmp_path, features):
         f"1 finished cell was computed by other code (opengcd 0.0.9 at commit {'f' * 12}); this run is of {now}."
     ]
     write_result(out, dataclasses.replace(done, cell=Cell("blobs", "csr-svm", 1), code=None))
-    assert note_other_code(out, now).startswith("2 finished cells were computed by other code (code that was not rec")
+    assert note_other_code(out, now).startswith(
+        "2 finished cells were computed by other code (a commit that was not rec"
+    )
 
 
 def test_results_of_another_version_are_left_alone(tmp_path, features):

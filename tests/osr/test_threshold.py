@@ -46,5 +46,5 @@ def test_a_bound_can_be_set_and_lifted_after_fit():
     assert recognizer.limit_rejection(None).recall(scores).threshold_ == free
     with pytest.raises(ValueError, match="share from 0 to 1"):
         recognizer.limit_rejection(-1)
-    with pytest.raises(ValueError, match="cannot be limited"):
+    with pytest.raises(ValueError, match="cannot limit the share"):
         fitted(X, y, preset="paper", alpha=1.0).limit_rejection(0.1)

@@ -123,7 +123,10 @@ class Rejection(Part, ABC):
         Rejection
 
         """
-        raise ValueError(f"The share of known rows that rejection {self.title()!r} rejects cannot be limited.")
+        raise ValueError(
+            f"Rejection {self.title()!r} cannot limit the share of known rows that it rejects; that needs a preset "
+            "whose rejection has the setting max_known_rejected, such as 'best'."
+        )
 
     @property
     def fitted_parameters(self) -> Mapping[str, Any]:

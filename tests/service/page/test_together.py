@@ -75,10 +75,23 @@ def test_an_answer_is_based_on_what_was_shown_when_it_was_asked_for(site):
     assert "ice" not in {group.label for group in workspace.groups()}
 
 
+def wait_until_it_hears(one, workspace):
+    """Wait until the page is told of other people's edits; those before that it has read without a message."""
+    other, group = workspace.by("eve"), workspace.groups()[0].id
+    for _ in range(50):
+        other.name(group, "tree")
+        other.undo()
+        one.page.wait_for_timeout(200)
+        if one.page.locator(".toast", has_text="eve named a group").count():
+            return
+    raise AssertionError("The page hears of nothing.")
+
+
 def test_undoing_something_large_undoes_nothing_else(site):
     workspace, visit = site
     one = visit("ann")
     one.expected = ("409",)
+    wait_until_it_hears(one, workspace)
     one.press("u")
     one.page.get_by_role("dialog").get_by_text("Undo the grouping?").wait_for()
     workspace.by("bob").name(workspace.groups()[0].id, "sky")
