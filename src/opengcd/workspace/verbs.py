@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from functools import cache
 from typing import (
     Annotated,
     Any,
@@ -72,10 +73,11 @@ class Parameter(NamedTuple):
     """:data:`dataclasses.MISSING` where a value must be given; None where it may be left out."""
 
 
-def parameters(verb: type[Verb]) -> list[Parameter]:
+@cache  # each edit asks several times, and evaluating annotations is slow
+def parameters(verb: type[Verb]) -> tuple[Parameter, ...]:
     """Return the parameters of a verb, except ``on``."""
     hints = get_type_hints(verb, include_extras=True)
-    return [Parameter(one.name, _kind(hints[one.name]), one.default) for one in fields(verb) if one.name != "on"]
+    return tuple(Parameter(one.name, _kind(hints[one.name]), one.default) for one in fields(verb) if one.name != "on")
 
 
 def summary(verb: type[Verb]) -> str:
