@@ -37,14 +37,10 @@ QUICK_MLP = MLP(hidden=10, max_iter=20, learning_rate=0.01, device="cpu")
 
 
 # So few classes and rows often leave no alpha that tells known from unknown.
-pytestmark = pytest.mark.filterwarnings("ignore:No alpha of the grid:UserWarning")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Small arrays; threads would only wait for each other."""
-    with threadpool_limits(1):
-        yield
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:No alpha of the grid:UserWarning"),
+    pytest.mark.usefixtures("one_thread"),
+]
 
 
 def fitted(classifier="svm", y=Y, **changes):

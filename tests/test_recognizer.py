@@ -29,14 +29,10 @@ METHODS = ["recognize", "predict", "predict_proba", "predict_closed", "unknown_s
 
 
 # So few classes and rows often leave no alpha that tells known from unknown.
-pytestmark = pytest.mark.filterwarnings("ignore:No alpha of the grid:UserWarning")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Small arrays; threads would only wait for each other."""
-    with threadpool_limits(1):
-        yield
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:No alpha of the grid:UserWarning"),
+    pytest.mark.usefixtures("one_thread"),
+]
 
 
 def recogniser(*arguments, **settings):

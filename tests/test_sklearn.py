@@ -20,21 +20,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from threadpoolctl import threadpool_limits
 
 from opengcd import ModelFileError, OpenWorldRecognizer
 from opengcd._internal.model_folder import read_model, write_model
 from opengcd._internal.randomness import seed_sequence
 
 # So few classes and rows often leave no alpha that tells known from unknown.
-pytestmark = pytest.mark.filterwarnings("ignore:No alpha of the grid:UserWarning")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Small arrays; threads would only wait for each other."""
-    with threadpool_limits(1):
-        yield
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:No alpha of the grid:UserWarning"),
+    pytest.mark.usefixtures("one_thread"),
+]
 
 
 def recogniser(**settings):

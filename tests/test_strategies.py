@@ -9,7 +9,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
 from opengcd import ModelFileError, OpenWorldRecognizer
 from opengcd._internal.model_folder import read_model, write_model
@@ -87,14 +86,8 @@ class BySign(DiscoveryStrategy):
         return arrange(rows, labelled.classes, found, ClassNumberEstimate(known + 2, [], True, "", known + 2))
 
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 OWN = Preset("mine", "logistic", "herding", rejection=FarFromMeans(), discovery=BySign())
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Small arrays; threads would only wait for each other."""
-    with threadpool_limits(1):
-        yield
 
 
 def fitted(preset=OWN, **settings):

@@ -1,9 +1,6 @@
 import pytest
-from threadpoolctl import threadpool_limits
 
 
 @pytest.fixture(autouse=True)
-def one_thread():
-    """Small arrays; threads would only wait for each other."""
-    with threadpool_limits(1):
-        yield
+def one_thread_in_all_tests(one_thread):
+    """See ``one_thread``."""
