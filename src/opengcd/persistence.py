@@ -64,7 +64,7 @@ class Phase(NamedTuple):
         memory, classes = self.memory, self.classes
         seen = np.array([memory.seen[c] for c in classes.tolist()])
         kept = len(memory) / int(seen.sum()) if chosen_by_mean else 1.0
-        return Labelled(memory.X, encode(memory.y, classes), classes, seen, kept, self.model)
+        return Labelled(memory.X, encode(memory.y, classes), classes, seen, kept, self.model, memory.trained)
 
 
 def save(path: str | os.PathLike[str], phase: Phase, parameters: dict[str, Any]) -> None:

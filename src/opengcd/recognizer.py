@@ -180,7 +180,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             raise ValueError(f"max_classes={self.max_classes} is less than the {n_classes} known classes; raise it.")
         return self
 
-    def fit(self, X: Any, y: Any, *, progress: Progress = silent) -> Self:
+    def fit(self, X: Any, y: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
         """Start at phase 1 from labelled rows: fill the memory, fit the classifier on it, learn to reject.
 
         Parameters
@@ -189,6 +189,9 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             Features, one row per item: dense, finite real numbers.
         y : array-like of shape (n,)
             Labels, all integers or all strings, of two classes at least; ``-1`` and ``"unknown"`` are reserved.
+        trained : array-like of bool of shape (n,) or None
+            Rows that the network that computed the features was itself trained on (:mod:`opengcd.adapt`). Such rows
+            look more typical than others of their class, so the threshold for "unknown" is calibrated on the others.
         progress : callable
             Called with the name of a step, the work done and the work in total.
 
@@ -203,10 +206,11 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         seed = seed_sequence(self.random_state)
         rank_once = self._preset().rank_once
         memory = ExemplarMemory(self.memory_size, self._selector(), derive(seed, MEMORY), self.device, rank_once)
-        self._enter(Phase(1, seed, classes, memory, None, self._preset().rejection, names), X, y, progress)
+        phase = Phase(1, seed, classes, memory, None, self._preset().rejection, names)
+        self._enter(phase, X, y, _check_trained(trained, len(X)), progress)
         return self
 
-    def learn(self, X: Any, y: Any, *, progress: Progress = silent) -> Self:
+    def learn(self, X: Any, y: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
         """Enter the next phase with newly labelled rows, of new classes or more of old ones (Sec. 3.6).
 
         The exemplars and ``X`` are merged, the memory is balanced again, and everything is fitted from scratch.
@@ -217,6 +221,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             Features, one row per item.
         y : array-like of shape (n,)
             Labels of the type of ``classes_``.
+        trained : array-like of bool of shape (n,) or None
+            As for :meth:`fit`.
         progress : callable
             Called with the name of a step, the work done and the work in total.
 
@@ -235,7 +241,38 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             memory.size = self.memory_size
         phase = self._phase()
         classes = np.concatenate([phase.classes, np.setdiff1d(y, phase.classes)])
-        self._enter(phase._replace(number=phase.number + 1, classes=classes, memory=memory), X, y, progress)
+        phase = phase._replace(number=phase.number + 1, classes=classes, memory=memory)
+        self._enter(phase, X, y, _check_trained(trained, len(X)), progress)
+        return self
+
+    def reembed(self, X: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
+        """Stay in the same phase with the same exemplars, but with features of another network.
+
+        Everything is fitted again, and the threshold for "unknown" forgets the stream that it has seen.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            New features of the exemplars, in the order of ``memory_``; d may be another number than before.
+        trained : array-like of bool of shape (m,) or None
+            As for :meth:`fit`.
+        progress : callable
+            Called with the name of a step, the work done and the work in total.
+
+        Returns
+        -------
+        OpenWorldRecognizer
+            The recogniser itself. If fitting fails, it stays as it was.
+
+        """
+        check_is_fitted(self)
+        X = check_features(X, name="X")
+        if len(X) != len(self.memory_):
+            raise ValueError(f"There are {len(self.memory_)} exemplars, but X has {len(X)} rows; give one row for each.")
+        phase = self._phase()
+        memory = copy.copy(phase.memory)
+        memory.X, memory.trained = X, _check_trained(trained, len(X))
+        self._fit_phase(phase._replace(memory=memory, feature_names=None), progress)
         return self
 
     def recognize(self, X: Any) -> Recognition:
@@ -574,12 +611,16 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         recognizer._become(phase)
         return recognizer
 
-    def _enter(self, phase: Phase, X: np.ndarray, y: np.ndarray, progress: Progress) -> None:
+    def _enter(self, phase: Phase, X: np.ndarray, y: np.ndarray, trained: np.ndarray, progress: Progress) -> None:
         """Do all that can fail first, then change the recogniser; ``phase`` knows the classes of ``y`` already."""
         self.check_parameters(len(phase.classes))
         progress("selecting exemplars", 0, 1)
-        phase.memory.update(X, y)
+        phase.memory.update(X, y, trained)
         progress("selecting exemplars", 1, 1)
+        self._fit_phase(phase, progress)
+
+    def _fit_phase(self, phase: Phase, progress: Progress) -> None:
+        """Fit classifier and rejection on the memory of a phase, then become what was fitted."""
         rows = phase.labelled(chosen_by_mean=selector_properties(self._selector()).keeps_mean)
         labelled, rejection = self._fit_on(rows, Run(derive(phase.seed, phase.number), self.device, progress))
         self._become(phase._replace(model=labelled.model, rejection=rejection))
@@ -639,6 +680,10 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "phase_")
+
+
+def _check_trained(trained: Any, n: int) -> np.ndarray:
+    return np.zeros(n, dtype=bool) if trained is None else check_mask(trained, n, "trained")
 
 
 def _feature_names(X: Any) -> np.ndarray | None:

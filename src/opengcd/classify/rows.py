@@ -27,6 +27,8 @@ class Labelled:
     """Share of all labelled rows so far that ``X`` holds, if they were selected to preserve the class means; else 1."""
     model: Any = None
     """The fitted classifier; None where only the rows are needed."""
+    trained: np.ndarray | None = None
+    """(n,) Whether the network that computed a row was trained on its label; None: no row was."""
 
     @cached_property
     def probabilities(self) -> np.ndarray:

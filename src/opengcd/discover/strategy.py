@@ -144,4 +144,5 @@ def with_rows(labelled: Labelled, X: np.ndarray, y: np.ndarray, new: np.ndarray)
         # A new class is expected to be as large as the others, even if few of its rows are confirmed so far.
         seen=np.concatenate([labelled.seen, np.full(len(new), labelled.seen.mean())]),
         kept=1.0 if labelled.kept == 1 else len(rows) / (int(labelled.seen.sum()) + len(y)),
+        trained=None if labelled.trained is None else np.append(labelled.trained, np.zeros(len(y), dtype=bool)),
     )

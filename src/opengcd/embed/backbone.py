@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Generator, Iterable, Iterator
@@ -94,16 +95,45 @@ class Backbone:
     def _prepare(self, images: list[Image]) -> Any:
         return self.processor(images=images, return_tensors="pt", **(RAW if self._scaling else {}))
 
+    def features(self, pixels: Tensor) -> Tensor:
+        """Return the features of prepared images; gradients flow through them unless they are disabled.
+
+        Parameters
+        ----------
+        pixels : Tensor of shape (n, 3, height, width)
+            On the device of the network, with values from 0 to 255.
+
+        Returns
+        -------
+        float32 Tensor of shape (n, d)
+
+        """
+        if self._scaling is None:
+            raise EmbedderError(f"The preparation of {self.name} is more than scaling each channel; use another network.")
+        scale, offset = self._scaling
+        return self._forward({"pixel_values": pixels * scale + offset})
+
+    def copy(self) -> Backbone:
+        """Return a copy whose network can be changed without changing this one."""
+        other = copy.copy(self)
+        other.model = copy.deepcopy(self.model)
+        other.__dict__.pop("fingerprint", None)
+        return other
+
     def _vectors(self, batch: Any) -> np.ndarray:
         inputs = {name: value.to(self.device) for name, value in batch.items()}
         if self._scaling:
             scale, offset = self._scaling
             inputs["pixel_values"] = inputs["pixel_values"] * scale + offset
+        with torch.inference_mode():
+            return self._forward(inputs).cpu().numpy()
+
+    def _forward(self, inputs: dict[str, Tensor]) -> Tensor:
         old_gpu = self.device.type == "cuda" and not torch.cuda.is_bf16_supported()
         sixteen = torch.float16 if old_gpu else torch.bfloat16
-        with torch.inference_mode(), torch.autocast(self.device.type, sixteen, enabled=self.half):
+        with torch.autocast(self.device.type, sixteen, enabled=self.half):
             output = self.model(**inputs)
-        return self._pooled(output).float().cpu().numpy()
+        return self._pooled(output).float()
 
     def _pooled(self, output: Any) -> Tensor:
         if self.pooling == "pooled":

@@ -37,6 +37,8 @@ class ExemplarMemory:
     ----------
     X, y : arrays
         The exemplars, sorted by class; within a class, the most important first.
+    trained : bool array
+        Whether the network that computed a row of ``X`` was trained on its label: thresholds are calibrated on others.
     seen : dict
         Number of labelled rows of each class so far.
     ranked : set
@@ -63,6 +65,7 @@ class ExemplarMemory:
         self.updates = 0
         self.X = np.empty((0, 0), dtype=np.float32)
         self.y = np.empty(0, dtype=np.int64)
+        self.trained = np.empty(0, dtype=bool)
         self.seen: dict[Any, int] = {}
         self.ranked: set[Any] = set()
         self.kept = np.empty(0, dtype=np.int64)
@@ -70,13 +73,15 @@ class ExemplarMemory:
     def __len__(self) -> int:
         return len(self.X)
 
-    def update(self, X: Any, y: Any) -> np.ndarray:
+    def update(self, X: Any, y: Any, trained: np.ndarray | None = None) -> np.ndarray:
         """Merge new labelled rows with the exemplars, and select the exemplars of every class again.
 
         Parameters
         ----------
         X, y : array
             Labelled rows and their labels.
+        trained : bool array of shape (n,) or None
+            Which of them the network that computed them was trained on; None: none.
 
         Returns
         -------
@@ -86,10 +91,12 @@ class ExemplarMemory:
         """
         X = check_features(X, width=self.X.shape[1] if len(self) else None)
         y = check_labels(y, len(X), like=self.y)
+        trained = np.zeros(len(X), dtype=bool) if trained is None else trained
         new_labels = y
         seen = Counter(self.seen) + Counter(y.tolist())
         if len(self):
             X, y = np.concatenate([self.X, X]), np.concatenate([self.y, y])
+            trained = np.concatenate([self.trained, trained])
         size = len(X) if self.size is None else self.size
         classes, codes = np.unique(y, return_inverse=True)
         rows = [np.flatnonzero(codes == c) for c in range(len(classes))]
@@ -104,7 +111,8 @@ class ExemplarMemory:
         picks = select_each([X[r] for r in candidates], quotas, self.selector, rngs, self.device)
         cut = {name for name, r, quota in zip(names, rows, quotas, strict=True) if quota < len(r)}
         kept = np.concatenate([r[p] for r, p in zip(rows, picks, strict=True)])
-        self.X, self.y, self.size, self.seen = X[kept], y[kept], size, dict(seen)
+        self.X, self.y, self.trained = X[kept], y[kept], trained[kept]
+        self.size, self.seen = size, dict(seen)
         self.ranked = kept_in_order | cut
         self.updates += 1
         self.kept = kept
@@ -131,7 +139,10 @@ class ExemplarMemory:
             "rank_once": self.rank_once,
             "seed": seed_to_json(self.seed),
         }
-        return State(header, {"memory.X": self.X, "memory.codes": encode(self.y, classes)})
+        arrays = {"memory.X": self.X, "memory.codes": encode(self.y, classes)}
+        if self.trained.any():
+            arrays["memory.trained"] = self.trained
+        return State(header, arrays)
 
     @classmethod
     def restore(cls, state: State, classes: np.ndarray, selector: Selector, device: str) -> Self:
@@ -166,6 +177,9 @@ class ExemplarMemory:
         size, seed = check_integer(stored["size"], "memory.size"), seed_from_json(stored["seed"])
         memory = cls(size, selector, seed, device, bool(stored["rank_once"]))
         memory.X, memory.y = X, classes[codes]
+        memory.trained = state.arrays.get("memory.trained", np.zeros(len(X), dtype=bool))
+        if memory.trained.shape != (len(X),) or memory.trained.dtype != bool:
+            raise ModelFileError("The model is damaged: memory.trained does not fit the exemplars.")
         memory.updates = check_integer(stored["updates"], "memory.updates")
         seen = [check_integer(number, "memory.seen") for number in stored["seen"]]
         memory.seen = dict(zip(classes.tolist(), seen, strict=True))

@@ -25,6 +25,8 @@ SEARCH_ROWS = 5000
 WEIGHTS = np.array([1.0, 1.0, 0.5])
 """Weights of the three features. The neighbour distance is the weakest alone, but finds rows that the others miss."""
 DEFAULT_REJECTED = 0.05
+LEAST_SCORED = 30
+"""With fewer rows that the network was not trained on, all labelled rows are scored."""
 SHARES = np.linspace(0, 1, 101)
 """Shares of known rows accepted, in the open-set search."""
 
@@ -118,7 +120,14 @@ class NoveltyScore:
         self.random_state = random_state
         self.device = device
 
-    def fit(self, X: np.ndarray, codes: np.ndarray, classifier: Any, kept: float = 1.0) -> NoveltyScore:
+    def fit(
+        self,
+        X: np.ndarray,
+        codes: np.ndarray,
+        classifier: Any,
+        kept: float = 1.0,
+        trained: np.ndarray | None = None,
+    ) -> NoveltyScore:
         """Fit features, their standardisation, and the open-set search on labelled rows.
 
         Parameters
@@ -129,6 +138,9 @@ class NoveltyScore:
             Fitted from scratch on parts of the rows.
         kept : float
             Share of all labelled rows so far that ``X`` holds, if they were selected to preserve the class means.
+        trained : bool array of shape (n,) or None
+            Rows that the network was trained on. They lie closer to their class than rows of the stream will, so they
+            help to fit the features but are not scored, unless too few others are left.
 
         Returns
         -------
@@ -144,6 +156,7 @@ class NoveltyScore:
         held_out = fold >= 0
         if not held_out.any():
             raise ValueError("Every class has a single row, so none can be held out; add rows.")
+        held_out = untrained(held_out, trained)
         values, right = self._hold_out(X, codes, classifier, fold, derive(seed, 1))
         self.features_, _ = self.fit_features(X, codes)
         self.center_ = values[held_out].mean(0)
@@ -152,12 +165,14 @@ class NoveltyScore:
         self.known_scores_, self.known_right_ = self._combine(values[held_out]), right[held_out]
         shift = np.zeros(len(SHARES))
         if few and self.folds is None:
-            halves = np.where(held_out, fold % 2, -1)
+            halves = np.where(fold >= 0, fold % 2, -1)
             by_halves = self._combine(self._hold_out(X, codes, classifier, halves, derive(seed, 2))[0][held_out])
             without_choice = extrapolate(self.known_scores_, by_halves)
             self.known_scores_ = extrapolate(self.known_scores_, by_halves, kept)
             shift = np.quantile(self.known_scores_, SHARES) - np.quantile(without_choice, SHARES)
-        self.known_rejected_, self.unknown_ = self._search(X, codes, classifier, fold, shift, derive(seed, 3))
+        self.known_rejected_, self.unknown_ = self._search(
+            X, codes, classifier, fold, held_out, shift, derive(seed, 3)
+        )
         return self
 
     def __call__(self, X: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -294,23 +309,32 @@ class NoveltyScore:
         return values, right
 
     def _search(
-        self, X: np.ndarray, codes: np.ndarray, classifier: Any, fold: np.ndarray, shift: np.ndarray, seed: Seed
+        self,
+        X: np.ndarray,
+        codes: np.ndarray,
+        classifier: Any,
+        fold: np.ndarray,
+        scored: np.ndarray,
+        shift: np.ndarray,
+        seed: Seed,
     ) -> tuple[float, UnknownProfile]:
         """Treat a quarter of the classes as unknown, and measure HNA and the share of them accepted at each threshold.
 
         Thresholds are identified by the share of known rows that they accept: scores depend on the number of classes,
-        so a threshold found with fewer classes would not fit. ``shift`` is added to the threshold at each share,
+        so a threshold found with fewer classes would not fit. Only rows in ``scored`` are judged. ``shift`` is added to the threshold at each share,
         because the known rows here are selected exemplars, and future rows are not.
         """
         number, folds = int(codes.max()) + 1, np.unique(fold[fold >= 0])
+        some = not scored[fold >= 0].all()  # then a fold has few rows to judge: half of all are held out
         hna, accepted = [], []
         for r in range(REPEATS):
             rng = generator(derive(seed, r))
             hidden = np.isin(codes, hide_classes(number, max(1, number // 4), rng).hidden)
-            test = fold == folds[r % len(folds)]
+            test = (fold >= 0) & (fold % 2 == r % 2) & scored if some else fold == folds[r % len(folds)]
             train = rng.permutation(np.flatnonzero(~test & ~hidden))[:SEARCH_ROWS]
             present, renumbered = np.unique(codes[train], return_inverse=True)
-            known, unknown = np.flatnonzero(test & np.isin(codes, present)), np.flatnonzero(hidden)
+            known = np.flatnonzero(test & np.isin(codes, present))
+            unknown = np.flatnonzero(hidden & (scored | (not some)))
             if len(present) < 2 or not len(known):
                 continue
             model = fit_classifier(classifier, X[train], renumbered, derive(seed, r, 0), self.device)
@@ -334,6 +358,24 @@ class NoveltyScore:
     def _combine(self, features: np.ndarray) -> np.ndarray:
         total: np.ndarray = (features - self.center_) / self.scale_ @ WEIGHTS
         return total
+
+
+def untrained(held_out: np.ndarray, trained: np.ndarray | None) -> np.ndarray:
+    """Return which held-out rows to score: those that the network was not trained on, if there are enough.
+
+    Parameters
+    ----------
+    held_out : bool array of shape (n,)
+    trained : bool array of shape (n,) or None
+        Rows that the network was trained on.
+
+    Returns
+    -------
+    bool array of shape (n,)
+
+    """
+    others = held_out if trained is None else held_out & ~trained
+    return others if others.sum() >= LEAST_SCORED else held_out
 
 
 def extrapolate(scores: np.ndarray, by_halves: np.ndarray, kept: float = 1.0) -> np.ndarray:

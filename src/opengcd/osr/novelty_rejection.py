@@ -68,7 +68,9 @@ class NoveltyRejection(ScoredRejection):
     def fit(self, labelled: Labelled, classifier: Any, run: Run) -> Self:
         """Return a copy with the score and the first threshold, both fitted on labelled rows."""
         run.progress("learning to reject", 0, 1)
-        score = self._score(run.at(NOVELTY)).fit(labelled.X, labelled.codes, classifier, kept=labelled.kept)
+        score = self._score(run.at(NOVELTY)).fit(
+            labelled.X, labelled.codes, classifier, kept=labelled.kept, trained=labelled.trained
+        )
         run.progress("learning to reject", 1, 1)
         return self._with_score(score)
 

@@ -1,0 +1,1 @@
+"""Adapt a network to the user's own images."""
