@@ -36,6 +36,8 @@ class RawDataset(NamedTuple):
     y_train: np.ndarray
     y_test: np.ndarray
     class_names: list[str]
+    side: int | None = None
+    """Width and height of the images, if all are squares of one size."""
 
 
 class Cifar(NamedTuple):
@@ -110,14 +112,17 @@ def make_features(
     X = check_features(embedder(data.images, rows, progress), name=f"The output of {embedder.name}")
     if len(X) != rows:
         raise ValueError(f"The embedder {embedder.name} returned {len(X)} rows for {rows} images.")
-    if np.abs(X).max() <= np.finfo(np.float16).max:
-        X = X.astype(np.float16)
-    x_train, x_test = np.split(X, [len(data.y_train)])
+    x_train, x_test = np.split(in_few_bits(X), [len(data.y_train)])
     buffer = io.BytesIO()
     np.savez(buffer, x_train=x_train, y_train=data.y_train, x_test=x_test, y_test=data.y_test,
              class_names=np.array(data.class_names))  # fmt: skip
     replace_file(file, buffer.getvalue())
     return file
+
+
+def in_few_bits(X: np.ndarray) -> np.ndarray:
+    """Return features in float16 if that can hold them, as feature files do."""
+    return X.astype(np.float16) if np.abs(X).max() <= np.finfo(np.float16).max else X
 
 
 def read_raw(raw: str | Path, name: str) -> RawDataset:
@@ -174,7 +179,7 @@ def _read_cifar(raw: Path, name: str) -> RawDataset:
     labels = [_class_numbers(y, len(names), file) for (_, y), file in zip(parts, files, strict=True)]
     n = len(layout.train)
     images = _cifar_images([pixels for pixels, _ in parts])
-    return RawDataset(images, np.concatenate(labels[:n]), np.concatenate(labels[n:]), [str(c) for c in names])
+    return RawDataset(images, np.concatenate(labels[:n]), np.concatenate(labels[n:]), [str(c) for c in names], SIDE)
 
 
 def _read_batch(file: Path, layout: Cifar) -> tuple[np.ndarray, list[Any]]:
