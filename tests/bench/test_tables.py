@@ -267,6 +267,19 @@ def test_documents_are_filled_between_their_marks(results):
             fill(lame, texts)
 
 
+def test_a_document_holds_tables_of_several_folders(results):
+    names = ("tables: protocol paper", "images / tables: protocol paper")
+    document = "".join(f"<!-- begin {name} -->\n<!-- end {name} -->\n" for name in names)
+    first, second = "One.", "Another."
+    filled = fill(fill(document, {names[0]: first}), {names[0]: second}, "images")
+    assert filled == "".join(
+        f"<!-- begin {name} -->\n{text}\n<!-- end {name} -->\n"
+        for name, text in zip(names, (first, second), strict=True)
+    )
+    with pytest.raises(ValueError, match="asks for 'nope'"):
+        fill("<!-- begin images / nope -->", blocks(results), "images")
+
+
 def test_the_case_of_appendix_b():
     truth, predicted, known = figures.appendix_b()
     # ACC matches groups 4, 5, 1, 2 to classes 1, 2, 4, 5: 4 of 6 each, and all of class 3. HCA allows no such match:

@@ -395,7 +395,7 @@ def blocks(results: Sequence[CellResult]) -> dict[str, str]:
     return found
 
 
-def fill(document: str, texts: Mapping[str, str]) -> str:
+def fill(document: str, texts: Mapping[str, str], section: str = "") -> str:
     """Put each text between its marks ``<!-- begin NAME -->`` and ``<!-- end NAME -->``.
 
     Parameters
@@ -403,6 +403,9 @@ def fill(document: str, texts: Mapping[str, str]) -> str:
     document : str
     texts : mapping
         By name, as :func:`blocks` returns them.
+    section : str
+        Fill only the marks of this section, ``<!-- begin SECTION / NAME -->``; by default, only those of none. So a
+        document can hold tables from several folders of results.
 
     Returns
     -------
@@ -411,13 +414,16 @@ def fill(document: str, texts: Mapping[str, str]) -> str:
 
     """
     for name in re.findall(r"<!-- begin (.*?) -->", document):
-        if name not in texts:
-            raise ValueError(f"The document asks for {name!r}, but there is only {', '.join(map(repr, texts))}.")
+        of, _, text = name.rpartition(" / ")
+        if of != section:
+            continue
+        if text not in texts:
+            raise ValueError(f"The document asks for {text!r}, but there is only {', '.join(map(repr, texts))}.")
         begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
         before, rest = document.split(begin, 1)
         if end not in rest:
             raise ValueError(f"The document has {begin!r} without {end!r} after it.")
-        document = f"{before}{begin}\n{texts[name].strip()}\n{end}{rest.split(end, 1)[1]}"
+        document = f"{before}{begin}\n{texts[text].strip()}\n{end}{rest.split(end, 1)[1]}"
     return document
 
 

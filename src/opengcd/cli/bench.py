@@ -150,6 +150,7 @@ def bench_table(
     into: Annotated[
         Path | None, typer.Option(help="Put the tables into this Markdown file, between its begin and end markers.")
     ] = None,
+    section: Annotated[str, typer.Option(help="With --into: the section whose markers are filled.")] = "",
 ) -> None:
     """Print mean ± standard deviation over seeds in the paper's layout, with the paper's numbers for comparison."""
     from opengcd import bench
@@ -159,7 +160,8 @@ def bench_table(
     with report_errors():
         found = _finished(results)
         if into is not None:
-            replace_file(into, bench.fill(into.read_text(encoding="utf-8"), bench.blocks(found)).encode())
+            text = bench.fill(into.read_text(encoding="utf-8"), bench.blocks(found), section)
+            replace_file(into, text.encode())
             return
     if style == "csv":
         write_out(bench.tidy_csv(found).encode())
