@@ -245,6 +245,23 @@ class Looking(OpenWorldMethod):
 
 
 @pytest.mark.usefixtures("one_thread")
+def test_a_training_that_changes_nothing_changes_no_result(blobs, monkeypatch):
+    data, groups = with_images(blobs[0]), blobs[1]
+    trainer = Trainer(data, [])
+    monkeypatch.setattr(adapted_method, "train_network", trainer.train_network)
+    monkeypatch.setattr(adapted_method, "embed_crops", lambda *_: trainer.turned(0))
+    x_train, x_test = np.split(trainer.features(0), [len(data.y_train)])
+    frozen = dataclasses.replace(data, x_train=x_train, x_test=x_test)
+    found = []
+    for kind, given, choices in ((AdaptedMethod, data, {"calibrates_on_all": True}), (RecognizerMethod, frozen, {})):
+        method = kind(OpenWorldRecognizer(memory_size=60, **SETTINGS), **choices)
+        results = [result for result, _ in run_protocol(method, given, groups, random_state=0)]
+        found.append([dataclasses.replace(one, seconds={}, peak_mb={}, settings={}) for one in results])
+    assert len(trainer.trainings) == 3
+    assert found[0] == found[1]
+
+
+@pytest.mark.usefixtures("one_thread")
 def test_a_method_that_is_given_numbers_of_rows_fares_as_one_that_is_given_features(blobs):
     data, groups = with_images(blobs[0]), blobs[1]
     found = []

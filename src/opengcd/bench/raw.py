@@ -179,7 +179,8 @@ def _read_cifar(raw: Path, name: str) -> RawDataset:
     labels = [_class_numbers(y, len(names), file) for (_, y), file in zip(parts, files, strict=True)]
     n = len(layout.train)
     images = _cifar_images([pixels for pixels, _ in parts])
-    return RawDataset(images, np.concatenate(labels[:n]), np.concatenate(labels[n:]), [str(c) for c in names], SIDE)
+    y_train, y_test = np.concatenate(labels[:n]), np.concatenate(labels[n:])
+    return RawDataset(images, y_train, y_test, [str(c) for c in names], side=SIDE)
 
 
 def _read_batch(file: Path, layout: Cifar) -> tuple[np.ndarray, list[Any]]:
