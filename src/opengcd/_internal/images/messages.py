@@ -12,7 +12,7 @@ JPEG = b"j"
 """Request: a JPEG file of at most the given side; 0 keeps the size."""
 SQUARE = b"s"
 """Request: a small square of the image, as described by a second header that comes before the file."""
-SHAPE = struct.Struct("!IIB??")
+SHAPE = struct.Struct("!IIB???")
 """That header: the fields of a ``Square``."""
 
 REPLY = struct.Struct("!cIIQ")

@@ -91,11 +91,12 @@ def read_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_
         return decoded(image)
 
 
-def decoded(opened: ImageFile) -> Image:
-    """Decode an opened image to RGB, rotated as its EXIF data say."""
+def decoded(opened: ImageFile, upright: bool = True) -> Image:
+    """Decode an opened image to RGB; ``upright`` rotates it as its EXIF data say."""
     from PIL import ImageOps
 
-    ImageOps.exif_transpose(opened, in_place=True)
+    if upright:
+        ImageOps.exif_transpose(opened, in_place=True)
     return as_rgb(opened)
 
 

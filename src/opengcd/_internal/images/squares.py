@@ -41,6 +41,8 @@ class Square:
     fast : bool
         Whether a JPEG file may be decoded at a fraction of its size, at least twice that needed. Pixels then differ a
         little, so this is for training, not for embedding.
+    upright : bool
+        Whether an image is rotated first, as its EXIF data say.
 
     """
 
@@ -49,6 +51,7 @@ class Square:
     resample: int
     whole: bool = False
     fast: bool = False
+    upright: bool = True
 
     def __post_init__(self) -> None:
         if not 1 <= self.crop <= self.resize:

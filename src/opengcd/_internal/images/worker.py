@@ -70,13 +70,12 @@ def _square(opened: ImageFile, shape: Square) -> tuple[Image, tuple[int, int]]:
     if shape.fast:
         width, height = shape.resized(*size)
         opened.draft(None, (2 * width, 2 * height))
-    scaled, turned = opened.size != size, shape.fast and is_turned(opened)
-    image = decoded(opened)
-    if not scaled:
-        size = image.size
-    elif turned:
+    if opened.size == size:
+        image = decoded(opened, shape.upright)
+        return shape.of(image), image.size
+    if shape.upright and is_turned(opened):
         size = size[::-1]
-    return shape.of(image), size
+    return shape.of(decoded(opened, shape.upright)), size
 
 
 def _reply(replies: BinaryIO, kind: bytes, size: tuple[int, int] = (0, 0), payload: bytes = b"") -> None:
