@@ -74,9 +74,7 @@ def measure(files: Sequence[Path], network: str | None) -> None:
     rates = {name: len(files) / seconds for name, (seconds, _) in zip(names, found, strict=True)}
     bare = bare_rates(files, shape)
 
-    print(
-        f"{len(files):,} images, {decoders().most} decoder processes, network: {network or 'none'} on {embedder.device}"
-    )
+    print(f"{len(files):,} images, {decoders().most} decoder processes, {network or 'no network'} on {embedder.device}")
     print(f"best of {ROUNDS} rounds, in each all paths in turn\n")
     print(f"{'':34}{'images/s':>9}  processor time of this process")
     for name in names:

@@ -8,12 +8,14 @@ import pytest
 import torch
 import transformers
 from PIL import Image
+from sqlalchemy import select
 
 from opengcd import Workspace
-from opengcd._internal.images import Square, decoders
+from opengcd._internal.images import Square
 from opengcd.bench import make_features
 from opengcd.embed import EmbedderError, Pixels, TakesPrepared, embed_files, load_embedder, read_image
 from opengcd.embed.backbone import square_of
+from opengcd.workspace import schema
 from tests.helpers.pictures import KNOWN, RECOGNIZER, paint
 from tests.helpers.places import SHARED
 
@@ -31,6 +33,7 @@ SIZES = [
     (3, 200),
 ]
 CROPPED = {"height": 32, "width": 32}
+WHOLE = Square(40, 32, 3, whole=True)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +81,7 @@ def embedded(embedder, files):
         (transformers.BitImageProcessorPil(size={"shortest_edge": 37}, crop_size=CROPPED), Square(37, 32, 3)),
         (transformers.CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size=CROPPED), Square(32, 32, 3)),
         (transformers.ViTImageProcessorPil(size=CROPPED), Square(32, 32, 2, whole=True)),
-        (transformers.DeiTImageProcessorPil(size={"height": 40, "width": 40}, crop_size=CROPPED), Square(40, 32, 3, True)),
+        (transformers.DeiTImageProcessorPil(size={"height": 40, "width": 40}, crop_size=CROPPED), WHOLE),
         # More than a square: filled up with black, not resized, not square, limited in length, or by a rule of its own.
         (transformers.BitImageProcessorPil(size={"shortest_edge": 30}, crop_size=CROPPED), None),
         (transformers.BitImageProcessorPil(size={"shortest_edge": 37}, crop_size=CROPPED, do_resize=False), None),
@@ -183,7 +186,9 @@ def test_a_workspace_stores_vectors_and_sizes_of_whole_images(network, tmp_path)
     with Workspace.create(tmp_path / "w", embedder, recognizer=RECOGNIZER) as workspace:
         workspace.fit(tmp_path / "known")
         items = [result.item for result in sorted(workspace.recognize([tmp_path / "stream"]))]
-        assert [(item.width, item.height) for item in map(workspace.views.item, items)] == SIZES
+        with workspace.store.database.reading() as connection:
+            stored = {row.id: (row.width, row.height) for row in connection.execute(select(schema.items))}
+        assert [stored[item] for item in items] == SIZES
         X, reasons = workspace.recognition.embed([*photos(), b"no image"])
         assert [bool(reason) for reason in reasons] == [False] * len(SIZES) + [True]
     expected = embedder(read_image(io.BytesIO(file)) for file in photos())
@@ -228,4 +233,3 @@ def test_features_of_a_dataset_are_the_same(cub, network, tmp_path, monkeypatch)
         ValueError, match=r"The image .*5\.jpg cannot be read: not a readable image.*unpack the archive"
     ):
         make_features(cub, "cub", embedder, tmp_path / "bad")
-    assert decoders().most >= 1
