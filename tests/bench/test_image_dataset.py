@@ -7,7 +7,6 @@ import pytest
 from PIL import Image
 
 from opengcd.bench import ImageDatasetError, RawDatasetError, has_images, load_images, make_images, read_raw
-from opengcd.bench.image_dataset import resized_side, square_crop
 from opengcd.embed import load_embedder
 from tests.helpers.networks import save_vit
 from tests.helpers.raw_images import write_cifar10
@@ -39,14 +38,6 @@ def birds(tmp_path):
     for name, lines in lists.items():
         (folder / f"{name}.txt").write_text("\n".join(lines))
     return tmp_path / "raw"
-
-
-def test_a_square_by_hand():
-    pixels = np.arange(2 * 4 * 3, dtype=np.uint8).reshape(2, 4, 3)
-    np.testing.assert_array_equal(square_crop(Image.fromarray(pixels), 2), pixels[:, 1:3])
-    grey = Image.fromarray(np.full((30, 20, 3), 7, dtype=np.uint8))
-    assert (square_crop(grey, 10) == np.full((10, 10, 3), 7)).all()
-    assert resized_side({"shortest_edge": 256}) == resized_side({"height": 256, "width": 224}) == 256
 
 
 def test_training_images_come_first_as_the_network_would_crop_them(birds, network, tmp_path):

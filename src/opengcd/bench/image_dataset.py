@@ -5,22 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from opengcd._internal.durable_files import replace_file, replacement
-from opengcd._internal.images import as_rgb
+from opengcd._internal.images import Square, as_rgb
 from opengcd._internal.progress import Progress, silent
-from opengcd.bench.raw import read_raw
+from opengcd.bench.raw import RawDataset, prepare_images, read_raw
 from opengcd.bench.records import ImageSource
 from opengcd.embed import load_embedder
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
-
     from opengcd.embed.backbone import Backbone
 
 
@@ -54,9 +53,9 @@ class DatasetImages(NamedTuple):
 def make_images(raw: str | Path, name: str, network: Backbone, folder: str | Path, progress: Progress = silent) -> Path:
     """Write the images of a raw dataset as one array, beside its feature file.
 
-    The shorter side of an image is resized as the network's own preparation does it, and the middle is kept as a
-    square. Images that are smaller than that and all of one size, as those of CIFAR, are kept as they are. The array is
-    complete or not there: an interruption leaves what was there before.
+    Images are resized as the network's own preparation does it, and the middle is kept as a square. Images that are
+    smaller than that and all of one size, as those of CIFAR, are kept as they are. Files are decoded in other processes.
+    The array is complete or not there: an interruption leaves nothing half-written.
 
     Parameters
     ----------
@@ -78,20 +77,20 @@ def make_images(raw: str | Path, name: str, network: Backbone, folder: str | Pat
 
     """
     data = read_raw(raw, name)
+    if network.prepares is None:
+        raise ImageDatasetError(f"{network.name} prepares images in a way of its own, so it cannot be adapted here.")
+    side = network.prepares.resize if data.side is None else min(network.prepares.resize, data.side)
+    shape = replace(network.prepares, resize=side, crop=side, upright=False)
     file, note = _files(folder, name)
     file.parent.mkdir(parents=True, exist_ok=True)
     rows = len(data.y_train) + len(data.y_test)
-    preparation = network.processor.to_dict()
-    side = resized_side(preparation["size"])
-    if data.side is not None:
-        side = min(side, data.side)
     digest = hashlib.sha256()
     note.unlink(missing_ok=True)  # it says that the array is there
     with replacement(file) as temporary:
         crops = np.lib.format.open_memmap(temporary, "w+", np.uint8, (rows, side, side, 3))
-        for i, image in zip(range(rows), data.images, strict=True):
+        for i, pixels in zip(range(rows), _squares(data, shape), strict=True):
             progress("reading images", i, rows)
-            crops[i] = square_crop(as_rgb(image), side, preparation.get("resample"))
+            crops[i] = pixels
             digest.update(crops[i])
         progress("reading images", rows, rows)
         crops.flush()
@@ -157,48 +156,10 @@ def load_images(folder: str | Path, name: str, network: str) -> DatasetImages:
     return DatasetImages(crops, network, source)
 
 
-def resized_side(size: dict[str, int]) -> int:
-    """Return the length to which a network's preparation resizes the shorter side of an image.
-
-    Parameters
-    ----------
-    size : dict
-        Its setting ``size``.
-
-    Returns
-    -------
-    int
-
-    """
-    return size.get("shortest_edge") or max(size["height"], size["width"])
-
-
-def square_crop(image: Image, side: int, resample: int | None = None) -> np.ndarray:
-    """Resize the shorter side of an image and keep the square in the middle.
-
-    Parameters
-    ----------
-    image : PIL.Image.Image
-        In RGB.
-    side : int
-        Of the square.
-    resample : int or None
-        Pillow's number of the filter; None takes the bicubic one.
-
-    Returns
-    -------
-    uint8 array of shape (side, side, 3)
-
-    """
-    from PIL.Image import Resampling
-
-    width, height = image.size
-    short = min(width, height)
-    if short != side:
-        size = (side * width // short, side * height // short)  # rounded down, as the networks' preparations do
-        image = image.resize(size, Resampling.BICUBIC if resample is None else Resampling(resample))
-    left, top = (image.width - side) // 2, (image.height - side) // 2
-    return np.asarray(image.crop((left, top, left + side, top + side)))
+def _squares(data: RawDataset, shape: Square) -> Iterator[np.ndarray]:
+    if data.files is not None:
+        return (image.pixels for image in prepare_images(data.files, shape))
+    return (np.asarray(shape.of(as_rgb(image))) for image in data.images)
 
 
 def _files(folder: str | Path, name: str) -> tuple[Path, Path]:
