@@ -56,7 +56,7 @@ def make_images(raw: str | Path, name: str, network: Backbone, folder: str | Pat
 
     The shorter side of an image is resized as the network's own preparation does it, and the middle is kept as a
     square. Images that are smaller than that and all of one size, as those of CIFAR, are kept as they are. The array is
-    complete or not there: an interruption leaves what was there before.
+    complete or not there: an interruption leaves nothing half-written.
 
     Parameters
     ----------
