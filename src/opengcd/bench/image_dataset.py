@@ -54,8 +54,8 @@ def make_images(raw: str | Path, name: str, network: Backbone, folder: str | Pat
     """Write the images of a raw dataset as one array, beside its feature file.
 
     Images are resized as the network's own preparation does it, and the middle is kept as a square. Images that are
-    smaller than that and all of one size, as those of CIFAR, are kept as they are. Files are decoded in other processes.
-    The array is complete or not there: an interruption leaves nothing half-written.
+    smaller than that and all of one size, as those of CIFAR, are kept as they are. Files are decoded in other
+    processes. The array is complete or not there: an interruption leaves nothing half-written.
 
     Parameters
     ----------
