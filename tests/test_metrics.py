@@ -93,6 +93,29 @@ def test_auroc_by_hand():
     assert np.isnan(metrics.auroc([0, 0], [0.1, 0.2], known=[0]))
 
 
+def test_the_best_threshold_by_hand():
+    y, closed = [0, 0, 1, 1, 2, 3], [0, 1, 1, 1, 0, 1]
+    score = [0.1, 0.2, 0.3, 0.6, 0.3, 0.9]
+    # Accepted up to 0.1: AKS 1/4, AUS 1; up to 0.2 the same; up to 0.3, where a known and an unknown item tie: AKS 2/4,
+    # AUS 1/2; up to 0.6: AKS 3/4, AUS 1/2; all: AUS 0.
+    assert metrics.best_hna(y, closed, score, [0, 1]) == pytest.approx(0.6)
+    # Without the tie, up to the known one: AKS 2/4, AUS 1.
+    score[4] = 0.31
+    assert metrics.best_hna(y, closed, score, [0, 1]) == pytest.approx(2 / 3)
+    assert metrics.best_hna(list("aabb"), list("aaaa"), [0, 0, 1, 1], ["a"]) == 1
+    assert metrics.best_hna([0, 1], [1, 1], [1, 0], [0]) == 0
+    assert np.isnan(metrics.best_hna([0, 0], [0, 0], [1, 2], [0]))
+    assert np.isnan(metrics.best_hna([1, 1], [0, 0], [1, 2], [0]))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 4)), min_size=1, max_size=30))
+def test_no_threshold_is_better_than_the_best(items):
+    y, closed, score = np.array(items).T
+    found = metrics.best_hna(y, closed, score, [0, 1])
+    each = [metrics.hna(y, np.where(score > t, -1, closed), [0, 1]) for t in range(-1, 5)]
+    np.testing.assert_allclose(found, max(each) if not np.isnan(each).any() else np.nan)
+
+
 def test_silhouette_by_hand():
     # Points 0, 1 | 4: a = 1, 1; b = 4, 3; the singleton scores 0.
     assert metrics.silhouette([[0.0], [1.0], [4.0]], [0, 0, 1]) == pytest.approx((3 / 4 + 2 / 3 + 0) / 3)

@@ -18,6 +18,7 @@ __all__ = [
     "Parts",
     "accuracy",
     "auroc",
+    "best_hna",
     "clustering_accuracy",
     "final_average_accuracy",
     "forgetting",
@@ -142,6 +143,43 @@ def hna(y_true: Any, y_pred: Any, known: Iterable[Any], unknown: Any = -1) -> fl
     """
     p = parts(y_true, y_pred, known, unknown)
     return harmonic_mean(p.aks, p.aus)
+
+
+def best_hna(y_true: Any, closed: Any, unknown_score: Any, known: Iterable[Any]) -> float:
+    """Largest HNA that one threshold of the unknown score could have reached, judged in hindsight.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels, integers or strings.
+    closed : array-like of shape (n,)
+        The known class that each item gets if it is not rejected.
+    unknown_score : array-like of shape (n,)
+        Items with a score above the threshold are rejected.
+    known : iterable
+        The known classes; a true label outside them counts as unknown.
+
+    Returns
+    -------
+    float
+        NaN if there is no known or no unknown item.
+
+    Examples
+    --------
+    >>> best_hna([0, 1, 2, 2], [0, 1, 0, 1], [0.1, 0.5, 0.4, 0.8], known=[0, 1])  # reject what is above 0.5
+    0.6666666666666666
+
+    """
+    y_true, closed = _pair(y_true, closed)
+    score = _pair(y_true, unknown_score)[1]
+    is_known = _is_known(y_true, known)
+    if is_known.all() or not is_known.any():
+        return float("nan")
+    order = np.argsort(score)
+    # The threshold lies below all scores, or at one of them; equal scores are on the same side of it.
+    last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
+    right, novel = (np.append(0, np.cumsum(mask[order])[last]) for mask in (is_known & (y_true == closed), ~is_known))
+    return float(harmonic_means(right / is_known.sum(), 1 - novel / novel[-1]).max())
 
 
 def hca(y_true: Any, y_pred: Any, known: Iterable[Any]) -> float:

@@ -12,6 +12,7 @@ from opengcd.bench import (
     CellResult,
     CodeVersion,
     Environment,
+    ImageSource,
     PhaseResult,
     blocks,
     commands,
@@ -109,6 +110,48 @@ def test_detail_tables(results):
     cost = cells_of(cost_tables(results, setting)[0], 2, "opengcd-mlp")
     assert cost["fit, s"] == "2 ± 0"
     assert "fit, MB" not in cost  # the system did not tell
+
+
+def test_the_error_in_the_number_of_new_classes(results):
+    row = cells_of(detail_tables(results, settings_of(results)[0])[0], 1, "opengcd-mlp")
+    # 40 known, 20 new: 56 and 58 classes are 4 and 2 too few, so 20 and 10 %.
+    assert row["new k off"] == "**15.0 ± 7.1**"
+    assert phase(1).new_k_error is None
+    assert phase(1, k=41, k_true=40).new_k_error is None  # there is no new class
+
+
+def test_the_best_threshold_in_hindsight_may_not_be_recorded(results):
+    setting = settings_of(results)[0]
+    assert "best HNA" not in detail_tables(results, setting)[0].header
+    results.append(result("best", 0, [open_phase(1, 0.6, 60, best_hna=0.65), phase(2)]))
+    (table,) = detail_tables(results, setting)
+    assert cells_of(table, 1, "best")["best HNA"] == "**65.0**"
+    assert cells_of(table, 1, "opengcd-mlp")["best HNA"] == "–"
+    assert cells_of(table, 2, "opengcd-mlp")["best HNA"] == cells_of(table, 1, "csr-xgb")["best HNA"] == ""
+    assert {row["method"] for row in csv.DictReader(io.StringIO(tidy_csv(results))) if row["metric"] == "best HNA"} == {
+        "best"
+    }
+
+
+def test_the_cost_of_adaptation(results):
+    setting = settings_of(results)[0]
+    assert "adapt, s" not in cost_tables(results, setting)[0].header
+    results.append(result("best-adapted", 0, [phase(1, seconds={"fit": 9.0, "adapt": 6.0, "embed": 2.0})]))
+    row = cells_of(cost_tables(results, setting)[0], 1, "best-adapted")
+    assert (row["fit, s"], row["adapt, s"], row["embed, s"]) == ("9", "6", "2")
+
+
+def test_commands_name_the_network_that_images_were_given_to():
+    on_images = [
+        replace(result("best", 0, [phase(1)]), features="1"),
+        replace(result("best-adapted", 0, [phase(1)]), features="1", images=ImageSource("tiny", "f", "i")),
+        replace(result("best", 0, [phase(1)], dataset="cub"), features="2"),
+    ]
+    assert commands(on_images, settings_of(on_images)[0]).splitlines() == [
+        "opengcd bench run --datasets cifar100 --methods best,best-adapted --seeds 0 --protocol paper --raw raw "
+        "--embedder tiny --out results",
+        "opengcd bench run --datasets cub --methods best --seeds 0 --protocol paper --features features --out results",
+    ]
 
 
 def test_settings_are_kept_apart_and_named(results):
@@ -222,6 +265,19 @@ def test_documents_are_filled_between_their_marks(results):
     for lame in (begin, end + begin):
         with pytest.raises(ValueError, match="without"):
             fill(lame, texts)
+
+
+def test_a_document_holds_tables_of_several_folders(results):
+    names = ("tables: protocol paper", "images / tables: protocol paper")
+    document = "".join(f"<!-- begin {name} -->\n<!-- end {name} -->\n" for name in names)
+    first, second = "One.", "Another."
+    filled = fill(fill(document, {names[0]: first}), {names[0]: second}, "images")
+    assert filled == "".join(
+        f"<!-- begin {name} -->\n{text}\n<!-- end {name} -->\n"
+        for name, text in zip(names, (first, second), strict=True)
+    )
+    with pytest.raises(ValueError, match="asks for 'nope'"):
+        fill("<!-- begin images / nope -->", blocks(results), "images")
 
 
 def test_the_case_of_appendix_b():

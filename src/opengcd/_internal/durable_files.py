@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -13,13 +14,23 @@ def replace_file(file: Path, raw: bytes, *, mode: int = 0o666) -> None:
 
     ``mode`` holds the permissions of a new file, before the umask is applied.
     """
-    temporary = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.tmp")
-    try:
+    with replacement(file) as temporary:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
         with open(os.open(temporary, flags, mode), "wb") as stream:
             stream.write(raw)
             stream.flush()
             os.fsync(stream.fileno())
+
+
+@contextmanager
+def replacement(file: Path) -> Iterator[Path]:
+    """Yield the path of a temporary file that replaces ``file`` if the block succeeds, and is deleted if it fails.
+
+    The block writes the file and syncs it to disk; for content that is too large to be held in memory.
+    """
+    temporary = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    try:
+        yield temporary
         os.replace(temporary, file)
         sync_folder(file.parent)
     finally:

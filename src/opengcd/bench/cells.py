@@ -5,6 +5,7 @@ A cell is written when it is finished, so an interruption loses only cells under
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import itertools
 import multiprocessing
@@ -16,10 +17,11 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +34,8 @@ from opengcd._internal.randomness import derive
 from opengcd._internal.splits import class_groups
 from opengcd.bench.code_version import code_version
 from opengcd.bench.datasets import feature_file, load_dataset, plan_for
-from opengcd.bench.methods import make_method, method_factory
+from opengcd.bench.image_dataset import ImageDatasetError, load_images
+from opengcd.bench.methods import make_method, method_factory, takes_images
 from opengcd.bench.protocol import check_protocol, run_protocol
 from opengcd.bench.records import Cell, CellResult, Environment
 from opengcd.bench.results import ResultsError, open_results, read_results, write_result
@@ -123,6 +126,7 @@ def run_cells(
     features: Path,
     out: Path,
     *,
+    network: str | None = None,
     jobs: int = 1,
     threads: int = 1,
     progress: Progress = silent,
@@ -137,9 +141,11 @@ def run_cells(
     ----------
     cells : iterable of Cell
     features : Path
-        The folder of feature files.
+        The folder of feature files, and of images for methods that take images.
     out : Path
         The folder of results.
+    network : str or None
+        The folder or the name of the network that methods that take images start from.
     jobs : int
         Number of processes.
     threads : int
@@ -155,22 +161,29 @@ def run_cells(
     open_results(out, create=True)
     cells = list(cells)
     prints = {name: fingerprint(feature_file(features, name)) for name in {cell.dataset for cell in cells}}
+    seen = {cell.dataset for cell in cells if takes_images(cell.method)}
+    sources = {name: load_images(features, name, _given(network)).source for name in seen}
     done = set()
     for result in read_results(out):
         cell = result.cell
-        if result.features != prints.get(cell.dataset, result.features):
-            raise ResultsError(
-                f"{out / cell.file} was made from other features; nothing was changed. Choose another folder."
-            )
+        for made_from, here, what in (
+            (result.features, prints.get(cell.dataset), "features"),
+            (result.images, sources.get(cell.dataset), "images, or with another network"),
+        ):
+            if made_from is not None and here is not None and made_from != here:
+                raise ResultsError(
+                    f"{out / cell.file} was made from other {what}; nothing was changed. Choose another folder."
+                )
         done.add(cell)
     todo = [cell for cell in cells if cell not in done]
     progress("cells", 0, len(todo))
     if todo:
-        yield from _run_in_processes(todo, features, out, min(jobs, len(todo)), threads, progress)
+        work = partial(_run_and_write, features=features, out=out, network=network)
+        yield from _run_in_processes(todo, work, out, min(jobs, len(todo)), threads, progress)
 
 
 def _run_in_processes(
-    todo: Sequence[Cell], features: Path, out: Path, jobs: int, threads: int, progress: Progress
+    todo: Sequence[Cell], work: Callable[[Cell], Outcome], out: Path, jobs: int, threads: int, progress: Progress
 ) -> Iterator[Outcome]:
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
@@ -178,7 +191,7 @@ def _run_in_processes(
     pool = ProcessPoolExecutor(jobs, context, _start_worker, (threads, listener.reports))
     try:
         with environment(dict.fromkeys(THREAD_VARIABLES, str(threads)) | {"OMP_WAIT_POLICY": "PASSIVE"}):
-            running = {pool.submit(_run_and_write, cell, features, out): cell for cell in todo}
+            running = {pool.submit(work, cell): cell for cell in todo}
         for i, future in enumerate(as_completed(running), 1):
             if isinstance(future.exception(), BrokenProcessPool):
                 left = [str(cell) for cell in todo if not (out / cell.file).exists()]
@@ -196,7 +209,7 @@ def _run_in_processes(
         listener.stop()
 
 
-def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> CellResult:
+def run_cell(cell: Cell, features: Path, progress: Progress = silent, network: str | None = None) -> CellResult:
     """Lead one method through the phases.
 
     The class order depends on the seed alone, or is fixed, so all methods meet the same classes in the same phases.
@@ -205,9 +218,11 @@ def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> CellRes
     ----------
     cell : Cell
     features : Path
-        The folder of feature files.
+        The folder of feature files, and of images if the method takes images.
     progress : callable
         Called with a stage, the steps done and their total.
+    network : str or None
+        The folder or the name of the network that a method that takes images starts from.
 
     Returns
     -------
@@ -217,6 +232,8 @@ def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> CellRes
     code = code_version()
     start = time.perf_counter()
     data = load_dataset(features, cell.dataset)
+    if takes_images(cell.method):
+        data = dataclasses.replace(data, images=load_images(features, cell.dataset, _given(network)))
     plan = plan_for(data)
     order = None
     if cell.protocol == "authors":
@@ -247,7 +264,14 @@ def run_cell(cell: Cell, features: Path, progress: Progress = silent) -> CellRes
         final_average_accuracy=metrics.final_average_accuracy([result.accuracy for result in results]),
         phases=results,
         code=code,
+        images=None if data.images is None else data.images.source,
     )
+
+
+def _given(network: str | None) -> str:
+    if network is None:
+        raise ImageDatasetError("A method that takes images needs a network to start from; give --embedder.")
+    return network
 
 
 def fingerprint(file: Path) -> str:
@@ -297,10 +321,10 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _run_and_write(cell: Cell, features: Path, out: Path) -> Outcome:
+def _run_and_write(cell: Cell, features: Path, out: Path, network: str | None) -> Outcome:
     """Run a cell; return errors as text, since not every exception can be unpickled in the parent."""
     try:
-        result = run_cell(cell, features, lambda stage, done, total: _reports.put((cell, stage, done, total)))
+        result = run_cell(cell, features, lambda stage, done, total: _reports.put((cell, stage, done, total)), network)
         write_result(out, result)
     except Exception as error:
         return Outcome(cell, f"{type(error).__name__}: {error}", traceback.format_exc())

@@ -12,6 +12,8 @@ import numpy as np
 from sklearn.base import clone
 
 from opengcd._internal.run import Run
+from opengcd.adapt import AdaptSettings
+from opengcd.bench.adapted_method import AdaptedMethod
 from opengcd.bench.baselines import BASELINES
 from opengcd.bench.open_world_method import OpenWorldMethod
 from opengcd.bench.recognizer_method import RecognizerMethod
@@ -81,6 +83,23 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "best-headless": ("without the refinement head", {"discovery": JointDiscovery(head=False)}),
 }
 """``best`` and its ablations: a description, and the parts of the preset that differ."""
+ADAPTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "best-adapted": ("best on images: its network adapts to the labelled ones, in phase 1 and after each learning", {}),
+    "best-adapted-once": ("the network adapts in phase 1 only", {"again": False}),
+    "best-adapted-stream": (
+        "the network also adapts to the stream without labels, between recognition and discovery",
+        {"uses_stream": True},
+    ),
+    "best-adapted-blocks": (
+        "the last blocks of the network are trained, not low-rank updates",
+        {"settings": AdaptSettings(method="blocks")},
+    ),
+    "best-adapted-naive": (
+        "calibrated on all labelled images, also those that the network was trained on",
+        {"calibrates_on_all": True},
+    ),
+}
+"""``best`` with a network that adapts, and its ablations: a description, and settings of :class:`AdaptedMethod`."""
 FAMILIES = {
     "opengcd": Family("the paper's full method"),
     "csr": Family(
@@ -126,7 +145,7 @@ AUTHORS = {
 
 def method_names() -> dict[str, str]:
     """Return the built-in methods by name, each with a line of description."""
-    ours = {name: text for name, (text, _) in ABLATIONS.items()}
+    ours = {name: text for name, (text, _) in (ABLATIONS | ADAPTED).items()}
     ours |= {f"{name}-{c}": f"{family.text}; classifier {c}" for name, family in FAMILIES.items() for c in CLASSIFIERS}
     return ours | {name: f"baseline: {BASELINE_TEXTS[name]}" for name in BASELINES}
 
@@ -154,12 +173,30 @@ def make_method(name: str, *, dataset: str = "", protocol: str = "paper", **sett
     return method_factory(name)(**settings)
 
 
+def takes_images(name: str) -> bool:
+    """Say whether a method is given images instead of features.
+
+    Parameters
+    ----------
+    name : str
+        As for :func:`make_method`.
+
+    Returns
+    -------
+    bool
+
+    """
+    return name in ADAPTED or bool(getattr(method_factory(name), "takes_images", False))
+
+
 def method_factory(name: str) -> Callable[..., OpenWorldMethod]:
     """Return the constructor of a method; raise ValueError if the name or the class cannot be used."""
     family, classifier = _split(name)
     if name in ABLATIONS:
         preset = dataclasses.replace(PRESETS["best"], **ABLATIONS[name][1])
         return lambda **settings: RecognizerMethod(OpenWorldRecognizer(**({"preset": preset} | settings)))
+    if name in ADAPTED:
+        return lambda **settings: AdaptedMethod(OpenWorldRecognizer(**settings), **ADAPTED[name][1])
     if family in FAMILIES and classifier in CLASSIFIERS:
         return partial(_make_ours, FAMILIES[family], classifier)
     if name in BASELINES:

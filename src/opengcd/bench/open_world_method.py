@@ -9,6 +9,7 @@ import numpy as np
 
 from opengcd import UNKNOWN
 from opengcd._internal.progress import Progress, silent
+from opengcd.bench.image_dataset import DatasetImages
 from opengcd.discover import Discovery
 from opengcd.osr import AlphaSearch
 
@@ -51,12 +52,16 @@ class OpenWorldMethod(ABC):
         None leaves it to the protocol.
     reviews_one_by_one : bool
         Whether rejected rows are labelled one by one, at one action for each, and not by groups.
+    takes_images : bool
+        Whether the method makes features of images itself. :meth:`open_images` is then called first, and wherever
+        other methods are given the features ``X`` of rows, it is given the numbers of their images, in one dimension.
 
     """
 
     unknown_label_: Any = UNKNOWN
     learns_from: Literal["all", "nothing"] | None = None
     reviews_one_by_one: bool = False
+    takes_images: bool = False
 
     @abstractmethod
     def fit(self, X: np.ndarray, y: np.ndarray, *, progress: Progress = silent) -> Any:
@@ -119,6 +124,16 @@ class OpenWorldMethod(ABC):
 
         """
 
+    def open_images(self, images: DatasetImages) -> Any:  # noqa: B027  optional
+        """Take the images of a dataset, before :meth:`fit`; called only if ``takes_images`` is true.
+
+        Parameters
+        ----------
+        images : DatasetImages
+            All images, without their classes.
+
+        """
+
     def predict_closed(self, X: np.ndarray) -> np.ndarray:
         """Return the known class of each row, rejecting nothing.
 
@@ -173,6 +188,13 @@ class OpenWorldMethod(ABC):
             Feature vectors.
 
         """
+
+    def spent(self) -> dict[str, float]:
+        """Return the seconds of steps that are to be reported by name, since the last call; none by default.
+
+        They are part of the time of fitting, recognising or discovering, which is measured anyway.
+        """
+        return {}
 
     def fitted_parameters(self) -> FittedParameters:
         """Return the parameters found in this phase; none by default."""

@@ -15,6 +15,7 @@ from opengcd import metrics
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive, generator
 from opengcd._internal.splits import split_share
+from opengcd.bench.image_dataset import DatasetImages
 from opengcd.bench.open_world_method import OpenWorldMethod, Predictions
 from opengcd.bench.records import AlphaPoint, PhaseResult
 from opengcd.bench.reviewer import Review, simulate_review
@@ -45,6 +46,8 @@ class Dataset:
     class_names : sequence of str
     class_order : int array of shape (C,) or None
         The order in which classes come in protocol ``authors``.
+    images : DatasetImages or None
+        The image of each row of ``X``, for methods that take images.
 
     """
 
@@ -55,6 +58,7 @@ class Dataset:
     y_test: np.ndarray
     class_names: Sequence[str]
     class_order: np.ndarray | None = None
+    images: DatasetImages | None = None
 
     @cached_property
     def X(self) -> np.ndarray:
@@ -104,6 +108,7 @@ class Stream:
     """The online instances of a phase; ``row`` counts over the training and then the test rows of the dataset."""
 
     X: np.ndarray
+    """What the method is given: features, or the numbers in ``row`` if it takes images."""
     y: np.ndarray
     row: np.ndarray
 
@@ -181,6 +186,7 @@ def run_protocol(
     if method.learns_from not in (None, "all", "nothing"):
         raise ValueError(f"learns_from of a method must be None, 'all' or 'nothing', not {method.learns_from!r}.")
     learn = method.learns_from or learn
+    inputs = _inputs(method, data)
     tests = [data.test_rows(groups[0])]
     learnt = data.train_rows(groups[0])
     history: list[list[float]] = []
@@ -190,20 +196,23 @@ def run_protocol(
         progress("phases", t - 1, len(groups))
         with _measured(result, "fit"):
             if t == 1:
-                method.fit(data.X[learnt], data.y[learnt], progress=progress)
+                method.fit(inputs[learnt], data.y[learnt], progress=progress)
             elif len(learnt):
-                method.learn(data.X[learnt], data.y[learnt], progress=progress)
-        result.accuracy, result.accuracy_all = _closed_accuracy(method, data, tests)
+                method.learn(inputs[learnt], data.y[learnt], progress=progress)
+        result.accuracy, result.accuracy_all = _closed_accuracy(method, inputs, data.y, tests)
         history.append(result.accuracy)
         result.forgetting = metrics.forgetting(history)
         if t == len(groups):
             progress("phases", t, t)
+            result.seconds |= method.spent()
             yield result, None
             return
         novel = groups[t]
-        stream = _stream(data, np.concatenate([*tests, data.train_rows(novel), data.test_rows(novel)]),
-                         derive(random_state, t))  # fmt: skip
+        rows = np.concatenate([*tests, data.train_rows(novel), data.test_rows(novel)])
+        rows = generator(derive(random_state, t)).permutation(rows)
+        stream = Stream(inputs[rows], data.y[rows], rows)
         detail = _open_phase(method, stream, known, novel, result, progress)
+        result.seconds |= method.spent()
         learnable, test = data.train_rows(novel), data.test_rows(novel)
         learnt = learnable if learn == "all" else learnable[:0]
         if learn == "discovered" and protocol == "paper":
@@ -236,6 +245,7 @@ def _open_phase(
     result.rejected = int(rejected.sum())
     result.osr_parts = metrics.parts(stream.y, y_pred, known, unknown)
     result.hna = metrics.harmonic_mean(result.osr_parts.aks, result.osr_parts.aus)
+    result.best_hna = metrics.best_hna(stream.y, closed, score, known)
     result.hna_precision = metrics.hna_precision(stream.y, y_pred, known, unknown)
     result.auroc = metrics.auroc(stream.y, score, known)
     settings, result.alpha, search = method.fitted_parameters()
@@ -302,18 +312,25 @@ def _renumbered(found: Discovery, known: np.ndarray, novel: np.ndarray) -> np.nd
     return labels
 
 
-def _closed_accuracy(method: OpenWorldMethod, data: Dataset, tests: Sequence[np.ndarray]) -> tuple[list[float], float]:
+def _inputs(method: OpenWorldMethod, data: Dataset) -> np.ndarray:
+    """Return what the method is given of each row: its features, or its number if the method takes images."""
+    if not method.takes_images:
+        return data.X
+    if data.images is None:
+        raise ValueError(f"This method takes images, and there are none of {data.name!r}; give --raw and --embedder.")
+    method.open_images(data.images)
+    return np.arange(len(data.y))
+
+
+def _closed_accuracy(
+    method: OpenWorldMethod, inputs: np.ndarray, y: np.ndarray, tests: Sequence[np.ndarray]
+) -> tuple[list[float], float]:
     rows = np.concatenate(tests)
-    closed = np.asarray(method.predict_closed(data.X[rows]))
+    closed = np.asarray(method.predict_closed(inputs[rows]))
     _check_shape(closed, len(rows), "what predict_closed returns")
-    right = closed == data.y[rows]
+    right = closed == y[rows]
     each = np.split(right, np.cumsum([len(test) for test in tests])[:-1])
     return [float(part.mean()) if len(part) else float("nan") for part in each], float(right.mean())
-
-
-def _stream(data: Dataset, rows: np.ndarray, random_state: Seed) -> Stream:
-    rows = generator(random_state).permutation(rows)
-    return Stream(data.X[rows], data.y[rows], rows)
 
 
 @contextmanager

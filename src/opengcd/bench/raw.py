@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from opengcd._internal.durable_files import replace_file
-from opengcd._internal.images import EmbedderError, open_image
+from opengcd._internal.images import EmbedderError, Prepared, Square, decoders, open_image
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.validation import check_features
 from opengcd.bench.pickled import read_pickled
-from opengcd.embed import Embedder
+from opengcd.embed import Embedder, TakesPrepared
+from opengcd.embed.batches import gather
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -36,6 +39,10 @@ class RawDataset(NamedTuple):
     y_train: np.ndarray
     y_test: np.ndarray
     class_names: list[str]
+    side: int | None = None
+    """Width and height of the images, if all are squares of one size."""
+    files: list[Path] | None = None
+    """The files of the images, in the same order, where each has one."""
 
 
 class Cifar(NamedTuple):
@@ -107,17 +114,37 @@ def make_features(
     file = Path(folder) / f"{name}.npz"
     file.parent.mkdir(parents=True, exist_ok=True)  # fail before embedding, not after
     rows = len(data.y_train) + len(data.y_test)
-    X = check_features(embedder(data.images, rows, progress), name=f"The output of {embedder.name}")
+    X = check_features(_embed(data, embedder, rows, progress), name=f"The output of {embedder.name}")
     if len(X) != rows:
         raise ValueError(f"The embedder {embedder.name} returned {len(X)} rows for {rows} images.")
-    if np.abs(X).max() <= np.finfo(np.float16).max:
-        X = X.astype(np.float16)
-    x_train, x_test = np.split(X, [len(data.y_train)])
+    x_train, x_test = np.split(in_few_bits(X), [len(data.y_train)])
     buffer = io.BytesIO()
     np.savez(buffer, x_train=x_train, y_train=data.y_train, x_test=x_test, y_test=data.y_test,
              class_names=np.array(data.class_names))  # fmt: skip
     replace_file(file, buffer.getvalue())
     return file
+
+
+def in_few_bits(X: np.ndarray) -> np.ndarray:
+    """Return features in float16 if that can hold them, as feature files do."""
+    return X.astype(np.float16) if np.abs(X).max() <= np.finfo(np.float16).max else X
+
+
+def _embed(data: RawDataset, embedder: Embedder, rows: int, progress: Progress) -> np.ndarray:
+    if data.files is None or not isinstance(embedder, TakesPrepared) or embedder.prepares is None:
+        return embedder(data.images, rows, progress)
+    # As it is stored, like the images that are opened here: these datasets are used without regard to EXIF data.
+    shape = replace(embedder.prepares, upright=False)
+    return gather(embedder.stream_prepared(prepare_images(data.files, shape)), rows, progress)
+
+
+def prepare_images(files: Iterable[Path], shape: Square) -> Iterator[Prepared]:
+    """Yield squares of image files, which are decoded and resized in other processes."""
+    with closing(decoders().stream(files, _bytes, shape)) as stream:
+        for file, image in stream:
+            if isinstance(image, str):
+                raise _unreadable(file, image)
+            yield image
 
 
 def read_raw(raw: str | Path, name: str) -> RawDataset:
@@ -174,7 +201,8 @@ def _read_cifar(raw: Path, name: str) -> RawDataset:
     labels = [_class_numbers(y, len(names), file) for (_, y), file in zip(parts, files, strict=True)]
     n = len(layout.train)
     images = _cifar_images([pixels for pixels, _ in parts])
-    return RawDataset(images, np.concatenate(labels[:n]), np.concatenate(labels[n:]), [str(c) for c in names])
+    y_train, y_test = np.concatenate(labels[:n]), np.concatenate(labels[n:])
+    return RawDataset(images, y_train, y_test, [str(c) for c in names], side=SIDE)
 
 
 def _read_batch(file: Path, layout: Cifar) -> tuple[np.ndarray, list[Any]]:
@@ -230,7 +258,8 @@ def _read_cub(raw: Path) -> RawDataset:
     train, test = ([number for number in paths if split[number] == part] for part in ("1", "0"))
     names = [name.split(".", 1)[-1].replace("_", " ") for name in classes.values()]
     y_train, y_test = (np.array([place[labels[i]] for i in part], dtype=np.int64) for part in (train, test))
-    return RawDataset(_open_images(files[i] for i in train + test), y_train, y_test, names)
+    ordered = [files[i] for i in train + test]
+    return RawDataset(_open_images(ordered), y_train, y_test, names, files=ordered)
 
 
 def _open_images(files: Iterable[Path]) -> Iterator[Image]:
@@ -239,8 +268,12 @@ def _open_images(files: Iterable[Path]) -> Iterator[Image]:
             with open_image(file) as image:
                 image.load()
         except (OSError, EmbedderError) as error:
-            raise RawDatasetError(f"The image {file} cannot be read: {error}; unpack the archive again.") from error
+            raise _unreadable(file, error) from error
         yield image
+
+
+def _unreadable(file: Path, reason: object) -> RawDatasetError:
+    return RawDatasetError(f"The image {file} cannot be read: {reason}; unpack the archive again.")
 
 
 def _table(file: Path) -> dict[str, str]:

@@ -77,7 +77,7 @@ class PhaseResult:
     """On their union."""
     forgetting: float = 0.0
     seconds: dict[str, float] = field(default_factory=dict)
-    """Of each stage: fit, recognise, discover."""
+    """Of each stage: fit, recognise, discover; and of steps within them that a method names."""
     peak_mb: dict[str, float | None] = field(default_factory=dict)
     """Largest resident memory of the process in each stage; None where the system does not tell."""
     alpha: float | None = None
@@ -85,6 +85,8 @@ class PhaseResult:
     settings: dict[str, Any] = field(default_factory=dict)
     """Parameters that a method found by itself, see :class:`opengcd.bench.FittedParameters`."""
     hna: float | None = None
+    best_hna: float | None = None
+    """At the best threshold in hindsight, see :func:`opengcd.metrics.best_hna`; None also in older files."""
     hna_precision: float | None = None
     """What the paper's code printed as HNA; see :func:`opengcd.metrics.hna_precision`."""
     auroc: float | None = None
@@ -107,6 +109,13 @@ class PhaseResult:
     """Share of what could be learnt that is learnt."""
     missing_classes: int | None = None
     """New classes of which not one sample is learnt."""
+
+    @property
+    def new_k_error(self) -> float | None:
+        """The error of k as a share of the number of new classes: (k - k_true) / (k_true - known)."""
+        if self.k is None or self.k_true is None or self.k_true == self.known:
+            return None
+        return (self.k - self.k_true) / (self.k_true - self.known)
 
     def to_json(self) -> dict[str, Any]:
         """Return what a result file holds of the phase."""
@@ -190,6 +199,17 @@ class Environment:
 
 
 @dataclass(frozen=True)
+class ImageSource:
+    """The images that a method was given, and the network that it started from."""
+
+    network: str = field(compare=False)
+    """Its name, without the folders that it lies in."""
+    network_fingerprint: str
+    images: str
+    """Digest of the pixels."""
+
+
+@dataclass(frozen=True)
 class CellResult:
     """A finished cell: what was run, with what, and what was measured."""
 
@@ -203,6 +223,8 @@ class CellResult:
     phases: list[PhaseResult]
     code: CodeVersion | None = None
     """None in files from before it was recorded."""
+    images: ImageSource | None = None
+    """None for a method that takes features."""
 
     @property
     def computed_by(self) -> str:
@@ -214,6 +236,7 @@ class CellResult:
         return {
             "cell": asdict(self.cell),
             "features": self.features,
+            "images": None if self.images is None else asdict(self.images),
             "code": None if self.code is None else asdict(self.code),
             "environment": self.environment.to_json(),
             "seconds": self.seconds,
@@ -228,7 +251,8 @@ class CellResult:
         Parameters
         ----------
         values : mapping
-            The content of a result file. Files of earlier versions have no ``code``, and no ``settings`` in a phase.
+            The content of a result file. Files of earlier versions have no ``code`` and no ``images``, and lack some
+            fields of a phase.
 
         Returns
         -------
@@ -240,7 +264,7 @@ class CellResult:
             If this is not the content of a result file.
 
         """
-        code = values.get("code")
+        code, images = values.get("code"), values.get("images")
         return cls(
             cell=Cell(**values["cell"]),
             features=values["features"],
@@ -249,6 +273,7 @@ class CellResult:
             final_average_accuracy=float(values["final_average_accuracy"]),
             phases=[PhaseResult.from_json(phase) for phase in values["phases"]],
             code=None if code is None else CodeVersion(**_of_fields(CodeVersion, code)),
+            images=None if images is None else ImageSource(**_of_fields(ImageSource, images)),
         )
 
 

@@ -17,6 +17,8 @@ from opengcd.bench.records import CellResult, PhaseResult, Setting
 
 ABLATIONS = ("csr", "il-e", "owr-ue")
 BOLD = "**"
+NOT_RECORDED = "–"
+"""Stands for a number that was measured, but is not in files of earlier versions."""
 NOTE = (
     "Percent, but for k and the actions; mean ± standard deviation over seeds; in parentheses what the paper printed; "
     "the best of each phase in bold. Where numbers differ from the paper's, there are three reasons besides chance: "
@@ -49,7 +51,7 @@ class Entry(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A title, a header, and rows of text or numbers; an empty string is a cell without content."""
+    """A title, a header, and rows of text or numbers; an empty string stands for what is not measured."""
 
     title: str
     header: list[str]
@@ -70,6 +72,8 @@ class Column(NamedTuple, Generic[Measured]):
     merit: Callable[[Measured], float | None] | None = None
     """The larger, the better; None for a column that has no best."""
     digits: int = 1
+    beside: Callable[[Measured], float | None] | None = None
+    """What is measured together with it, if it was added later than that."""
 
 
 Reader = Callable[[PhaseResult], float | None]
@@ -106,16 +110,18 @@ PAPER_COLUMNS = [
     _smaller("k off", _percent(lambda phase: None if phase.k_error is None else abs(phase.k_error))),
     _larger("HCA", _percent(lambda phase: phase.hca), "hca"),
 ]
-K_COLUMNS = ("k true", "k", "k off")
+K_COLUMNS = ("k true", "k", "k off", "new k off")
 """Without discovery there is no k to estimate."""
 DETAIL_COLUMNS: list[PhaseColumn] = [
     Column("lg α", lambda phase: np.log10(phase.alpha) if phase.alpha else None),
+    _larger("best HNA", _percent(lambda phase: phase.best_hna))._replace(beside=lambda phase: phase.hna),
     _larger("AUROC", _percent(lambda phase: phase.auroc)),
     _larger("AKS", _percent(lambda phase: phase.osr_parts and phase.osr_parts.aks)),
     _larger("AUS", _percent(lambda phase: phase.osr_parts and phase.osr_parts.aus)),
     _larger("AKS after", _percent(lambda phase: phase.gcd_parts and phase.gcd_parts.aks)),
     _larger("ANS", _percent(lambda phase: phase.gcd_parts and phase.gcd_parts.ans)),
     _larger("ACC", _percent(lambda phase: phase.acc)),
+    _smaller("new k off", _percent(lambda phase: None if phase.new_k_error is None else abs(phase.new_k_error))),
     _smaller("forgetting", _percent(lambda phase: phase.forgetting)),
     _larger("learnt", _percent(lambda phase: phase.learnt_share)),
     _smaller("classes missed", lambda phase: phase.missing_classes),
@@ -125,13 +131,14 @@ DETAIL_COLUMNS: list[PhaseColumn] = [
 ]
 
 
-def _cost_columns(stages: Sequence[str]) -> list[PhaseColumn]:
-    seconds = [Column(f"{stage}, s", lambda phase, s=stage: phase.seconds.get(s), digits=0) for stage in stages]  # type: ignore[misc]
+def _cost_columns(stages: Sequence[str], steps: Sequence[str]) -> list[PhaseColumn]:
+    timed = [*stages, *steps]
+    seconds = [Column(f"{stage}, s", lambda phase, s=stage: phase.seconds.get(s), digits=0) for stage in timed]  # type: ignore[misc]
     memory = [Column(f"{stage}, MB", lambda phase, s=stage: phase.peak_mb.get(s), digits=0) for stage in stages]  # type: ignore[misc]
     return seconds + memory
 
 
-COST_COLUMNS = _cost_columns(("fit", "recognise", "discover"))
+COST_COLUMNS = _cost_columns(("fit", "recognise", "discover"), ("adapt", "embed"))
 RUN_COLUMNS: list[Column[CellResult]] = [
     Column("minutes", lambda result: result.seconds / 60),
     Column("mean of the last accuracies", lambda result: 100 * result.final_average_accuracy),
@@ -206,15 +213,17 @@ def commands(results: Sequence[CellResult], setting: Setting) -> str:
     Returns
     -------
     str
-        One command in a line, for each dataset and number of threads.
+        One command in a line, for each dataset, number of threads, and network if images were given.
 
     """
-    groups: dict[tuple[str, int], list[CellResult]] = {}
+    # Methods that take features were given those of the network that others started from.
+    networks = {result.features: result.images.network for result in results if result.images is not None}
+    groups: dict[tuple[str, int, str], list[CellResult]] = {}
     for result in _under(results, setting):
-        key = result.cell.dataset, result.environment.threads or 1
+        key = result.cell.dataset, result.environment.threads or 1, networks.get(result.features, "")
         groups.setdefault(key, []).append(result)
     lines: list[str] = []
-    for (dataset, threads), group in sorted(groups.items()):
+    for (dataset, threads, network), group in sorted(groups.items()):
         seeds = sorted({result.cell.seed for result in group})
         consecutive = len(seeds) > 1 and seeds == list(range(seeds[0], seeds[-1] + 1))
         shown = f"{seeds[0]}-{seeds[-1]}" if consecutive else ",".join(map(str, seeds))
@@ -224,7 +233,8 @@ def commands(results: Sequence[CellResult], setting: Setting) -> str:
         line += " --learn all" if setting.learn == "all" else ""
         line += f" --memory {setting.memory}" if setting.memory is not None else ""
         line += f" --threads {threads}" if threads != 1 else ""
-        lines.append(f"{line} --features features --out results")
+        source = f"--raw raw --embedder {quote(network)}" if network else "--features features"
+        lines.append(f"{line} {source} --out results")
     return "\n".join(lines)
 
 
@@ -385,7 +395,7 @@ def blocks(results: Sequence[CellResult]) -> dict[str, str]:
     return found
 
 
-def fill(document: str, texts: Mapping[str, str]) -> str:
+def fill(document: str, texts: Mapping[str, str], section: str = "") -> str:
     """Put each text between its marks ``<!-- begin NAME -->`` and ``<!-- end NAME -->``.
 
     Parameters
@@ -393,6 +403,9 @@ def fill(document: str, texts: Mapping[str, str]) -> str:
     document : str
     texts : mapping
         By name, as :func:`blocks` returns them.
+    section : str
+        Fill only the marks of this section, ``<!-- begin SECTION / NAME -->``; by default, only those of none. So a
+        document can hold tables from several folders of results.
 
     Returns
     -------
@@ -401,13 +414,16 @@ def fill(document: str, texts: Mapping[str, str]) -> str:
 
     """
     for name in re.findall(r"<!-- begin (.*?) -->", document):
-        if name not in texts:
-            raise ValueError(f"The document asks for {name!r}, but there is only {', '.join(map(repr, texts))}.")
+        of, _, text = name.rpartition(" / ")
+        if of != section:
+            continue
+        if text not in texts:
+            raise ValueError(f"The document asks for {text!r}, but there is only {', '.join(map(repr, texts))}.")
         begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
         before, rest = document.split(begin, 1)
         if end not in rest:
             raise ValueError(f"The document has {begin!r} without {end!r} after it.")
-        document = f"{before}{begin}\n{texts[name].strip()}\n{end}{rest.split(end, 1)[1]}"
+        document = f"{before}{begin}\n{texts[text].strip()}\n{end}{rest.split(end, 1)[1]}"
     return document
 
 
@@ -434,7 +450,7 @@ def _table(
     for phase, by_method in sorted(runs.items()):
         found = _entries(setting, dataset, phase, {m: by_method[m] for m in methods if m in by_method}, columns)
         rows += [[str(phase), method, *entries] for method, entries in found.items()]
-    used = [0, 1, *(i + 2 for i in range(len(columns)) if any(row[i + 2] != "" for row in rows))]
+    used = [0, 1, *(i + 2 for i in range(len(columns)) if any(isinstance(row[i + 2], Entry) for row in rows))]
     header = ["phase", "method", *(column.title for column in columns)]
     number = "/".join(
         sorted({str(len(by_method[m])) for by_method in runs.values() for m in methods if m in by_method})
@@ -475,7 +491,7 @@ def _entries(
 def _entry(runs: Sequence[Measured], column: Column[Measured], beside: float | None) -> str | Entry:
     values = numbers(map(column.read, runs))
     if not values:
-        return ""
+        return NOT_RECORDED if column.beside is not None and numbers(map(column.beside, runs)) else ""
     return Entry(float(np.mean(values)), deviation(values), len(values), column.digits, beside)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -39,8 +40,11 @@ def bench_list(
 def bench_run(
     datasets: Annotated[str, typer.Option(help="Names of feature files, separated by commas.")],
     methods: Annotated[str, typer.Option(help="Names of methods or module:Class, separated by commas.")],
-    features: Annotated[Path, typer.Option(help="Folder of feature files (npz).")],
     out: Annotated[Path, typer.Option(help="Folder of results; cells that are already there are not run again.")],
+    features: Annotated[
+        Path | None,
+        typer.Option(help="Folder of feature files (npz); with --raw, by default one beside --out for each embedder."),
+    ] = None,
     seeds: Annotated[str, typer.Option(help="Seeds, such as 0-4 or 0,2,5.")] = "0",
     protocol: Annotated[
         Literal["paper", "authors"], typer.Option(help="The protocol of the paper's text, or that of its code.")
@@ -52,7 +56,12 @@ def bench_run(
         Path | None, typer.Option(help="Folder of raw datasets (CIFAR, CUB): make feature files that are missing.")
     ] = None,
     embedder: Annotated[
-        str, typer.Option(help="Embedder for raw images: a Hugging Face name or folder, or pixels.")
+        str,
+        typer.Option(
+            "--embedder",
+            "--network",
+            help="Embedder for raw images, and the network to adapt: a Hugging Face name or folder, or pixels.",
+        ),
     ] = "facebook/dino-vitb16",
     memory: Annotated[str, typer.Option(help="Numbers of exemplars, separated by commas (default: the paper's).")] = "",
     jobs: Annotated[int, typer.Option(min=1, help="Cells to run at a time, each in a process of its own.")] = 1,
@@ -62,7 +71,15 @@ def bench_run(
 ) -> None:
     """Run every method on every dataset with every seed; a second run computes what is missing."""
     from opengcd._internal import terminal
-    from opengcd.bench import code_version, load_dataset, make_cells, note_other_code, parse_numbers, run_cells
+    from opengcd.bench import (
+        code_version,
+        load_dataset,
+        make_cells,
+        note_other_code,
+        parse_numbers,
+        run_cells,
+        takes_images,
+    )
 
     sys.path.insert(0, os.getcwd())  # so that module:Class finds a module of the user's own
     failed = 0
@@ -72,12 +89,17 @@ def bench_run(
         cells = make_cells(names, _split(methods), parse_numbers(seeds, "seeds"), protocol, learn, memories)
         with terminal.progress_bar() as progress:
             if raw is not None:
-                _make_features(raw, names, embedder, features, progress)
+                with_images = any(takes_images(cell.method) for cell in cells)
+                features = _prepare(raw, names, embedder, features, out, with_images, progress)
+            if features is None:
+                raise ValueError("Give --features, a folder of feature files, or --raw, a folder of images.")
             for name in names:
                 load_dataset(features, name)
             if note := note_other_code(out, code_version()):
                 echo(note, err=True)
-            for outcome in run_cells(cells, features, out, jobs=jobs, threads=threads, progress=progress):
+            for outcome in run_cells(
+                cells, features, out, network=embedder, jobs=jobs, threads=threads, progress=progress
+            ):
                 echo(f"{outcome.cell}: {outcome.error or 'done'}", err=bool(outcome.error))
                 if outcome.trace:
                     echo_lines(outcome.trace.removesuffix("\n"), err=True)
@@ -87,22 +109,36 @@ def bench_run(
         raise typer.Exit(1)
 
 
-def _make_features(raw: Path, names: list[str], embedder: str, folder: Path, progress: Progress) -> None:
-    """Embed raw datasets that have no feature file; all are checked before the first is embedded."""
-    from opengcd.bench import available, make_features, read_raw
+def _prepare(
+    raw: Path, names: list[str], embedder: str, features: Path | None, out: Path, images: bool, progress: Progress
+) -> Path:
+    """Embed raw datasets that have no feature file, and decode images if they are needed; return the folder.
+
+    All datasets are checked before the first one is embedded.
+    """
+    from opengcd.adapt import check_trainable
+    from opengcd.bench import available, has_images, make_features, make_images, read_raw
     from opengcd.embed import load_embedder
 
+    @cache
+    def load() -> Any:
+        if embedder != "pixels":
+            require("embed", "transformers")
+        return load_embedder(embedder)
+
+    if images:
+        check_trainable(embedder)
+    folder = out.with_name(f"{out.name}-features") / load().fingerprint[:16] if features is None else features
     folder.mkdir(parents=True, exist_ok=True)
-    missing = [name for name in names if name not in available(folder)]
-    if not missing:
-        return
-    if embedder != "pixels":
-        require("embed", "transformers")
-    for name in missing:
+    to_embed = [name for name in names if name not in available(folder)]
+    to_decode = [name for name in names if images and not has_images(folder, name)]
+    for name in dict.fromkeys([*to_embed, *to_decode]):
         read_raw(raw, name)
-    embed = load_embedder(embedder)
-    for name in missing:
-        echo(f"{make_features(raw, name, embed, folder, progress)}: made with {embedder}")
+    for name in to_embed:
+        echo(f"{make_features(raw, name, load(), folder, progress)}: made with {embedder}")
+    for name in to_decode:
+        echo(f"{make_images(raw, name, load(), folder, progress)}: made for {embedder}")
+    return folder
 
 
 @bench.command("table")
@@ -114,6 +150,7 @@ def bench_table(
     into: Annotated[
         Path | None, typer.Option(help="Put the tables into this Markdown file, between its begin and end markers.")
     ] = None,
+    section: Annotated[str, typer.Option(help="With --into: the section whose markers are filled.")] = "",
 ) -> None:
     """Print mean ± standard deviation over seeds in the paper's layout, with the paper's numbers for comparison."""
     from opengcd import bench
@@ -123,7 +160,8 @@ def bench_table(
     with report_errors():
         found = _finished(results)
         if into is not None:
-            replace_file(into, bench.fill(into.read_text(encoding="utf-8"), bench.blocks(found)).encode())
+            text = bench.fill(into.read_text(encoding="utf-8"), bench.blocks(found), section)
+            replace_file(into, text.encode())
             return
     if style == "csv":
         write_out(bench.tidy_csv(found).encode())

@@ -2,6 +2,18 @@
 
 from opengcd._internal.images import MAX_PIXELS, EmbedderError, read_image
 from opengcd.embed.embedder import POOLINGS, PRECISIONS, Embedder, load_embedder
+from opengcd.embed.from_files import TakesPrepared, embed_files
 from opengcd.embed.pixels import Pixels
 
-__all__ = ["MAX_PIXELS", "POOLINGS", "PRECISIONS", "Embedder", "EmbedderError", "Pixels", "load_embedder", "read_image"]
+__all__ = [
+    "MAX_PIXELS",
+    "POOLINGS",
+    "PRECISIONS",
+    "Embedder",
+    "EmbedderError",
+    "Pixels",
+    "TakesPrepared",
+    "embed_files",
+    "load_embedder",
+    "read_image",
+]

@@ -8,6 +8,7 @@ import json
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,11 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from opengcd._internal.images import EmbedderError
+from opengcd._internal.images import EmbedderError, Prepared, Square
 from opengcd._internal.kernels import resolve_device
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.validation import check_integer
-from opengcd.embed.batches import gather, prepared
+from opengcd.embed.batches import gather, made_ahead, prepared
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -40,6 +41,9 @@ RAW = {"do_rescale": False, "do_normalize": False}
 """Preprocessing without scaling and normalisation of pixel values."""
 PREPARATION = ("do_", "size", "crop", "resample", "rescale", "image_mean", "image_std", "pad")
 """Prefixes of those preprocessing settings that change an image."""
+
+TRIED = ((1, 1), (1.37, 1.03), (0.71, 1.9), (2.57, 1.43), (1.1, 3.3), (0.013, 0.04), (0.3, 0.11), (0.01, 0.4), (3, 0.1))
+"""Widths and heights of images that a preparation is tried on, as multiples of the side that it resizes to."""
 
 
 class Execution(NamedTuple):
@@ -73,6 +77,32 @@ class Backbone:
         with closing(prepared(images, self.batch_size, self._prepare, _concatenate, threads)) as batches:
             for batch in batches:
                 yield self._vectors(batch)
+
+    @cached_property
+    def prepares(self) -> Square | None:
+        """How images become squares for :meth:`stream_prepared`; None if the preparation is more than that."""
+        return None if self._scaling is None else square_of(self.processor)
+
+    def stream_prepared(self, images: Iterable[Prepared]) -> Generator[np.ndarray]:
+        """Yield the rows of images that were made into squares already; the next batches are read meanwhile."""
+        shape = self.prepares
+        if shape is None:
+            raise EmbedderError(f"{self.name} prepares images in a way of its own; give it whole images.")
+        room = (self.batch_size, shape.crop, shape.crop, 3)
+        source = iter(images)
+
+        def stack() -> Tensor | None:
+            batch = torch.empty(room, dtype=torch.uint8, pin_memory=self.device.type == "cuda")
+            rows, number = batch.numpy(), 0
+            for number, image in enumerate(islice(source, self.batch_size), start=1):
+                rows[number - 1] = image.pixels
+            return batch[:number] if number else None
+
+        with closing(made_ahead(stack)) as batches:
+            for batch in batches:
+                # Contiguous, as the processor returns it: another layout in memory could change the last bits.
+                pixels = batch.to(self.device, non_blocking=True).permute(0, 3, 1, 2).contiguous()
+                yield self._vectors({"pixel_values": pixels})
 
     @cached_property
     def fingerprint(self) -> str:
@@ -224,6 +254,34 @@ def channel_scaling(processor: Any) -> tuple[Tensor, Tensor] | None:
     scale = (ready[1:2, :, :1, :1] - offset) / 255
     same = torch.allclose(raw * scale + offset, ready, atol=1e-5)
     return (scale, offset) if same else None
+
+
+def square_of(processor: Any) -> Square | None:
+    """Return the square of an image that a processor makes, before it scales pixel values; None if it does more.
+
+    It follows from the settings of the processor and is verified on images of various sizes.
+    """
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    try:
+        square = _described_square(processor)
+        sides = [(max(1, round(a * square.resize)), max(1, round(b * square.resize))) for a, b in TRIED]
+        images = [Image.fromarray(rng.integers(0, 256, (b, a, 3), dtype=np.uint8)) for a, b in sides]
+        raw = processor(images=images, return_tensors="np", **RAW)
+        expected = np.stack([np.asarray(square.of(image)).transpose(2, 0, 1) for image in images])
+        same = set(raw) == {"pixel_values"} and np.array_equal(raw["pixel_values"], expected)
+    except (TypeError, ValueError, KeyError, AttributeError):  # the processor has no such settings
+        return None
+    return square if same else None
+
+
+def _described_square(processor: Any) -> Square:
+    size, crop_size = dict(processor.size), dict(getattr(processor, "crop_size", None) or {})
+    whole = not size.get("shortest_edge")
+    resize = int(size["height"] if whole else size["shortest_edge"])
+    crop = int(crop_size["height"]) if getattr(processor, "do_center_crop", False) else resize
+    return Square(resize, crop, int(processor.resample), whole)
 
 
 def _count_tokens(model: Any, names: set[str]) -> int:

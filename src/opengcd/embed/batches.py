@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from opengcd._internal.images import EmbedderError, as_rgb
+from opengcd._internal.images import EmbedderError, as_rgb, centered
 from opengcd._internal.progress import Progress
 
 if TYPE_CHECKING:
@@ -25,22 +25,12 @@ PIXELS = 16_000_000
 """Pixels that are preprocessed together: each takes four bytes until its image is resized."""
 USUAL = 256
 """Assumed length of the shorter side after resizing, to estimate memory."""
-LONGEST = 100
-"""Largest aspect ratio; longer images are cropped to the centre."""
 
 
 def rgb_center(image: Image) -> Image:
-    """Convert an image to RGB, and crop a very long one to its centre.
-
-    Most networks resize the shorter side to a few hundred pixels and then crop the centre. A file of 2 KB with 1 ×
-    600,000 pixels would take gigabytes of memory, of which all but a square would be discarded.
-    """
+    """Convert an image to RGB, and crop a very long one to its centre."""
     try:
-        image = as_rgb(image)
-        width, height = image.size
-        # The same amount from both ends, so that the centre does not move.
-        left, top = max(0, width - LONGEST * height) // 2, max(0, height - LONGEST * width) // 2
-        return image.crop((left, top, width - left, height - top)) if left or top else image
+        return centered(as_rgb(image))
     except MemoryError as error:
         raise _refusal(image, error) from error
 
@@ -106,6 +96,24 @@ def prepared(
                 parts = []
         if parts:
             yield join(parts)
+
+
+def made_ahead(make: Callable[[], Batch | None], number: int = 2) -> Generator[Batch]:
+    """Yield what ``make`` returns until that is None; another thread makes the next ones meanwhile.
+
+    Parameters
+    ----------
+    make : callable
+        Called by one thread.
+    number : int
+        Batches that are made ahead.
+
+    """
+    with ThreadPoolExecutor(1) as maker:
+        coming = deque(maker.submit(make) for _ in range(number))
+        while (batch := coming.popleft().result()) is not None:
+            coming.append(maker.submit(make))
+            yield batch
 
 
 def _prepare(part: list[Image], prepare: Callable[[list[Image]], Batch], join: Callable[[list[Batch]], Batch]) -> Batch:

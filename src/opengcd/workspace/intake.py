@@ -10,13 +10,14 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, delete, insert, select
 
 from opengcd._internal.images import EmbedderError, decoders
 from opengcd._internal.progress import Progress
+from opengcd.embed import embed_files
 from opengcd.workspace.database import Database, in_parts
 from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.files import Found, content_hash, read_file
@@ -24,9 +25,6 @@ from opengcd.workspace.log import now
 from opengcd.workspace.revision import raise_revision
 from opengcd.workspace.schema import failures, features, items, paths
 from opengcd.workspace.vectors import Vectors
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 SURVEY = 1000
 """Files looked up at a time, while those before are embedded."""
@@ -106,20 +104,17 @@ class Intake:
             yield self._store([], None, present, survey.bad)
         if not new:
             return
-        embedder = self._vectors.embedder
         bad: deque[tuple[Found, str]] = deque()
         decoded: deque[tuple[str, list[Found], tuple[int, int]]] = deque()
 
-        def images() -> Iterator[Image]:
-            with closing(decoders().stream(new.items(), _read)) as found:
-                for (content, copies), image in found:
-                    if isinstance(image, str):
-                        bad.extend((copy, image) for copy in copies)
-                    else:
-                        decoded.append((content, copies, image.size))
-                        yield image
+        def note(source: tuple[str, list[Found]], found: tuple[int, int] | str) -> None:
+            content, copies = source
+            if isinstance(found, str):
+                bad.extend((copy, found) for copy in copies)
+            else:
+                decoded.append((content, copies, found))
 
-        with closing(embedder.stream(images())) as stream:
+        with closing(embed_files(self._vectors.embedder, new.items(), _read, note)) as stream:
             for vectors in stream:
                 batch = [decoded.popleft() for _ in range(len(vectors))]
                 finite = np.isfinite(vectors).all(axis=1)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from opengcd._internal.images import decoders
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.validation import UNKNOWN_STR
+from opengcd.embed import embed_files
 from opengcd.workspace import versions
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import RecognizeDetails
@@ -24,9 +22,6 @@ from opengcd.workspace.recognizers import ObservedScores, Recognizers
 from opengcd.workspace.store import Store
 from opengcd.workspace.uploads import check_pixels, store_uploads
 from opengcd.workspace.vectors import Vectors
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 
 class Recognition:
@@ -140,14 +135,10 @@ class Recognition:
         check_pixels(contents)
         reasons: list[str] = []
 
-        def images() -> Iterator[Image]:
-            with closing(decoders().stream(contents, bytes)) as found:
-                for _, image in found:
-                    reasons.append(image if isinstance(image, str) else "")
-                    if not isinstance(image, str):
-                        yield image
+        def note(_: bytes, found: tuple[int, int] | str) -> None:
+            reasons.append(found if isinstance(found, str) else "")
 
-        parts = list(self._vectors.embedder.stream(images()))
+        parts = list(embed_files(self._vectors.embedder, contents, bytes, note))
         X = np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
         finite = np.isfinite(X).all(axis=1)
         rows = [place for place, reason in enumerate(reasons) if not reason]

@@ -2,6 +2,7 @@
 
 from opengcd._internal.images.pool import MAX_BYTES, TOO_LARGE, Decoders, Header, decoders
 from opengcd._internal.images.reading import FORMATS, MAX_PIXELS, EmbedderError, as_rgb, open_image, read_image
+from opengcd._internal.images.squares import Prepared, Square, centered
 
 __all__ = [
     "FORMATS",
@@ -11,7 +12,10 @@ __all__ = [
     "Decoders",
     "EmbedderError",
     "Header",
+    "Prepared",
+    "Square",
     "as_rgb",
+    "centered",
     "decoders",
     "open_image",
     "read_image",

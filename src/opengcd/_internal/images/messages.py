@@ -10,9 +10,13 @@ PIXELS = b"p"
 """Request: a PPM file, which is a header and RGB values, row by row."""
 JPEG = b"j"
 """Request: a JPEG file of at most the given side; 0 keeps the size."""
+SQUARE = b"s"
+"""Request: a small square of the image, as described by a second header that comes before the file."""
+SHAPE = struct.Struct("!IIB???")
+"""That header: the fields of a ``Square``."""
 
 REPLY = struct.Struct("!cIIQ")
-"""Kind of reply (see below), width, height, and length of the payload."""
+"""Kind of reply (see below), width and height of the image, and length of the payload."""
 READY = b"r"
 """Reply: the process has started and waits for requests."""
 REFUSED = b"x"
@@ -20,7 +24,7 @@ REFUSED = b"x"
 DESCRIBED = b"h"
 """Reply: the image has more pixels than allowed and was not decoded; the payload is its format."""
 DONE = b"d"
-"""Reply: the payload is what was requested; for a check, the format."""
+"""Reply: the payload is what was requested; for a check, the format; for a square, its RGB values, row by row."""
 
 MEMORY = 2 * 2**30
 """Limit of the address space of a decoder process, in bytes. The largest image takes about 1.5 GB in the worst mode."""

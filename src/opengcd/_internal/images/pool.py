@@ -11,13 +11,15 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import astuple
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from opengcd._internal.child_process import start_child
 from opengcd._internal.images import messages as protocol
 from opengcd._internal.images.reading import MAX_PIXELS, EmbedderError
+from opengcd._internal.images.squares import Prepared, Square
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -38,6 +40,8 @@ MAX_BYTES = 256 * 2**20
 TOO_LARGE = f"the file has more than {MAX_BYTES // 2**20} MiB; make it smaller"
 MOST_REPLY = 3 * MAX_PIXELS + 100
 """Largest reply in bytes: even a compromised decoder cannot exhaust the memory of this process."""
+JOINED = 2**20
+"""Files up to this size are copied behind the header of the request, so that both are sent by one system call."""
 TICK = 0.25
 """Seconds between checks of the time limit."""
 
@@ -49,6 +53,22 @@ class Header(NamedTuple):
     height: int
     format: str
     """Pillow's name of it."""
+
+
+class _Wish(NamedTuple):
+    """What to make of an image."""
+
+    kind: bytes
+    side: int = 0
+    shape: Square | None = None
+
+    def head(self, most: int, length: int) -> bytes:
+        """Return the headers of the request for a file of some length, decoded if it has at most so many pixels."""
+        head = protocol.REQUEST.pack(self.kind, most, self.side, length)
+        return head + protocol.SHAPE.pack(*astuple(self.shape)) if self.shape else head
+
+
+PIXELS = _Wish(protocol.PIXELS)
 
 
 class _Reply(NamedTuple):
@@ -80,11 +100,12 @@ class _Worker:
         except EOFError:
             raise OSError(f"The image decoder does not start (exit status {self.close()}).") from None
 
-    def ask(self, kind: bytes, raw: bytes, most: int, side: int) -> _Reply:
+    def ask(self, wish: _Wish, raw: bytes, most: int) -> _Reply:
         """Return the reply; an OSError or EOFError means that the process has ended."""
         self._set_deadline(time.monotonic() + protocol.SECONDS)
-        self._requests.write(protocol.REQUEST.pack(kind, most, side, len(raw)))
-        self._requests.write(raw)
+        head = wish.head(most, len(raw))
+        for part in (head + raw,) if len(raw) <= JOINED else (head, raw):
+            self._requests.write(part)
         self._requests.flush()
         reply = self._receive()
         self._set_deadline(math.inf)
@@ -145,45 +166,57 @@ class Decoders:
 
     def header(self, raw: bytes) -> Header:
         """Return the size and format of an image, from its header alone."""
-        reply = self._ask(protocol.PIXELS, raw, most=0)
+        reply = self._ask(PIXELS, raw, most=0)
         return Header(*reply.size, reply.payload.decode())
 
     def check(self, raw: bytes) -> str:
         """Decode all of an image and return its format."""
-        return self._whole(protocol.CHECK, raw).payload.decode()
+        return self._whole(_Wish(protocol.CHECK), raw).payload.decode()
 
     def image(self, raw: bytes) -> Image:
         """Return the same image as :func:`~opengcd.embed.read_image`."""
-        return _image(self._whole(protocol.PIXELS, raw))
+        return _image(self._whole(PIXELS, raw))
 
     def jpeg(self, raw: bytes, side: int = 0) -> bytes:
         """Return an image as a JPEG file, at most ``side`` pixels wide and high unless that is 0."""
-        return bytes(self._whole(protocol.JPEG, raw, side).payload)
+        return bytes(self._whole(_Wish(protocol.JPEG, side), raw).payload)
+
+    @overload
+    def stream(
+        self, sources: Iterable[Source], read: Callable[[Source], bytes], shape: None = None
+    ) -> Generator[tuple[Source, Image | str]]: ...
+
+    @overload
+    def stream(
+        self, sources: Iterable[Source], read: Callable[[Source], bytes], shape: Square
+    ) -> Generator[tuple[Source, Prepared | str]]: ...
 
     def stream(
-        self, sources: Iterable[Source], read: Callable[[Source], bytes]
-    ) -> Generator[tuple[Source, Image | str]]:
+        self, sources: Iterable[Source], read: Callable[[Source], bytes], shape: Square | None = None
+    ) -> Generator[tuple[Source, Any]]:
         """Yield each source in order, with its image or the reason why it cannot be decoded.
 
         ``read`` returns the file of a source. Following images are decoded ahead, large ones up to ``PIXELS_AHEAD``
-        pixels together.
+        pixels together. With a ``shape``, only that square of each image is sent here, as :class:`Prepared`; large
+        images are then limited only in how many are decoded at a time.
         """
         source = iter(sources)
-        begun: deque[tuple[Source, Future[Image | _Large | str]]] = deque()
+        wish, most = (_Wish(protocol.SQUARE, shape=shape), PIXELS_AT_ONCE) if shape else (PIXELS, PIXELS_AHEAD)
+        begun: deque[tuple[Source, Future[Image | Prepared | _Large | str]]] = deque()
         coming: deque[tuple[Source, int, Future[Any]]] = deque()
         pixels = 0
-        threads = ThreadPoolExecutor(self.most, "decoding")
+        threads = ThreadPoolExecutor(2 * self.most, "decoding")  # half of them read files while the others wait
         try:
             while True:
                 more = islice(source, AHEAD - len(begun))
-                begun.extend((one, threads.submit(self._begin, read, one)) for one in more)
+                begun.extend((one, threads.submit(self._begin, wish, read, one)) for one in more)
                 while begun and (not coming or (len(coming) < AHEAD and begun[0][1].done())):
                     one, future = begun[0]
                     found = future.result()
                     if not isinstance(found, _Large):
                         coming.append((one, 0, future))
-                    elif not coming or pixels + found.pixels <= PIXELS_AHEAD:
-                        coming.append((one, found.pixels, threads.submit(self._finish, found)))
+                    elif not coming or pixels + found.pixels <= most:
+                        coming.append((one, found.pixels, threads.submit(self._finish, wish, found)))
                         pixels += found.pixels
                     else:
                         break
@@ -203,46 +236,46 @@ class Decoders:
         for worker in idle:
             worker.close()
 
-    def _begin(self, read: Callable[[Source], bytes], one: Source) -> Image | _Large | str:
+    def _begin(self, wish: _Wish, read: Callable[[Source], bytes], one: Source) -> Image | Prepared | _Large | str:
         """Decode an image if it is small."""
         try:
             raw = read(one)
-            reply = self._ask(protocol.PIXELS, raw, SMALL)
+            reply = self._ask(wish, raw, SMALL)
         except EmbedderError as error:
             return str(error)
-        return _Large(raw, math.prod(reply.size)) if reply.kind == protocol.DESCRIBED else _image(reply)
+        return _Large(raw, math.prod(reply.size)) if reply.kind == protocol.DESCRIBED else _result(wish, reply)
 
-    def _finish(self, file: _Large) -> Image | str:
+    def _finish(self, wish: _Wish, file: _Large) -> Image | Prepared | str:
         try:
-            return _image(self._large(protocol.PIXELS, file))
+            return _result(wish, self._large(wish, file))
         except EmbedderError as error:
             return str(error)
 
-    def _whole(self, kind: bytes, raw: bytes, side: int = 0) -> _Reply:
-        reply = self._ask(kind, raw, SMALL, side)
+    def _whole(self, wish: _Wish, raw: bytes) -> _Reply:
+        reply = self._ask(wish, raw, SMALL)
         if reply.kind == protocol.DESCRIBED:
-            reply = self._large(kind, _Large(raw, math.prod(reply.size)), side)
+            reply = self._large(wish, _Large(raw, math.prod(reply.size)))
         return reply
 
-    def _large(self, kind: bytes, file: _Large, side: int = 0) -> _Reply:
+    def _large(self, wish: _Wish, file: _Large) -> _Reply:
         """Decode a large image as soon as the limit on pixels allows."""
         with self._changed:
             self._changed.wait_for(lambda: not self._pixels or self._pixels + file.pixels <= PIXELS_AT_ONCE)
             self._pixels += file.pixels
         try:
-            return self._ask(kind, file.raw, MAX_PIXELS, side)
+            return self._ask(wish, file.raw, MAX_PIXELS)
         finally:
             with self._changed:
                 self._pixels -= file.pixels
                 self._changed.notify_all()
 
-    def _ask(self, kind: bytes, raw: bytes, most: int, side: int = 0) -> _Reply:
+    def _ask(self, wish: _Wish, raw: bytes, most: int) -> _Reply:
         if len(raw) > MAX_BYTES:
             raise EmbedderError(TOO_LARGE)
         with self._room:
             worker = self._take()
             try:
-                reply = worker.ask(kind, raw, most, side)
+                reply = worker.ask(wish, raw, most)
             except (OSError, EOFError):
                 raise EmbedderError(_why(worker.late, worker.end())) from None
             except BaseException:
@@ -287,14 +320,30 @@ if hasattr(os, "register_at_fork"):  # child processes belong to one parent only
     os.register_at_fork(after_in_child=decoders.cache_clear)
 
 
+def _result(wish: _Wish, reply: _Reply) -> Image | Prepared:
+    return _prepared(reply, wish.shape) if wish.shape else _image(reply)
+
+
+def _prepared(reply: _Reply, shape: Square) -> Prepared:
+    import numpy as np
+
+    if len(reply.payload) != shape.bytes or not 1 <= math.prod(reply.size) <= MAX_PIXELS:
+        raise _strange_reply()
+    return Prepared(np.frombuffer(reply.payload, np.uint8).reshape(shape.crop, shape.crop, 3), reply.size)
+
+
 def _image(reply: _Reply) -> Image:
     from PIL import Image
 
     header, pixels = protocol.ppm_header(*reply.size), reply.payload
     if not pixels.startswith(header) or len(pixels) != len(header) + 3 * math.prod(reply.size):
-        raise OSError("The image decoder does not send what it was asked for.")
+        raise _strange_reply()
     del pixels[: len(header)]
     return Image.frombuffer("RGB", reply.size, pixels, "raw", "RGB", 0, 1)
+
+
+def _strange_reply() -> OSError:
+    return OSError("The image decoder does not send what it was asked for.")
 
 
 def _why(late: bool, status: int) -> str:

@@ -22,6 +22,8 @@ Ghostscript, which executes code in the file) or pass the file to a system libra
 for photographs are left out too: each adds code that a hostile file can reach.
 """
 
+QUARTER_TURNS = (5, 6, 7, 8)
+"""Orientations in EXIF data that exchange width and height."""
 NOT_AN_IMAGE = "not a readable image; if it is one in another format, such as HEIC, convert it to JPEG or PNG"
 
 
@@ -85,11 +87,24 @@ def read_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_
     PIL.Image.Image
 
     """
+    with open_image(source, max_pixels) as image:
+        return decoded(image)
+
+
+def decoded(opened: ImageFile, upright: bool = True) -> Image:
+    """Decode an opened image to RGB; ``upright`` rotates it as its EXIF data say."""
     from PIL import ImageOps
 
-    with open_image(source, max_pixels) as image:
-        ImageOps.exif_transpose(image, in_place=True)
-        return as_rgb(image)
+    if upright:
+        ImageOps.exif_transpose(opened, in_place=True)
+    return as_rgb(opened)
+
+
+def is_turned(opened: ImageFile) -> bool:
+    """Return whether the EXIF data of a JPEG file say that its width and height are exchanged."""
+    from PIL import ExifTags
+
+    return opened.getexif().get(ExifTags.Base.Orientation) in QUARTER_TURNS
 
 
 def as_rgb(image: Image) -> Image:

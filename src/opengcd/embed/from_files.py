@@ -1,0 +1,84 @@
+"""From image files to vectors: files are decoded, and prepared where the embedder allows it, in child processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from opengcd._internal.images import Prepared, Square, decoders
+from opengcd.embed.embedder import Embedder
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Source = TypeVar("Source")
+Picture = TypeVar("Picture", "Image", Prepared)
+
+
+@runtime_checkable
+class TakesPrepared(Protocol):
+    """An embedder that may be given squares of images in place of whole images."""
+
+    @property
+    def prepares(self) -> Square | None:
+        """How a square is made of an image; None if it must be given whole images."""
+
+    def stream_prepared(self, images: Iterable[Prepared]) -> Generator[np.ndarray]:
+        """Yield the same rows as for the whole images, in batches.
+
+        Parameters
+        ----------
+        images : iterable of Prepared
+            Made as ``prepares`` says.
+
+        Yields
+        ------
+        float32 array of shape (b, d)
+
+        """
+
+
+def embed_files(
+    embedder: Embedder,
+    sources: Iterable[Source],
+    read: Callable[[Source], bytes],
+    note: Callable[[Source, tuple[int, int] | str], None],
+) -> Generator[np.ndarray]:
+    """Yield the vectors of the images that can be decoded, in batches and in order.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    sources : iterable
+    read : callable
+        Returns the content of the file of a source; an EmbedderError that it raises is the reason why there is none.
+    note : callable
+        Called for each source, in order and before its vector is yielded, with the width and height of its image or the
+        reason why it cannot be decoded. The calls come from another thread.
+
+    Yields
+    ------
+    float32 array of shape (b, d)
+        One row for each image that can be decoded.
+
+    """
+
+    def usable(stream: Generator[tuple[Source, Picture | str]]) -> Iterator[Picture]:
+        with closing(stream):
+            for source, image in stream:
+                if isinstance(image, str):
+                    note(source, image)
+                else:
+                    note(source, image.size)
+                    yield image
+
+    pool = decoders()
+    if isinstance(embedder, TakesPrepared) and (shape := embedder.prepares) is not None:
+        rows = embedder.stream_prepared(usable(pool.stream(sources, read, shape)))
+    else:
+        rows = embedder.stream(usable(pool.stream(sources, read)))
+    with closing(rows):
+        yield from rows
