@@ -268,7 +268,9 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = check_features(X, name="X")
         if len(X) != len(self.memory_):
-            raise ValueError(f"There are {len(self.memory_)} exemplars, but X has {len(X)} rows; give one row for each.")
+            raise ValueError(
+                f"There are {len(self.memory_)} exemplars, but X has {len(X)} rows; give one row for each."
+            )
         phase = self._phase()
         memory = copy.copy(phase.memory)
         memory.X, memory.trained = X, _check_trained(trained, len(X))

@@ -1,4 +1,4 @@
-"""The state of an interrupted training in a safetensors file: parameters, their best values, and the optimiser's state."""
+"""The state of a training in a safetensors file, from which an interrupted one goes on."""
 
 from __future__ import annotations
 

@@ -29,18 +29,23 @@ class TrainableNetwork:
 
     Attributes
     ----------
+    start : str
+        Identifies the network before it is trained, and what of it stays as it is.
     below : int
         Number of blocks below those that are trained; their output for an image never changes.
 
     """
 
     def __init__(self, backbone: Backbone, settings: AdaptSettings, seed: int) -> None:
+        self.start = f"{backbone.fingerprint}-{settings.blocks}"
         self.backbone = backbone.copy()
+        self.backbone.half = computes_in_16_bits(backbone.device)
         self._blocks = find_blocks(self.backbone.model)
         depth = len(self._blocks or ())
         most = settings.blocks or (BLOCKS_ON_CPU if backbone.device.type == "cpu" else depth)
         self.below = max(0, depth - most)
         self._lora = settings.method == "lora"
+        self._half = backbone.half
         for parameter in self.backbone.model.parameters():
             parameter.requires_grad_(False)
         if self._lora:
@@ -81,13 +86,14 @@ class TrainableNetwork:
         Returns
         -------
         Tensor of shape (n, tokens, width)
+            Of another shape if the network is not a transformer.
 
         """
         assert self._blocks is not None
         found: list[Tensor] = []
 
         def keep(_: nn.Module, given: tuple[Tensor, ...], named: dict[str, Any]) -> None:
-            found.append(given[0] if given else named["hidden_states"])
+            found.append(given[0] if given else next(iter(named.values())))
             raise _ReachedError
 
         hook = self._blocks[self.below].register_forward_pre_hook(keep, with_kwargs=True)
@@ -126,6 +132,7 @@ class TrainableNetwork:
         for parameter in self.backbone.model.parameters():
             parameter.requires_grad_(False)
         self.backbone.model.eval()
+        self.backbone.half = self._half
         return self.backbone
 
     def _trained_prefix(self) -> list[str] | None:
@@ -153,6 +160,24 @@ class TrainableNetwork:
                 parameter.requires_grad_(True)
 
 
+def computes_in_16_bits(device: torch.device) -> bool:
+    """Return whether a device computes faster in bfloat16, in which a network can be trained without scaling the loss.
+
+    Parameters
+    ----------
+    device : torch.device
+
+    Returns
+    -------
+    bool
+
+    """
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    tests = (getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
+    return any(test() for test in tests if test is not None)
+
+
 class _ReachedError(Exception):
     """Ends a pass through the network."""
 
@@ -169,7 +194,9 @@ def find_blocks(model: nn.Module) -> nn.ModuleList | None:
     ModuleList or None
 
     """
-    lists = [m for m in model.modules() if isinstance(m, nn.ModuleList) and len(m) > 1 and len({type(b) for b in m}) == 1]
+    lists = [
+        m for m in model.modules() if isinstance(m, nn.ModuleList) and len(m) > 1 and len({type(b) for b in m}) == 1
+    ]
     longest = max(lists, key=len, default=None)
     inner = [m for m in lists if m is not longest and len(m) == len(longest or ())]
     return None if inner else longest  # equal lists side by side are stages, not a sequence

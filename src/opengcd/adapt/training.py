@@ -1,4 +1,4 @@
-"""The training of an adaptation: epoch by epoch, with checkpoints, early stop, and smaller batches if memory runs out."""
+"""Training of a network epoch by epoch: with checkpoints, early stop, and smaller batches where memory runs out."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ LARGEST_GRADIENT = 3.0
 HIDDEN, PROJECTED = 1024, 256
 """Widths of the projection whose output the contrastive losses compare."""
 LEAST_BATCH = 4
+STAGE = "training the network"
 BETTER = 1e-3
 """A loss on kept-out images must be lower by this share to count as better."""
 
@@ -86,9 +87,9 @@ class _State:
 
 
 class Trainer:
-    """Trains a network on labelled rows, and on rows without a label if there are any.
+    r"""Trains a network on labelled rows, and on rows without a label if there are any.
 
-    .. math:: L = \\tfrac12 L_\\text{classifier} + 0.35\\, L_\\text{labels} + 0.65\\, L_\\text{views}
+    .. math:: L = \tfrac12 L_\text{classifier} + 0.35\, L_\text{labels} + 0.65\, L_\text{views}
 
     with the losses of :mod:`opengcd.adapt.losses`; the first two on labelled rows alone. The same seed on the same
     device gives the same weights, also after an interruption: every epoch has a seed of its own.
@@ -179,7 +180,7 @@ class Trainer:
                 write_checkpoint(self.checkpoint, state.__dict__, trained, best, optimizer)
             on_epoch(point)
         _restore(trained, best)
-        progress(STAGE, self.epochs, self.epochs)
+        progress(STAGE, 1, 1)
         return [EpochPoint(int(epoch), *rest) for epoch, *rest in state.curve]
 
     def _epoch(self, head: _Head, optimizer: Any, state: _State, progress: Progress) -> float:
@@ -190,9 +191,10 @@ class Trainer:
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         losses: list[Tensor] = []
         step = state.step
-        per_epoch = -(-state.steps // self.epochs)
+        per_epoch = max(1, -(-state.steps // self.epochs))
+        total = self.epochs * per_epoch
         for labelled, others in self._batches(state.batch, rng):
-            progress(STAGE, min(state.epoch * per_epoch + len(losses), self.epochs * per_epoch), self.epochs * per_epoch)
+            progress(STAGE, min(state.epoch * per_epoch + len(losses), total), total)
             for group in optimizer.param_groups:
                 group["lr"] = group["base"] * _schedule(step, max(state.steps, step + 1))
             codes = torch.from_numpy(self.rows.codes[labelled]).to(device)
@@ -241,7 +243,11 @@ class Trainer:
     def _optimizer(self, trained: dict[str, nn.Parameter]) -> torch.optim.AdamW:
         rates = {False: self.settings.rate, True: HEAD_RATE}
         groups = [
-            {"params": [p for name, p in trained.items() if name.startswith("head.") == is_head], "lr": rate, "base": rate}
+            {
+                "params": [p for name, p in trained.items() if name.startswith("head.") == is_head],
+                "lr": rate,
+                "base": rate,
+            }
             for is_head, rate in rates.items()
         ]
         return torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY)
@@ -255,9 +261,6 @@ class Trainer:
         codes = torch.from_numpy(self.rows.kept_out_codes).to(features.device)
         right = (features @ functional.normalize(head.prototypes, dim=1).T).argmax(1) == codes
         return float(right.float().mean()), float(cosine_cross_entropy(features, head.prototypes, codes))
-
-
-STAGE = "training the network"
 
 
 class _Head(nn.Module):

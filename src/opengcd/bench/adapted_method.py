@@ -15,8 +15,7 @@ from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import as_int, derive, seed_sequence
 from opengcd._internal.unit_length import unit_rows
 from opengcd._internal.validation import check_features
-from opengcd.adapt import AdaptSettings
-from opengcd.adapt.training import LabelledCrops, embed_crops, train_network
+from opengcd.adapt import AdaptSettings, LabelledCrops, embed_crops, train_network
 from opengcd.bench.image_dataset import DatasetImages
 from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Predictions
 from opengcd.bench.raw import in_few_bits

@@ -64,6 +64,8 @@ class Backbone:
         self.processor = processor
         self.pooling = pooling
         self.device, self.half, self.batch_size = execution
+        self.lacking: frozenset[str] = frozenset()
+        """Parameters that the file of the weights lacks; the vectors do not depend on them."""
         scaling = channel_scaling(processor)
         self._scaling = None if scaling is None else tuple(part.to(self.device) for part in scaling)
 
@@ -139,7 +141,7 @@ class Backbone:
 
         """
         if self._scaling is None:
-            raise EmbedderError(f"The preparation of {self.name} is more than scaling each channel; use another network.")
+            raise EmbedderError(f"{self.name} prepares images in a way of its own; use another network.")
         scale, offset = self._scaling
         return self._forward({"pixel_values": pixels * scale + offset})
 
@@ -163,9 +165,20 @@ class Backbone:
         sixteen = torch.float16 if old_gpu else torch.bfloat16
         with torch.autocast(self.device.type, sixteen, enabled=self.half):
             output = self.model(**inputs)
-        return self._pooled(output).float()
+        return self.pooled(output).float()
 
-    def _pooled(self, output: Any) -> Tensor:
+    def pooled(self, output: Any) -> Tensor:
+        """Return one vector per image from the output of the network.
+
+        Parameters
+        ----------
+        output : ModelOutput
+
+        Returns
+        -------
+        Tensor of shape (n, d)
+
+        """
         if self.pooling == "pooled":
             if getattr(output, "pooler_output", None) is None:
                 raise EmbedderError(f"{self.name} has no pooled output; use pooling='cls' or 'mean'.")
@@ -219,7 +232,9 @@ def load_backbone(name: str, device: str, pooling: str, precision: str, batch_si
     if pooling == "cls" and not _count_tokens(model, CLASS_TOKENS):
         raise _no_class_token(name)
     half = precision == "half" or (precision == "auto" and target.type == "cuda")
-    return Backbone(name, model.to(target).eval(), processor, pooling, Execution(target, half, size))
+    backbone = Backbone(name, model.to(target).eval(), processor, pooling, Execution(target, half, size))
+    backbone.lacking = frozenset(report["missing_keys"])
+    return backbone
 
 
 def _load_processor(transformers: Any, name: str, config: Any) -> Any:

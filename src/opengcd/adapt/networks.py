@@ -1,0 +1,216 @@
+"""Adapt a network to files of images: rehearse, train if that helps, and write the adapted network."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opengcd._internal.progress import Progress, silent
+from opengcd.adapt.adaptation import scratch_folder, train_network
+from opengcd.adapt.crops import LabelledCrops, read_crops, square_for
+from opengcd.adapt.rehearsal import Rehearsed, rehearse_adaptation
+from opengcd.adapt.saving import save_network
+from opengcd.adapt.settings import AdaptError, AdaptSettings
+from opengcd.adapt.training import EpochPoint
+from opengcd.embed.backbone import load_backbone
+
+REHEARSING, TRAINING = "rehearsing", "training"
+"""The two curves of an adaptation."""
+
+
+class AdaptReport(NamedTuple):
+    """What an adaptation brought and cost."""
+
+    rehearsed: Rehearsed | None
+    """None where too few classes are known to hide some of them."""
+    curve: list[EpochPoint]
+    """Of the training itself; empty if there was none."""
+    seconds: dict[str, float]
+    """By step."""
+    written: bool
+    """Whether the adapted network was written."""
+    trained: list[bool]
+    """For each image, whether the network was trained on its label."""
+    reasons: dict[str, str]
+    """Why files could not be used, by path."""
+
+    @property
+    def why_not(self) -> str:
+        """Why no network was written; empty if one was."""
+        if self.written:
+            return ""
+        if self.rehearsed is None:
+            return "too few classes are known for a rehearsal, so nothing shows that it would help"
+        if not self.rehearsed.helps:
+            return "the rehearsal shows no gain"
+        return "it was only rehearsed"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report for JSON, without the list of images."""
+        rehearsed = None if self.rehearsed is None else self.rehearsed._asdict() | {"helps": self.rehearsed.helps}
+        return {"rehearsed": rehearsed, "curve": self.curve, "seconds": self.seconds, "written": self.written}
+
+
+def ignore_epoch(curve: str, point: EpochPoint) -> None:
+    """Report nothing."""
+
+
+def adapt_network(
+    network: str | os.PathLike[str],
+    images: Sequence[str | os.PathLike[str]],
+    labels: Sequence[str | None],
+    out: str | os.PathLike[str],
+    *,
+    keys: Sequence[str] | None = None,
+    known_before: Sequence[str] = (),
+    pooling: str = "cls",
+    settings: AdaptSettings = AdaptSettings(),  # noqa: B008  it cannot be changed
+    force: bool = False,
+    dry_run: bool = False,
+    scratch: str | os.PathLike[str] | None = None,
+    device: str = "auto",
+    random_state: int = 0,
+    progress: Progress = silent,
+    on_epoch: Callable[[str, EpochPoint], None] = ignore_epoch,
+) -> AdaptReport:
+    """Adapt a network to images, and write it if a rehearsal shows that this helps.
+
+    Parameters
+    ----------
+    network : str or path
+        A folder or an id of the Hugging Face hub, see :func:`opengcd.embed.load_embedder`.
+    images : sequence of path
+        Files; those that cannot be decoded are left out, with the reason in the report.
+    labels : sequence of str or None
+        The class of each image; None without a label. Images without one take part only if the settings say so.
+    out : path
+        A new folder for the adapted network: weights as safetensors, configuration and preparation.
+    keys : sequence of str or None
+        A stable name of each image, by which some are kept out of training; None takes hashes of the files.
+    known_before : sequence of str
+        Classes that the network was adapted to before; the rehearsal hides others first.
+    pooling : str
+        See :func:`opengcd.embed.load_embedder`.
+    settings : AdaptSettings
+    force : bool
+        Whether to train and write the network even if the rehearsal shows no gain.
+    dry_run : bool
+        Whether to rehearse only.
+    scratch : path or None
+        A folder for decoded images and the state of the training: the same call goes on where it stopped. None takes a
+        temporary folder.
+    device : str
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+    random_state : int
+        Seed; the same one gives the same weights on the same device.
+    progress : callable
+        Called with a stage, the steps done and their total.
+    on_epoch : callable
+        Called with the name of a curve (``"rehearsing"``, ``"training"``) and its next point.
+
+    Returns
+    -------
+    AdaptReport
+
+    Raises
+    ------
+    AdaptError
+        If the network cannot be trained, there are too few labelled images, or ``out`` exists.
+
+    Examples
+    --------
+    >>> from opengcd.adapt import adapt_network
+    >>> report = adapt_network("facebook/dinov2-small", files, labels, "my-network")  # doctest: +SKIP
+    >>> report.written, report.rehearsed.frozen_hca, report.rehearsed.adapted_hca  # doctest: +SKIP
+
+    """
+    if len(images) != len(labels):
+        raise AdaptError(f"There are {len(images)} images, but {len(labels)} labels; give one for each, or None.")
+    check_trainable(os.fspath(network))
+    target = Path(out)
+    if target.exists():
+        raise AdaptError(f"{target} exists already; choose another name for the adapted network.")
+    seconds: dict[str, float] = {}
+    with scratch_folder(None if scratch is None else Path(scratch)) as folder:
+        backbone = load_backbone(os.fspath(network), device, pooling, "auto", None)
+        with _timed(seconds, "reading"):
+            crops, hashes, reasons = read_crops(images, square_for(backbone), folder, progress)
+        codes, names = _codes(labels, reasons)
+        given = LabelledCrops(crops, codes, hashes if keys is None else keys)
+        new = [code for code, name in enumerate(names) if name not in known_before]
+        with _timed(seconds, REHEARSING):
+            rehearsed = rehearse_adaptation(
+                backbone,
+                given,
+                settings,
+                hide_first=new if known_before else (),
+                random_state=random_state,
+                scratch=folder,
+                progress=progress,
+                on_epoch=lambda point: on_epoch(REHEARSING, point),
+            )
+        bad = {os.fspath(file): reason for file, reason in zip(images, reasons, strict=True) if reason}
+        report = AdaptReport(rehearsed, [], seconds, False, [False] * len(images), bad)
+        if dry_run or not (force or (rehearsed is not None and rehearsed.helps)):
+            return report
+        with _timed(seconds, TRAINING):
+            found = train_network(
+                backbone,
+                given,
+                settings,
+                random_state=random_state,
+                scratch=folder,
+                progress=progress,
+                on_epoch=lambda point: on_epoch(TRAINING, point),
+            )
+        save_network(found.network, target)
+        return report._replace(curve=found.curve, written=True, trained=found.trained.tolist())
+
+
+def check_trainable(name: str) -> None:
+    """Raise if an embedder can never be trained, before anything is loaded.
+
+    Parameters
+    ----------
+    name : str
+        As for :func:`opengcd.embed.load_embedder`.
+
+    Raises
+    ------
+    AdaptError
+        With what to use instead.
+
+    """
+    instead = "use a network in the Hugging Face layout, such as facebook/dinov2-small or a local folder, as embedder"
+    if name == "pixels":
+        raise AdaptError(f"The embedder pixels has no network that could be trained; {instead}.")
+    if name.endswith(".onnx"):
+        raise AdaptError(
+            f"{name} is an ONNX file, which can be run but not trained; {instead}, and export the adapted one to ONNX."
+        )
+
+
+def _codes(labels: Sequence[str | None], reasons: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    """Return class numbers, -1 without a label and -2 where the image cannot be used, and the names of the classes."""
+    usable = [label for label, reason in zip(labels, reasons, strict=True) if not reason]
+    names = sorted({label for label in usable if label is not None})
+    if len(names) < 2:
+        raise AdaptError("Labelled images of at least two classes are needed to adapt a network.")
+    number = {name: code for code, name in enumerate(names)}
+    codes = [
+        -2 if reason else -1 if label is None else number[label] for label, reason in zip(labels, reasons, strict=True)
+    ]
+    return np.array(codes), names
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    seconds[step] = time.perf_counter() - start
