@@ -41,6 +41,7 @@ _HOME = {
     "Workspace": "opengcd.workspace",
 }
 _SUBPACKAGES = (
+    "adapt",
     "bench",
     "classify",
     "discover",

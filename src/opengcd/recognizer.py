@@ -180,7 +180,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             raise ValueError(f"max_classes={self.max_classes} is less than the {n_classes} known classes; raise it.")
         return self
 
-    def fit(self, X: Any, y: Any, *, progress: Progress = silent) -> Self:
+    def fit(self, X: Any, y: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
         """Start at phase 1 from labelled rows: fill the memory, fit the classifier on it, learn to reject.
 
         Parameters
@@ -189,6 +189,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             Features, one row per item: dense, finite real numbers.
         y : array-like of shape (n,)
             Labels, all integers or all strings, of two classes at least; ``-1`` and ``"unknown"`` are reserved.
+        trained : array of bool of shape (n,) or None
+            Rows that the embedder itself was trained on; thresholds are calibrated on the others.
         progress : callable
             Called with the name of a step, the work done and the work in total.
 
@@ -206,7 +208,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         self._enter(Phase(1, seed, classes, memory, None, self._preset().rejection, names), X, y, progress)
         return self
 
-    def learn(self, X: Any, y: Any, *, progress: Progress = silent) -> Self:
+    def learn(self, X: Any, y: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
         """Enter the next phase with newly labelled rows, of new classes or more of old ones (Sec. 3.6).
 
         The exemplars and ``X`` are merged, the memory is balanced again, and everything is fitted from scratch.
@@ -217,6 +219,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             Features, one row per item.
         y : array-like of shape (n,)
             Labels of the type of ``classes_``.
+        trained : array of bool of shape (n,) or None
+            Rows that the embedder itself was trained on; thresholds are calibrated on the others.
         progress : callable
             Called with the name of a step, the work done and the work in total.
 
@@ -236,6 +240,35 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         phase = self._phase()
         classes = np.concatenate([phase.classes, np.setdiff1d(y, phase.classes)])
         self._enter(phase._replace(number=phase.number + 1, classes=classes, memory=memory), X, y, progress)
+        return self
+
+    def reembed(self, X: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
+        """Take over the features of another embedder: the same phase, classes and exemplars, fitted again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            One row for each exemplar, in the order of ``memory_``.
+        trained : array of bool of shape (n,) or None
+            Rows that the embedder itself was trained on; thresholds are calibrated on the others.
+        progress : callable
+            Called with the name of a step, the work done and the work in total.
+
+        Returns
+        -------
+        OpenWorldRecognizer
+            The recogniser itself. If fitting fails, it stays as it was.
+
+        """
+        check_is_fitted(self)
+        memory = copy.copy(self.memory_)
+        memory.X = check_features(X)
+        if len(memory.X) != len(memory.y):
+            raise ValueError(f"X has {len(memory.X)} rows, but there are {len(memory.y)} exemplars.")
+        phase = self._phase()._replace(memory=memory)
+        rows = phase.labelled(chosen_by_mean=selector_properties(self._selector()).keeps_mean)
+        labelled, rejection = self._fit_on(rows, Run(derive(phase.seed, phase.number), self.device, progress))
+        self._become(phase._replace(model=labelled.model, rejection=rejection))
         return self
 
     def recognize(self, X: Any) -> Recognition:
