@@ -499,7 +499,8 @@ def _facts(task: _Task, report: AdaptReport) -> dict[str, Any]:
     """Return what the report of a version says of its adaptation."""
     labelled = sum(label is not None for label in task.labels)
     facts = {"labelled": labelled, "unlabelled": len(task.labels) - labelled}
-    return facts | {key: value for key, value in _report_to(report).items() if key not in ("trained", "written")}
+    said = _report_to(report)
+    return facts | {key: said[key] for key in ("rehearsed", "curve", "rehearsal_curve", "seconds")}
 
 
 def _details(task: _Task, done: Adapted) -> dict[str, Any]:
