@@ -10,29 +10,9 @@ from PIL import Image
 
 from opengcd.embed import EmbedderError, Pixels, backbone, load_embedder
 from opengcd.embed import batches as batches_module
+from tests.helpers.networks import PREPARATION, TINY, saved
 from tests.helpers.places import SHARED
 from tests.helpers.resizing import watch_sizes
-
-TINY = {
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "image_size": 32,
-    "patch_size": 8,
-    "initializer_range": 0.5,
-}
-PREPARATION = {
-    "image_processor_type": "ViTImageProcessor",
-    "do_resize": True,
-    "size": {"height": 32, "width": 32},
-    "resample": 2,
-    "do_rescale": True,
-    "rescale_factor": 1 / 255,
-    "do_normalize": True,
-    "image_mean": [0.5, 0.5, 0.5],
-    "image_std": [0.5, 0.5, 0.5],
-}
 
 
 def noise(n, side=32, seed=0):
@@ -48,12 +28,6 @@ def ready(images):
 
 def cosines(a, b):
     return (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
-
-
-def saved(folder, model, preparation=None):
-    model.save_pretrained(folder)
-    (folder / "preprocessor_config.json").write_text(json.dumps(PREPARATION | (preparation or {})))
-    return model.eval(), str(folder)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A tiny network, a workspace that uses it, and a training that takes no time: the same input gives the same network."""
+"""A tiny network, and a training of it that takes no time; the same input gives the same network."""
 
 import hashlib
 import json
@@ -10,36 +10,15 @@ from transformers import ViTConfig, ViTModel
 
 from opengcd.adapt import AdaptReport, EpochPoint, Rehearsed
 from opengcd.embed.backbone import Backbone
+from tests.helpers.networks import TINY, saved
 
-TINY = {
-    "hidden_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "image_size": 16,
-    "patch_size": 8,
-    "initializer_range": 0.5,
-}
-PREPARATION = {
-    "image_processor_type": "ViTImageProcessor",
-    "do_resize": True,
-    "size": {"height": 16, "width": 16},
-    "resample": 2,
-    "do_rescale": True,
-    "rescale_factor": 1 / 255,
-    "do_normalize": True,
-    "image_mean": [0.5, 0.5, 0.5],
-    "image_std": [0.5, 0.5, 0.5],
-}
 EPOCHS = 3
 
 
 def save_network(folder):
     """Write a network with random weights."""
     torch.manual_seed(0)
-    ViTModel(ViTConfig(**TINY), add_pooling_layer=False).save_pretrained(folder)
-    (folder / "preprocessor_config.json").write_text(json.dumps(PREPARATION))
-    return str(folder)
+    return saved(folder, ViTModel(ViTConfig(**TINY), add_pooling_layer=False))[1]
 
 
 class Trainer:
@@ -72,7 +51,8 @@ class Trainer:
         better = 0.1 if self.helps else -0.1
         rehearsed = Rehearsed(0.6, 0.5, 0.6 + better, 0.5 + better, 2) if self.rehearses else None
         written = not dry_run and (force or (rehearsed is not None and rehearsed.helps))
-        trained = [(label is not None or settings.unlabelled) and int(key[:8], 16) % 4 > 0 for key, label in zip(keys, labels, strict=True)]  # fmt: skip
+        used = [label is not None or settings.unlabelled for label in labels]
+        trained = [yes and int(key[:8], 16) % 4 > 0 for key, yes in zip(keys, used, strict=True)]
         if written:
             model = ViTModel.from_pretrained(network, add_pooling_layer=False)
             if self.changes:
@@ -80,7 +60,7 @@ class Trainer:
                 noise = torch.Generator().manual_seed(int.from_bytes(seed[:4], "big"))
                 with torch.no_grad():
                     for weight in model.parameters():
-                        weight += 0.02 * torch.randn(weight.shape, generator=noise)
+                        weight += 0.003 * torch.randn(weight.shape, generator=noise)
             model.save_pretrained(out)
             shutil.copy(Path(network) / "preprocessor_config.json", Path(out))
         return AdaptReport(rehearsed, curve, [], {"training": 0.5}, written, trained)

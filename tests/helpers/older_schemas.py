@@ -6,6 +6,7 @@ from contextlib import closing
 
 def without_networks(folder):
     """Turn a workspace into one of schema 5: models do not say which embedder they are of, since there was one."""
+    (folder / "workspace.db.sha256").unlink(missing_ok=True)
     with closing(sqlite3.connect(folder / "workspace.db", isolation_level=None)) as connection:
         (made,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'models'").fetchone()
         for gone in ("\tembedder_id INTEGER, \n", ", \n\tFOREIGN KEY(embedder_id) REFERENCES embedders (id)"):

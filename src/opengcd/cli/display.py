@@ -81,7 +81,7 @@ def as_duration(seconds: float) -> str:
     for unit, length in (("hour", 3600), ("minute", 60)):
         if seconds >= 2 * length or (unit == "minute" and seconds >= 90):
             return f"about {round(seconds / length)} {unit}s"
-    return f"about {max(1, round(seconds))} seconds"
+    return f"about {round(seconds)} seconds" if seconds >= 5 else "a few seconds"
 
 
 def _value_as_text(value: Any) -> str:

@@ -63,10 +63,13 @@ def without_vector(
     connection: Connection, embedder: StoredEmbedder | None = None, among: Sequence[int] | None = None
 ) -> list[int]:
     """Return the items, or those among some, that have no vector of an embedder, by default of the one in use."""
-    query = select(items.c.id).where(items.c.id.not_in(with_vector(connection, embedder))).order_by(items.c.id)
+    there = with_vector(connection, embedder)
     if among is None:
-        return list(connection.scalars(query))
-    return [item for part in in_parts(among) for item in connection.scalars(query.where(items.c.id.in_(part)))]
+        return list(connection.scalars(select(items.c.id).where(items.c.id.not_in(there)).order_by(items.c.id)))
+    found: set[int] = set()  # some are looked up one by one: that is fast however many items there are
+    for part in in_parts(list(among)):
+        found.update(connection.scalars(there.where(features.c.item_id.in_(part))))
+    return [item for item in among if item not in found]
 
 
 def was_trained_on(connection: Connection, embedder: StoredEmbedder, chosen: Sequence[int]) -> np.ndarray:

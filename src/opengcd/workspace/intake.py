@@ -77,16 +77,18 @@ class Intake:
                     progress("reading images", done, len(files))
                     yield batch
 
-    def complete(self, progress: Progress, among: Sequence[int] | None = None) -> None:
-        """Embed items, or those among some, that came while another embedder was in use than now.
+    def complete(self, progress: Progress, among: Sequence[int] | None = None, version: int | None = None) -> None:
+        """Embed items, or those among some, that came while another embedder was in use than that of a version.
 
-        Those whose files are gone, or have another content now, stay without a vector of the embedder in use.
+        The version is by default the one in use. Items whose files are gone, or have another content now, stay without
+        a vector of its embedder.
         """
         with self._database.reading() as connection:
-            lacking = without_vector(connection, embedder_of(connection), among)
+            lacking = without_vector(connection, embedder_of(connection, version), among)
         if lacking and (originals := find_originals(self._database, lacking, progress)):
             stage = "embedding images that came while another network was in use"
-            embed_originals(self._database, self._vectors.folder, self._vectors.embedder, originals, progress, stage)
+            embedder = self._vectors.embedder_of(version)
+            embed_originals(self._database, self._vectors.folder, embedder, originals, progress, stage)
 
     def _survey(self, files: Sequence[Found], pool: ThreadPoolExecutor) -> _Survey:
         bad = [(found, found.reason) for found in files if found.reason]

@@ -222,8 +222,8 @@ class Recognition:
 
     def _predict(self, ids: Sequence[int], stream: ObservedScores | None = None) -> dict[int, Prediction]:
         """Ask the version in use about items and store its predictions; the threshold follows them afterwards."""
-        self._intake.complete(silent, ids)  # another network may have been put to use since they were embedded
         version, recognizer = self._recognizers.in_use()
+        self._intake.complete(silent, ids, version)  # they may have been embedded for another one a moment ago
         recognition = recognizer.recognize(self._vectors.of_items(ids, version))
         if stream is not None:
             stream.add(recognition.unknown_score)

@@ -35,8 +35,8 @@ class Subclusters(NamedTuple):
         """
         with self.store.database.reading() as connection:
             members = groups.members(connection, group)
-        self.intake.complete(silent, members)
         version, recognizer = self.recognizers.in_use()
+        self.intake.complete(silent, members, version)
         with self.store.database.reading() as connection:
             refuse_conflict(connection, on, Concerns(groups=[group]))
             seen, members = log.last_edit(connection), groups.members(connection, group)

@@ -36,8 +36,23 @@ class Vectors:
     @property
     def embedder(self) -> Embedder:
         """The embedder of the version in use, loaded when it is first needed and verified."""
+        return self.embedder_of()
+
+    def embedder_of(self, version: int | None = None) -> Embedder:
+        """Return the embedder of a version; the one that was asked for last is kept in memory.
+
+        Parameters
+        ----------
+        version : int or None
+            The number of the version; None for the one in use.
+
+        Returns
+        -------
+        Embedder
+
+        """
         with self._store.database.reading() as connection:
-            stored = embedder_of(connection)
+            stored = embedder_of(connection, version)
         with self._lock:
             if self._loaded is None or (stored is not None and self._loaded.fingerprint != stored.fingerprint):
                 self._loaded = None  # before the other one is loaded
