@@ -276,3 +276,22 @@ def test_a_network_is_adapted_on_postgresql(url, world, tmp_path, monkeypatch):
             workspace.adapt(progress=stop, unlabelled=True)
         assert all(one.repaired for one in workspace.check(repair=True))
         assert workspace.check() == []
+
+
+def test_a_workspace_of_the_schema_before_on_postgresql(url, world, tmp_path):
+    database = fresh(url, "before")
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database) as workspace:
+        workspace.fit(world[0])
+        before = workspace.vectors.of_items(range(1, 33))
+    command(
+        database,
+        "DROP TABLE trained_items",
+        "ALTER TABLE models DROP COLUMN embedder_id",
+        "ALTER TABLE embedders DROP COLUMN digest, DROP COLUMN run",
+        "UPDATE meta SET value = '5' WHERE key = 'schema'",
+    )
+    with Workspace(tmp_path / "w") as workspace:
+        np.testing.assert_array_equal(workspace.vectors.of_items(range(1, 33)), before)
+        with workspace.store.database.reading() as connection:
+            assert connection.scalar(text("SELECT embedder_id FROM models")) == 1
+        assert workspace.check() == []
