@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 
 from opengcd import OpenWorldRecognizer
 from opengcd._internal.unit_length import unit_rows
-from opengcd.adapt import AdaptSettings
-from opengcd.adapt.training import EpochPoint, Trained
+from opengcd.adapt import AdaptSettings, EpochPoint, Trained
 from opengcd.bench import (
     AdaptedMethod,
     Cell,

@@ -91,3 +91,15 @@ def test_a_class_that_was_cut_is_only_cut_further():
     chosen.update(X[:10], y[:10])
     chosen.update(X[30:40], y[30:40])
     np.testing.assert_array_equal(by_order.X, chosen.X)
+
+
+def test_memory_drops_exemplars_but_never_a_whole_class():
+    memory = ExemplarMemory()
+    memory.update(np.arange(8.0).reshape(4, 2), np.array([0, 0, 1, 1]))
+    memory.keep_only(np.array([True, False, True, True]))
+    assert memory.y.tolist() == [0, 1, 1]
+    assert memory.X[:, 0].tolist() == [0, 4, 6]
+    assert memory.kept.tolist() == [0, 2, 3]
+    with pytest.raises(ValueError, match="No exemplar of the class 0 would stay"):
+        memory.keep_only(np.array([False, True, True]))
+    assert len(memory) == 3

@@ -7,6 +7,7 @@ from sqlalchemy import delete, select
 
 from opengcd import Workspace
 from opengcd.workspace import migrations, schema
+from tests.helpers.older_schemas import without_networks
 from tests.helpers.pictures import COLOURS, RECOGNIZER, paint_world, picture
 
 
@@ -32,6 +33,7 @@ def learn_new(workspace):
 
 def forget_items(workspace):
     """Leave the exemplars as an older version stored them: without their items, in tables of the fourth schema."""
+    without_networks(workspace.path)
     with workspace.store.database.writing() as connection:
         schema.exemplars.drop(connection)
         connection.exec_driver_sql("ALTER TABLE training_labels RENAME TO lessons")

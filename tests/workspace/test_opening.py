@@ -27,6 +27,7 @@ from opengcd.workspace import DamagedError, ReadOnlyError, UnavailableError, Wor
 from opengcd.workspace import schema as schema_module
 from opengcd.workspace.schema import edits, embedders, features, items, meta
 from opengcd.workspace.seal import Seal
+from tests.helpers.older_schemas import without_networks
 from tests.helpers.pictures import RECOGNIZER, paint
 from tests.helpers.serving import API, connect, get, send
 
@@ -459,10 +460,12 @@ def test_a_database_that_never_rests_is_not_copied(busy, monkeypatch):
 
 def downgrade(workspace, version):
     """Turn a workspace into one of an older schema."""
-    with workspace.store.database.writing() as connection:
+    with workspace.store.database.reading() as connection:
         (embedder,) = connection.execute(select(embedders)).all()
         ids = list(connection.scalars(select(features.c.item_id).order_by(features.c.item_id)))
         X = workspace.vectors.read(connection, ids)
+    without_networks(workspace.path)
+    with workspace.store.database.writing() as connection:
         home = workspace.path / "features" / embedder.fingerprint[:16]
         shutil.rmtree(home)
         home.mkdir()

@@ -13,10 +13,11 @@ from opengcd import Client, Workspace
 from opengcd.embed import Pixels, read_image
 from opengcd.service import create_app
 from opengcd.service.client import ServiceError
-from opengcd.workspace import Changes, DamagedError, WorkspaceError
+from opengcd.workspace import Changes, DamagedError, WorkspaceError, adaptation
 from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.files import content_hash
 from opengcd.workspace.schema import items
+from tests.helpers.adapting import Embedded, Trainer, save_network
 from tests.helpers.counting import check
 from tests.helpers.needed import postgresql
 from tests.helpers.pictures import RECOGNIZER, paint, truth
@@ -234,3 +235,63 @@ def test_two_servers_share_a_workspace(url, world, tmp_path):
             bob.get("groups")
             bob.edit("confirm", group=yellow)
             assert len(bob.run("learn")["classes"]) == 5
+
+
+def test_a_network_is_adapted_on_postgresql(url, world, tmp_path, monkeypatch):
+    known, stream = world
+    monkeypatch.setattr(adaptation, "adapt_network", Trainer())
+    embedded = Embedded(monkeypatch)
+    network = save_network(tmp_path / "network")
+    database = fresh(url, "adapted")
+
+    def stop(stage, done, total):
+        if stage == "embedding images by the adapted network" and done:
+            raise KeyboardInterrupt
+
+    with Workspace.create(tmp_path / "w", network, recognizer=RECOGNIZER, database=database) as workspace:
+        workspace.fit(known)
+        list(workspace.recognize([stream]))
+        workspace.discover(k=6)
+        before, old = workspace.views.labels(), workspace.vectors.of_items(range(1, 81))
+        with pytest.raises(KeyboardInterrupt):
+            workspace.adapt(progress=stop)
+        (found,) = workspace.check()
+        assert "not finished" in found.problem
+        assert workspace.views.labels() == before
+        assert workspace.adapt().version == 2
+        assert embedded.since() == 2 * 80
+        assert workspace.check() == []
+        new = workspace.vectors.of_items(range(1, 81))
+        assert not np.array_equal(new, old)
+        workspace.undo()
+        np.testing.assert_array_equal(workspace.vectors.of_items(range(1, 81)), old)
+        assert workspace.views.labels() == before
+        workspace.redo()
+        workspace.rollback(1)
+        workspace.rollback(2)
+        np.testing.assert_array_equal(workspace.vectors.of_items(range(1, 81)), new)
+        assert embedded.since() == 0
+        list(workspace.recognize(paint(tmp_path / "more", "red", [5000])))
+        with pytest.raises(KeyboardInterrupt):
+            workspace.adapt(progress=stop, unlabelled=True)
+        assert all(one.repaired for one in workspace.check(repair=True))
+        assert workspace.check() == []
+
+
+def test_a_workspace_of_the_schema_before_on_postgresql(url, world, tmp_path):
+    database = fresh(url, "before")
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database) as workspace:
+        workspace.fit(world[0])
+        before = workspace.vectors.of_items(range(1, 33))
+    command(
+        database,
+        "DROP TABLE trained_items",
+        "ALTER TABLE models DROP COLUMN embedder_id",
+        "ALTER TABLE embedders DROP COLUMN digest, DROP COLUMN run",
+        "UPDATE meta SET value = '5' WHERE key = 'schema'",
+    )
+    with Workspace(tmp_path / "w") as workspace:
+        np.testing.assert_array_equal(workspace.vectors.of_items(range(1, 33)), before)
+        with workspace.store.database.reading() as connection:
+            assert connection.scalar(text("SELECT embedder_id FROM models")) == 1
+        assert workspace.check() == []

@@ -81,7 +81,7 @@ def test_vectors_that_are_kept_and_vectors_that_are_read(workspace, tmp_path, mo
             store = workspace.vectors.shards(connection)
             ids, gaps = kept.distances(connection, store, 40)
             watched = Mock(wraps=store)
-            watched.width = store.width
+            watched.width, watched.id = store.width, store.id
             np.testing.assert_array_equal(kept.distances(connection, watched, 40)[1], gaps)
             read = [item for call in watched.of_items.call_args_list for item in call.args[1]]
             X = store.of_items(connection, ids.tolist()).astype(np.float64)

@@ -13,10 +13,11 @@ import numpy as np
 from opengcd._internal.progress import Progress, silent
 from opengcd.adapt.crops import LabelledCrops, square_for
 from opengcd.adapt.kept_out import kept_out
+from opengcd.adapt.reports import EpochPoint, OnEpoch, no_report
 from opengcd.adapt.settings import AdaptError, AdaptSettings
 from opengcd.adapt.sources import ViewSource, make_source
 from opengcd.adapt.trainable import TrainableNetwork
-from opengcd.adapt.training import EpochPoint, OnEpoch, Trainer, TrainingRows, no_report
+from opengcd.adapt.training import Trainer, TrainingRows
 from opengcd.embed.backbone import Backbone
 
 CHECKPOINT = "training.safetensors"

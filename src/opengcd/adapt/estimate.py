@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from opengcd.adapt.crops import square_for
-from opengcd.adapt.rehearsal import EPOCHS_SHARE, HIDDEN_SHARE, MOST_PER_CLASS, STREAM_SHARE
+from opengcd.adapt.rehearsal import EPOCHS_SHARE, HIDDEN_SHARE, STREAM_SHARE
+from opengcd.adapt.reports import TimeEstimate
 from opengcd.adapt.settings import AdaptSettings
 from opengcd.adapt.sources import KeptSource, PixelSource, kept_views
 from opengcd.adapt.trainable import TrainableNetwork
@@ -23,26 +24,10 @@ DECODED_PER_SECOND = 100
 """Images of a few megapixels that one processor core decodes in a second."""
 
 
-class TimeEstimate(NamedTuple):
-    """Seconds of the steps of an adaptation."""
-
-    reading: float
-    rehearsing: float
-    training: float
-    embedding: float
-    """All images by the adapted network."""
-
-    @property
-    def total(self) -> float:
-        """The sum."""
-        return sum(self)
-
-
 def estimate_time(
     network: str | os.PathLike[str],
     labelled: int,
     others: int,
-    classes: int,
     settings: AdaptSettings = AdaptSettings(),  # noqa: B008  it cannot be changed
     *,
     pooling: str = "cls",
@@ -56,8 +41,6 @@ def estimate_time(
         A folder or an id of the Hugging Face hub.
     labelled, others : int
         Numbers of images with and without a label; the latter are embedded, and trained on if the settings say so.
-    classes : int
-        Number of classes.
     settings : AdaptSettings
     pooling : str
         See :func:`opengcd.embed.load_embedder`.
@@ -74,7 +57,7 @@ def estimate_time(
     visits = settings.epochs_for(labelled) * labelled
     if settings.unlabelled:
         visits = settings.epochs_for(labelled) * (labelled + others)
-    rehearsed = min(labelled, classes * MOST_PER_CLASS) * (1 - HIDDEN_SHARE) * (1 - STREAM_SHARE)
+    rehearsed = labelled * (1 - HIDDEN_SHARE) * (1 - STREAM_SHARE)
     once = speed.once * (labelled + (others if settings.unlabelled else 0))
     return TimeEstimate(
         (labelled + others) / (DECODED_PER_SECOND * (os.cpu_count() or 1)),

@@ -7,54 +7,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from opengcd._internal.progress import Progress, silent
-from opengcd.adapt.adaptation import scratch_folder, train_network
-from opengcd.adapt.crops import LabelledCrops, read_crops, square_for
-from opengcd.adapt.rehearsal import Rehearsed, rehearse_adaptation
-from opengcd.adapt.saving import save_network
+from opengcd.adapt.reports import REHEARSING, TRAINING, AdaptReport, EpochPoint
 from opengcd.adapt.settings import AdaptError, AdaptSettings
-from opengcd.adapt.training import EpochPoint
 from opengcd.embed.backbone import load_backbone
-
-REHEARSING, TRAINING = "rehearsing", "training"
-"""The two curves of an adaptation."""
-
-
-class AdaptReport(NamedTuple):
-    """What an adaptation brought and cost."""
-
-    rehearsed: Rehearsed | None
-    """None where too few classes are known to hide some of them."""
-    curve: list[EpochPoint]
-    """Of the training itself; empty if there was none."""
-    seconds: dict[str, float]
-    """By step."""
-    written: bool
-    """Whether the adapted network was written."""
-    trained: list[bool]
-    """For each image, whether the network was trained on its label."""
-    reasons: dict[str, str]
-    """Why files could not be used, by path."""
-
-    @property
-    def why_not(self) -> str:
-        """Why no network was written; empty if one was."""
-        if self.written:
-            return ""
-        if self.rehearsed is None:
-            return "too few classes are known for a rehearsal, so nothing shows that it would help"
-        if not self.rehearsed.helps:
-            return "the rehearsal shows no gain"
-        return "it was only rehearsed"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the report for JSON, without the list of images."""
-        rehearsed = None if self.rehearsed is None else self.rehearsed._asdict() | {"helps": self.rehearsed.helps}
-        return {"rehearsed": rehearsed, "curve": self.curve, "seconds": self.seconds, "written": self.written}
 
 
 def ignore_epoch(curve: str, point: EpochPoint) -> None:
@@ -130,6 +89,8 @@ def adapt_network(
     >>> report.written, report.rehearsed.frozen_hca, report.rehearsed.adapted_hca  # doctest: +SKIP
 
     """
+    from opengcd.adapt import adaptation, crops, rehearsal, saving  # torch takes seconds
+
     if len(images) != len(labels):
         raise AdaptError(f"There are {len(images)} images, but {len(labels)} labels; give one for each, or None.")
     check_trainable(os.fspath(network))
@@ -137,15 +98,15 @@ def adapt_network(
     if target.exists():
         raise AdaptError(f"{target} exists already; choose another name for the adapted network.")
     seconds: dict[str, float] = {}
-    with scratch_folder(None if scratch is None else Path(scratch)) as folder:
+    with adaptation.scratch_folder(None if scratch is None else Path(scratch)) as folder:
         backbone = load_backbone(os.fspath(network), device, pooling, "auto", None)
         with _timed(seconds, "reading"):
-            crops, hashes, reasons = read_crops(images, square_for(backbone), folder, progress)
+            squares, hashes, reasons = crops.read_crops(images, crops.square_for(backbone), folder, progress)
         codes, names = _codes(labels, reasons)
-        given = LabelledCrops(crops, codes, hashes if keys is None else keys)
+        given = crops.LabelledCrops(squares, codes, hashes if keys is None else keys)
         new = [code for code, name in enumerate(names) if name not in known_before]
         with _timed(seconds, REHEARSING):
-            rehearsed = rehearse_adaptation(
+            rehearsed, rehearsal_curve = rehearsal.rehearse_adaptation(
                 backbone,
                 given,
                 settings,
@@ -156,11 +117,11 @@ def adapt_network(
                 on_epoch=lambda point: on_epoch(REHEARSING, point),
             )
         bad = {os.fspath(file): reason for file, reason in zip(images, reasons, strict=True) if reason}
-        report = AdaptReport(rehearsed, [], seconds, False, [False] * len(images), bad)
+        report = AdaptReport(rehearsed, [], rehearsal_curve, seconds, False, [False] * len(images), bad)
         if dry_run or not (force or (rehearsed is not None and rehearsed.helps)):
             return report
         with _timed(seconds, TRAINING):
-            found = train_network(
+            found = adaptation.train_network(
                 backbone,
                 given,
                 settings,
@@ -169,7 +130,7 @@ def adapt_network(
                 progress=progress,
                 on_epoch=lambda point: on_epoch(TRAINING, point),
             )
-        save_network(found.network, target)
+        saving.save_network(found.network, target)
         return report._replace(curve=found.curve, written=True, trained=found.trained.tolist())
 
 

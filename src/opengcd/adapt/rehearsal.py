@@ -18,8 +18,9 @@ from opengcd._internal.splits import hold_out_share
 from opengcd._internal.unit_length import unit_rows
 from opengcd.adapt.adaptation import start_training, training_rows
 from opengcd.adapt.crops import LabelledCrops
+from opengcd.adapt.reports import EpochPoint, OnEpoch, Rehearsed, no_report
 from opengcd.adapt.settings import AdaptSettings
-from opengcd.adapt.training import EpochPoint, OnEpoch, Trainer, no_report
+from opengcd.adapt.training import Trainer
 from opengcd.embed.backbone import Backbone
 from opengcd.recognizer import OpenWorldRecognizer
 
@@ -31,31 +32,7 @@ MOST_PER_CLASS = 60
 """Images of a class that take part."""
 EPOCHS_SHARE = 0.5
 """Share of the epochs of the training itself."""
-LEAST_GAIN = 0.01
-"""What HNA and HCA must gain on average for an adaptation to count as helpful."""
 CHECKPOINT, RESULT = "rehearsal.safetensors", "rehearsal.json"
-
-
-class Rehearsed(NamedTuple):
-    """HNA and HCA on hidden known classes, with features of the network as it is and after a short training."""
-
-    frozen_hna: float
-    frozen_hca: float
-    adapted_hna: float
-    adapted_hca: float
-    hidden: int
-    """Number of classes that were hidden."""
-    curve: list[EpochPoint]
-
-    @property
-    def gain(self) -> float:
-        """What HNA and HCA gain on average."""
-        return (self.adapted_hna + self.adapted_hca - self.frozen_hna - self.frozen_hca) / 2
-
-    @property
-    def helps(self) -> bool:
-        """Whether the gain is large enough to be more than chance."""
-        return self.gain >= LEAST_GAIN
 
 
 def rehearse_adaptation(
@@ -68,7 +45,7 @@ def rehearse_adaptation(
     scratch: Path,
     progress: Progress = silent,
     on_epoch: OnEpoch = no_report,
-) -> Rehearsed | None:
+) -> tuple[Rehearsed | None, list[EpochPoint]]:
     """Hide a third of the known classes, adapt to the others for half the time, and compare on a simulated stream.
 
     The stream has all images of the hidden classes and a third of those of each other class. Both networks are followed
@@ -96,12 +73,14 @@ def rehearse_adaptation(
     -------
     Rehearsed or None
         None if there are too few classes.
+    list of EpochPoint
+        The curve of the training.
 
     """
     codes = np.asarray(images.codes)
     number = len(np.unique(codes[codes >= 0]))
     if number < FEWEST_CLASSES:
-        return None
+        return None, []
     if (stored := _read(scratch / RESULT)) is not None:
         return stored
     rng = generator(random_state)
@@ -135,9 +114,9 @@ def rehearse_adaptation(
     progress("rehearsing with the adapted network", 0, 1)
     after = world.judge(adapted, trained, random_state, device)
     progress("rehearsing with the adapted network", 1, 1)
-    result = Rehearsed(*before, *after, len(hidden), curve)
-    replace_file(scratch / RESULT, json.dumps(result._asdict()).encode())
-    return result
+    result = Rehearsed(*before, *after, len(hidden))
+    replace_file(scratch / RESULT, json.dumps({"rehearsed": result, "curve": curve}).encode())
+    return result, curve
 
 
 class _World(NamedTuple):
@@ -169,10 +148,10 @@ def _limited(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.sort(np.concatenate(rows))
 
 
-def _read(file: Path) -> Rehearsed | None:
+def _read(file: Path) -> tuple[Rehearsed, list[EpochPoint]] | None:
     """Return the result of a rehearsal that was finished before."""
     try:
         found: dict[str, Any] = json.loads(file.read_bytes())
-        return Rehearsed(**found | {"curve": [EpochPoint(*point) for point in found["curve"]]})
+        return Rehearsed(*found["rehearsed"]), [EpochPoint(*point) for point in found["curve"]]
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,7 @@ from opengcd.adapt.losses import (
     supervised_contrastive,
     view_contrastive,
 )
+from opengcd.adapt.reports import EpochPoint, OnEpoch, no_report
 from opengcd.adapt.settings import AdaptError, AdaptSettings
 from opengcd.adapt.sources import ViewSource
 from opengcd.adapt.trainable import TrainableNetwork
@@ -41,22 +42,6 @@ LEAST_BATCH = 4
 STAGE = "training the network"
 BETTER = 1e-3
 """A loss on kept-out images must be lower by this share to count as better."""
-
-
-class EpochPoint(NamedTuple):
-    """The curves of a training after an epoch."""
-
-    epoch: int
-    loss: float
-    accuracy: float
-    """Share of the images kept out that the classifier of the training recognises; nan without any."""
-
-
-OnEpoch = Callable[[EpochPoint], None]
-
-
-def no_report(point: EpochPoint) -> None:
-    """Report nothing."""
 
 
 class TrainingRows(NamedTuple):

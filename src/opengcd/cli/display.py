@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from opengcd.cli.output import echo
 
 if TYPE_CHECKING:
-    from opengcd.workspace import Entry, GroupSize
+    from pathlib import Path
+
+    from opengcd.workspace import Adapted, Entry, GroupSize
 
 
 def show_threshold(source: str, known_rejected: float, known_share: float | None, **_: Any) -> None:
@@ -46,8 +48,45 @@ def show_entry(title: str, entry: Entry | None) -> None:
 
 def as_text(details: dict[str, Any]) -> str:
     """Return the details of an entry of the history as text."""
-    shown = {key: value for key, value in details.items() if key != "curve"}  # dozens of numbers are for a plot
-    return ", ".join(
-        f"{key.replace('_', ' ')} {', '.join(map(str, value)) if isinstance(value, list) else value}"
-        for key, value in shown.items()
-    )
+    # Dozens of numbers are for a plot, and a hash says nothing to a person.
+    shown = {key: value for key, value in details.items() if key not in ("curve", "run") and value != ""}
+    return ", ".join(f"{key.replace('_', ' ')} {_value_as_text(value)}" for key, value in shown.items())
+
+
+def show_adapted(adapted: Adapted, workspace: Path) -> None:
+    """Show what the rehearsal found, the decision, and what to do next."""
+    from opengcd.workspace.adaptation import DRY_RUN
+
+    rehearsed = adapted.report.rehearsed
+    if adapted.missing:
+        echo(f"{adapted.missing} images were left out: their files are gone or have changed.", err=True)
+    if rehearsed is None:
+        echo("There was no rehearsal: too few classes are known to hide some of them.")
+    else:
+        echo(f"Rehearsal with {rehearsed.hidden} hidden classes, features in use and adapted ones:")
+        echo(f"  HNA {rehearsed.frozen_hna:6.1%} {rehearsed.adapted_hna:6.1%}")
+        echo(f"  HCA {rehearsed.frozen_hca:6.1%} {rehearsed.adapted_hca:6.1%}")
+    if adapted.switched:
+        echo(
+            f"Version {adapted.version} uses the adapted network. To return to the network before: "
+            f"opengcd undo {workspace}, or opengcd rollback {workspace}."
+        )
+    else:
+        hint = "" if adapted.reason == DRY_RUN else " With --force, the adapted network is used nevertheless."
+        echo(f"Nothing was changed: {adapted.reason}.{hint}")
+
+
+def as_duration(seconds: float) -> str:
+    """Return a time that need not be exact, as "about 12 minutes"."""
+    for unit, length in (("hour", 3600), ("minute", 60)):
+        if seconds >= 2 * length or (unit == "minute" and seconds >= 90):
+            return f"about {round(seconds / length)} {unit}s"
+    return f"about {round(seconds)} seconds" if seconds >= 5 else "a few seconds"
+
+
+def _value_as_text(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"({as_text(value)})"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

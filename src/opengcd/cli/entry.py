@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from opengcd import __version__
+from opengcd.cli.adaptation import adapt
 from opengcd.cli.bench import bench
 from opengcd.cli.demo import demo
 from opengcd.cli.edits import edit
@@ -24,8 +25,8 @@ app = typer.Typer(
     add_completion=False,
 )
 COMMANDS: tuple[Callable[..., Any], ...] = (
-    init, recognize, discover, review, learn, status, export, undo, redo, history, rollback, rejection, check, serve,
-    token, demo,
+    init, recognize, discover, review, learn, adapt, status, export, undo, redo, history, rollback, rejection, check,
+    serve, token, demo,
 )  # fmt: skip
 """In the order in which the help lists them."""
 

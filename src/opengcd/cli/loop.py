@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from opengcd.cli.adaptation import adapt_on_the_way
 from opengcd.cli.display import show_class_number, show_entry, show_groups
 from opengcd.cli.failures import exit_for_bad_files, report_bad_file, report_bad_files, report_errors
-from opengcd.cli.options import Folder
+from opengcd.cli.options import Adapt, Folder
 from opengcd.cli.output import echo, write_out
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def discover(
             echo(f"The number of classes is doubtful: {found.reason}", err=True)
 
 
-def learn(workspace: Folder) -> None:
+def learn(workspace: Folder, adapt: Adapt = False) -> None:
     """Learn the reviewed groups, which begins the next phase."""
     from opengcd import Workspace
     from opengcd._internal import terminal
@@ -74,6 +75,8 @@ def learn(workspace: Folder) -> None:
         with terminal.progress_bar() as progress:
             version = opened.learn(progress=progress)
         echo(f"Version {version.id}, phase {version.phase}: {len(version.classes)} classes.")
+        if adapt:
+            adapt_on_the_way(opened)
 
 
 def undo(workspace: Folder) -> None:
@@ -104,7 +107,9 @@ def rollback(
             opened.rollback(version)
         for found in opened.models.versions():
             mark = "*" if found.in_use else " "
-            echo(f"{mark} {found.id:4} {found.at[:19]} phase {found.phase}, {len(found.classes)} classes")
+            adapted = ", network adapted here" if found.report and "adapted" in found.report else ""
+            classes = f"{len(found.classes)} classes"
+            echo(f"{mark} {found.id:4} {found.at[:19]} phase {found.phase}, {classes}{adapted}")
 
 
 def rejection(

@@ -8,4 +8,7 @@ from typing import Annotated
 import typer
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the workspace.")]
+Adapt = Annotated[
+    bool, typer.Option("--adapt", help="Then let the network learn from the images, if that helps; see opengcd adapt.")
+]
 Copy = Annotated[bool, typer.Option(help="Copy the images instead of linking to them.")]

@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from opengcd.cli.adaptation import adapt_on_the_way
 from opengcd.cli.display import as_text, show_class_number, show_groups, show_threshold
 from opengcd.cli.failures import report_bad_files, report_errors
-from opengcd.cli.options import Copy, Folder
+from opengcd.cli.options import Adapt, Copy, Folder
 from opengcd.cli.output import echo, write_out
 
 
@@ -37,10 +38,12 @@ def init(
     database: Annotated[
         str | None, typer.Option(help="A PostgreSQL URL; by default SQLite in the workspace's folder.")
     ] = None,
+    adapt: Adapt = False,
 ) -> None:
     """Make a workspace and learn the known classes; if interrupted, run the same command again to continue."""
     from opengcd import Workspace
     from opengcd._internal import terminal
+    from opengcd.adapt import check_trainable
 
     given = {
         "preset": preset,
@@ -50,16 +53,18 @@ def init(
     }
     recognizer = {"random_state": seed} | {key: value for key, value in given.items() if value is not None}
     with report_errors():
-        with (
-            Workspace.create(
-                workspace, embedder, pooling=pooling, precision=precision, recognizer=recognizer, database=database
-            ) as made,
-            terminal.progress_bar() as progress,
-        ):
-            bad = made.fit(known, progress=progress)
+        if adapt:
+            check_trainable(embedder)  # before the images are read
+        with Workspace.create(
+            workspace, embedder, pooling=pooling, precision=precision, recognizer=recognizer, database=database
+        ) as made:
+            with terminal.progress_bar() as progress:
+                bad = made.fit(known, progress=progress)
             status = made.status()
-        assert status.version is not None
-        echo(f"{workspace}: {status.counts['learnt']} images of {len(status.version.classes)} classes.")
+            assert status.version is not None
+            echo(f"{workspace}: {status.counts['learnt']} images of {len(status.version.classes)} classes.")
+            if adapt:
+                adapt_on_the_way(made)
         report_bad_files(bad)
 
 
@@ -70,7 +75,7 @@ def status(workspace: Folder) -> None:
 
     with report_errors(), Workspace(workspace) as opened:
         found = opened.status()
-        echo(f"embedder  {found.embedder}")
+        echo(f"embedder  {found.embedder}" + (f", adapted to these images: {found.network}" if found.network else ""))
         if found.version is None:
             echo("no class learnt yet; run opengcd init again to finish")
             return

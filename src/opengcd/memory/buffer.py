@@ -10,7 +10,7 @@ import numpy as np
 from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import State
 from opengcd._internal.randomness import Seed, derive, seed_from_json, seed_sequence, seed_to_json
-from opengcd._internal.validation import check_features, check_integer, check_labels, encode
+from opengcd._internal.validation import check_features, check_integer, check_labels, check_mask, encode
 from opengcd.memory.selectors import Selector, select_each, selector_properties
 
 
@@ -117,6 +117,22 @@ class ExemplarMemory:
         self.updates += 1
         self.kept = kept
         return kept
+
+    def keep_only(self, rows: Any) -> None:
+        """Drop all exemplars but some, for example because their images are gone.
+
+        Parameters
+        ----------
+        rows : array of bool of shape (n,)
+            Which exemplars stay; at least one of each class must.
+
+        """
+        rows = check_mask(rows, len(self), "rows")
+        lost = np.setdiff1d(self.y, self.y[rows])
+        if len(lost):
+            raise ValueError(f"No exemplar of the class {lost[0]} would stay.")
+        self.X, self.y, self.trained = self.X[rows], self.y[rows], self.trained[rows]
+        self.kept = np.flatnonzero(rows)
 
     def state(self, classes: np.ndarray) -> State:
         """Return what is saved of the memory.

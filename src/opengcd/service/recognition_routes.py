@@ -95,9 +95,10 @@ class Recognition:
             if not gc.get_freeze_count():  # a garbage collection of all libraries would delay every request
                 gc.freeze()
 
-    def refresh(self) -> None:
-        """Load the version that is in use now."""
-        _, self._recognizer = self.workspace.recognizers.follow()
+    def refresh(self) -> int:
+        """Load the version that is in use now; return its number."""
+        version, self._recognizer = self.workspace.recognizers.follow()
+        return version
 
     def renew(self) -> None:
         """Load the version in use after it may have changed; if that fails, the next request reports the error."""
@@ -292,10 +293,18 @@ def _kept(workspace: Workspace, contents: Sequence[bytes], top: int) -> list[dic
 async def _looked_at(
     service: Service, workspace: Workspace, contents: Sequence[bytes], top: int
 ) -> list[dict[str, Any]]:
-    """Return the answers for images without storing anything."""
-    X, reasons = await run_in_threadpool(workspace.recognition.embed, contents)
-    said = iter(await service.recognition.ask(X, top) if len(X) else [])
-    near = iter(await run_in_threadpool(workspace.exemplars.nearest, X) if len(X) else [])
+    """Return the answers for images without storing anything.
+
+    If another version is put to use meanwhile, they may have been embedded by another network than that of the version
+    that answered; then they are embedded and recognised again.
+    """
+    before, version = None, await run_in_threadpool(service.recognition.refresh)
+    while before != version:
+        before = version
+        X, reasons = await run_in_threadpool(workspace.recognition.embed, contents)
+        said = iter(await service.recognition.ask(X, top) if len(X) else [])
+        near = iter(await run_in_threadpool(workspace.exemplars.nearest, X) if len(X) else [])
+        version = await run_in_threadpool(service.recognition.refresh)
     return [_refused(reason) if reason else next(said) | {"exemplars": next(near)} for reason in reasons]
 
 

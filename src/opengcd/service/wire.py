@@ -145,12 +145,42 @@ class Accuracy(Model):
     confirmed: float | None = None
 
 
+class Epoch(Model):
+    """A point of the curve of a training."""
+
+    epoch: int
+    loss: float | None
+    accuracy: float | None = Field(description="On labelled images that were kept out of the training.")
+
+
+class Rehearsal(Model):
+    """HNA and HCA on hidden known classes, with the features in use before (frozen) and with adapted ones."""
+
+    frozen_hna: float
+    frozen_hca: float
+    adapted_hna: float
+    adapted_hca: float
+    hidden: int
+
+
+class AdaptationReport(Model):
+    """What was measured when a network was adapted, and how many seconds each stage took."""
+
+    labelled: int
+    unlabelled: int
+    rehearsed: Rehearsal | None
+    curve: list[Epoch]
+    rehearsal_curve: list[Epoch]
+    seconds: dict[str, float]
+
+
 class LearningReport(Model):
     """What was measured when a version was learnt; ``before`` is the accuracy of the version before it."""
 
     memory: Memory
     after: Accuracy
     before: Accuracy | None = None
+    adapted: AdaptationReport | None = None
 
 
 class Version(Model):

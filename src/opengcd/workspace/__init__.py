@@ -1,5 +1,6 @@
 """A user's project on disk: images in, labels out, with a review in between whose edits are all logged."""
 
+from opengcd.workspace.adaptation import Adapted, AdaptPlan
 from opengcd.workspace.check import Finding
 from opengcd.workspace.conflicts import ConflictError
 from opengcd.workspace.details import DETAILS, AnyDetails, DiscoverDetails, read_details
@@ -31,6 +32,8 @@ __all__ = [
     "DETAILS",
     "SCOPES",
     "SOURCES",
+    "AdaptPlan",
+    "Adapted",
     "AnyDetails",
     "CancelledError",
     "Changes",

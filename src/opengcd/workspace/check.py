@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, func, or_, select
 
 from opengcd._internal.images import EmbedderError, decoders
 from opengcd._internal.progress import Progress
-from opengcd.workspace import versions
+from opengcd.workspace import networks, versions
+from opengcd.workspace.adaptation import SCRATCH, rehearsed_run
 from opengcd.workspace.database import Database, in_parts
+from opengcd.workspace.embedders import StoredEmbedder, all_embedders, embedder_of, unfinished
 from opengcd.workspace.errors import DamagedError
 from opengcd.workspace.features import FeatureStore
-from opengcd.workspace.files import Found, content_hash, look_at
+from opengcd.workspace.files import content_hash
 from opengcd.workspace.log import RESTORABLE
+from opengcd.workspace.originals import Original, find_originals
 from opengcd.workspace.projection import read_drawing
 from opengcd.workspace.revision import raise_revision
-from opengcd.workspace.schema import edits, embedders, features, items, models, paths
+from opengcd.workspace.schema import edits, exemplars, features, items, models, paths, predictions, training_labels
 
 MOST_SHOWN = 20
 """Messages of SQLite's own check."""
@@ -38,8 +40,9 @@ class Finding(NamedTuple):
 
 
 class _Lost(NamedTuple):
-    """Items whose vectors are lost, and why."""
+    """Items whose vectors of an embedder are lost, and why."""
 
+    embedder: StoredEmbedder
     what: str
     problem: str
     items: list[int]
@@ -56,14 +59,19 @@ class Check:
     repair : bool
         Whether to restore vectors, and to delete files that nothing uses or that are made again when needed.
     embed : callable
-        Computes the vectors of files whose items have none.
+        Computes the vectors of items by an embedder that was used for them.
     progress : callable
         See :data:`opengcd._internal.progress.Progress`.
 
     """
 
     def __init__(
-        self, database: Database, path: Path, repair: bool, embed: Callable[[Sequence[Found]], None], progress: Progress
+        self,
+        database: Database,
+        path: Path,
+        repair: bool,
+        embed: Callable[[StoredEmbedder, Sequence[Original]], None],
+        progress: Progress,
     ) -> None:
         self.database = database
         self.path = path
@@ -76,6 +84,7 @@ class Check:
         parts: dict[str, Callable[[], Iterator[Finding]]] = {
             "the database": self._check_database,
             "the edit log": self._check_log,
+            "networks": self._check_networks,
             "vectors": self._check_vectors,
             "models": self._check_models,
             "uploads": self._check_uploads,
@@ -112,12 +121,38 @@ class Check:
                 if not good:
                     yield Finding(f"edit {row.id}", "it cannot be undone: its record is damaged", "restore a backup")
 
+    def _check_networks(self) -> Iterator[Finding]:
+        """Yield damaged networks that versions use, and what adaptations that were interrupted have left."""
+        with self.database.reading() as connection:
+            left = unfinished(connection)
+            for embedder in all_embedders(connection):
+                if embedder.digest is None or embedder in left:
+                    continue
+                try:
+                    networks.verify_network(self.path, embedder)
+                except DamagedError as error:
+                    remedy = "restore it from a backup, or use a version with another network by opengcd rollback"
+                    yield Finding(embedder.name, error.reason, remedy)
+                except OSError as error:
+                    yield Finding(embedder.name, f"it cannot be read ({error})", "check again when it can be read")
+            folders = networks.unused_folders(connection, self.path)
+            kept = rehearsed_run(connection)
+            scratch = [one for one in (self.path / SCRATCH).glob("*") if one.name != kept]
+        if not left and not folders and not scratch:
+            return
+        problem = "an adaptation of the network was not finished"
+        if not self.repair:
+            remedy = "opengcd adapt goes on with it, if nothing else has changed; --repair deletes what it has left"
+            yield Finding(str(self.path / networks.FOLDER), problem, remedy)
+            return
+        networks.delete_unfinished(self.database, self.path)
+        for one in scratch:
+            networks.delete_folder(one)
+        yield Finding(str(self.path / networks.FOLDER), problem, "what it has left was deleted", True)
+
     def _check_vectors(self) -> Iterator[Finding]:
         with self.database.reading() as connection:
-            stores = [
-                FeatureStore(self.path / "features", row.id, row.fingerprint, row.width)
-                for row in connection.execute(select(embedders))
-            ]
+            stores = {one: self._store_of(one) for one in all_embedders(connection)}
         found = self._find_lost(stores)
         left = _items_of(found)
         if self.repair and left:
@@ -126,17 +161,22 @@ class Check:
         for lost in found:
             yield _vectors_finding(lost, left, self.repair)
         if not left:
-            yield from self._check_unused_shards(stores)
+            yield from self._check_unused_shards(list(stores.values()))
 
-    def _find_lost(self, stores: Sequence[FeatureStore]) -> list[_Lost]:
-        """Return the damaged shards, and the items that have no vector at all."""
+    def _store_of(self, embedder: StoredEmbedder) -> FeatureStore:
+        return FeatureStore(self.path / "features", embedder.id, embedder.fingerprint, embedder.width)
+
+    def _find_lost(self, stores: Mapping[StoredEmbedder, FeatureStore]) -> list[_Lost]:
+        """Return the damaged shards, and the items that have lost their vector altogether."""
+        found: list[_Lost] = []
         with self.database.reading() as connection:
-            found = [lost for store in stores for lost in self._damaged_shards(connection, store)]
-            if without := _without_vector(connection):
-                found.append(_Lost("features", "images without a vector", without))
+            for embedder, store in stores.items():
+                found += self._damaged_shards(connection, embedder, store)
+                if without := _without_vector(connection, embedder):
+                    found.append(_Lost(embedder, "features", "images without a vector", without))
         return found
 
-    def _damaged_shards(self, connection: Connection, store: FeatureStore) -> Iterator[_Lost]:
+    def _damaged_shards(self, connection: Connection, embedder: StoredEmbedder, store: FeatureStore) -> Iterator[_Lost]:
         """Yield shards whose file is not as written, or whose rows are of other images than the database says."""
         known = store.shards(connection)
         for done, shard in enumerate(known):
@@ -151,34 +191,35 @@ class Check:
             except OSError as error:  # an error of the system: the file itself may be intact
                 problem, bad = f"it cannot be read ({error.strerror})", [row.id for row in here]
             if bad:
-                yield _Lost(str(store.file(shard.sha256)), problem, bad)
+                yield _Lost(embedder, str(store.file(shard.sha256)), problem, bad)
         unknown = store.places().where(features.c.shard.not_in([shard.id for shard in known]))
         if bad := [row.item_id for row in connection.execute(unknown)]:
-            yield _Lost("workspace.db", "it names vectors in a file that it does not know", bad)
+            yield _Lost(embedder, "workspace.db", "it names vectors in a file that it does not know", bad)
 
-    def _restore_vectors(self, stores: Sequence[FeatureStore], lost: Iterable[int]) -> None:
-        """Find the vectors of items in other files of the folder, or compute them from the images."""
-        with self.database.writing() as connection:
-            for part in in_parts(sorted(lost)):
-                connection.execute(delete(features).where(features.c.item_id.in_(part)))
-            for store in stores:
+    def _restore_vectors(
+        self, stores: Mapping[StoredEmbedder, FeatureStore], lost: Collection[tuple[int, int]]
+    ) -> None:
+        """Find the vectors of items in other files of the folder, or compute them from the images.
+
+        Each is computed by the embedder that it was of; those of other embedders stay as they are.
+        """
+        for embedder, store in stores.items():
+            mine = sorted(item for id, item in lost if id == embedder.id)
+            if not mine:
+                continue
+            with self.database.writing() as connection:
+                for part in in_parts(mine):
+                    here = features.c.item_id.in_(part) & (features.c.embedder_id == embedder.id)
+                    connection.execute(delete(features).where(here))
                 store.recover(connection)
-            raise_revision(connection)
-        with self.database.reading() as connection:
-            without = _without_vector(connection)
-        self.embed(self._files(without))
-
-    def _files(self, wanted: Sequence[int]) -> list[Found]:
-        """Return one file of each item, if one still has its content."""
-        found: dict[int, Found] = {}
-        with self.database.reading() as connection:
-            query = select(paths.c.path, items.c.id, items.c.hash).join(items, items.c.id == paths.c.item_id)
-            rows = [row for part in in_parts(wanted) for row in connection.execute(query.where(items.c.id.in_(part)))]
-        for done, (path, item, content) in enumerate(rows):
-            self.progress("looking for images", done, len(rows))
-            if item not in found and os.path.isfile(path) and _hash(path) == content:
-                found[item] = look_at(path)
-        return list(found.values())
+                raise_revision(connection)
+                there = store.having(connection, mine)
+            originals = find_originals(self.database, [item for item in mine if item not in there], self.progress)
+            if originals:
+                try:
+                    self.embed(embedder, originals)
+                except DamagedError:  # the check of networks reports it
+                    continue
 
     def _check_unused_shards(self, stores: Sequence[FeatureStore]) -> Iterator[Finding]:
         """Yield a finding if there are files of interrupted commands that nothing refers to."""
@@ -239,18 +280,32 @@ def _wrong_rows(records: np.ndarray, here: Sequence[Any]) -> list[int]:
     return [one.id for one, is_good in zip(here, good.tolist(), strict=True) if not is_good]
 
 
-def _without_vector(connection: Connection) -> list[int]:
-    """Return the items that no shard has a vector of."""
-    return list(connection.scalars(select(items.c.id).where(items.c.id.not_in(select(features.c.item_id)))))
+def _without_vector(connection: Connection, embedder: StoredEmbedder) -> list[int]:
+    """Return the items that have lost their vector of an embedder: a version has used it, or it would be the only one.
+
+    Other items were never embedded by it: they came while another one was in use.
+    """
+    has = select(features.c.item_id).where(features.c.embedder_id == embedder.id)
+    first = all_embedders(connection)[0].id
+    same = func.coalesce(models.c.embedder_id, first) == embedder.id
+    used = [
+        select(table.c.item_id).join(models, models.c.id == table.c.model_id).where(same, table.c.item_id.is_not(None))
+        for table in (predictions, training_labels, exemplars)
+    ]
+    lost = or_(*(items.c.id.in_(one) for one in used))
+    if embedder == embedder_of(connection):
+        lost |= items.c.id.not_in(select(features.c.item_id))
+    return list(connection.scalars(select(items.c.id).where(lost, items.c.id.not_in(has)).order_by(items.c.id)))
 
 
-def _items_of(found: Sequence[_Lost]) -> set[int]:
-    return {item for lost in found for item in lost.items}
+def _items_of(found: Sequence[_Lost]) -> set[tuple[int, int]]:
+    """Return the number of the embedder and the item of each lost vector."""
+    return {(lost.embedder.id, item) for lost in found for item in lost.items}
 
 
-def _vectors_finding(lost: _Lost, left: set[int], repair: bool) -> Finding:
-    """Return the finding for lost vectors, given the items that are ``left`` without one."""
-    missing = len(left.intersection(lost.items))
+def _vectors_finding(lost: _Lost, left: set[tuple[int, int]], repair: bool) -> Finding:
+    """Return the finding for lost vectors, given those that are ``left``."""
+    missing = sum((lost.embedder.id, item) in left for item in lost.items)
     problem = f"{lost.problem}: {len(lost.items)} images"
     if not repair:
         return Finding(lost.what, problem, "--repair computes the vectors from the images")

@@ -84,6 +84,30 @@ class LearnDetails(Details):
 
 
 @dataclass(frozen=True)
+class AdaptDetails(Details):
+    """The network was adapted, or it was rehearsed and stays as it was."""
+
+    verbs = ("adapt",)
+    switched: bool
+    """Whether the adapted network was put to use."""
+    images: int
+    unlabelled: int
+    """Images without a label among them."""
+    missing: int
+    """Images whose files are gone or have changed."""
+    reason: str
+    """Why nothing was changed; empty if the network was put to use."""
+    run: str
+    """A hash of all that the network is made from."""
+    seconds: dict[str, float]
+    """How long each stage took."""
+    version: int | None = None
+    """The new version of the recogniser."""
+    rehearsed: dict[str, float | int] | None = None
+    """HNA and HCA with the features in use (``frozen``) and with adapted ones; the number of classes hidden."""
+
+
+@dataclass(frozen=True)
 class RollbackDetails(Details):
     """A version was put to use."""
 
@@ -176,6 +200,7 @@ AnyDetails = (
     | RecognizeDetails
     | DiscoverDetails
     | LearnDetails
+    | AdaptDetails
     | RollbackDetails
     | RejectionDetails
     | ReviewDetails

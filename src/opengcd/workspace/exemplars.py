@@ -33,6 +33,10 @@ class _OfVersion(NamedTuple):
     y: np.ndarray
     classes: list[str]
 
+    def nearest(self, X: np.ndarray, limit: int) -> list[list[int]]:
+        order = np.argsort(-(unit_rows(X) @ self.X.T), axis=1, kind="stable")[:, :limit]
+        return self.items[order].tolist()
+
 
 class Exemplars:
     """The exemplars of the version in use, by item."""
@@ -64,9 +68,7 @@ class Exemplars:
             Numbers of items, the most similar (by cosine) first.
 
         """
-        found = self._of_version()
-        order = np.argsort(-(unit_rows(X) @ found.X.T), axis=1, kind="stable")[:, :limit]
-        return found.items[order].tolist()
+        return self._of_version().nearest(X, limit)
 
     def nearest_to_items(self, items: Sequence[int], limit: int = 5) -> list[list[int]]:
         """Return the items in the memory that look most like each of some items.
@@ -81,10 +83,17 @@ class Exemplars:
         Returns
         -------
         list of list of int
-            Numbers of items, the most similar first.
+            Numbers of items, the most similar first; none for an item that the network in use has not embedded yet.
 
         """
-        return self.nearest(self._vectors.of_items(items), limit)
+        known = self._of_version()
+        with self._database.reading() as connection:
+            store = self._vectors.shards(connection, known.version)
+            there = store.having(connection, items)
+            rows = [item for item in items if item in there]
+            X = self._vectors.scaled(store.of_items(connection, rows))
+        near = dict(zip(rows, known.nearest(X, limit), strict=True))
+        return [near.get(item, []) for item in items]
 
     def of_memory(self, version: int, memory: ExemplarMemory) -> np.ndarray:
         """Return the item of each row of the memory of a version.
@@ -116,7 +125,7 @@ class Exemplars:
         features. A vector that was computed again since may differ in the last digit; then the item is not found.
         """
         learnt = connection.execute(versions.learnt(connection, version)).all()
-        X = self._vectors.read(connection, [row.item_id for row in learnt])
+        X = self._vectors.read(connection, [row.item_id for row in learnt], version)
         items: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
         for row, features in zip(reversed(learnt), X[::-1], strict=True):
             items[row.label, features.tobytes()].append(row.item_id)

@@ -11,10 +11,12 @@ from typing import Any, Self
 from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress, silent
+from opengcd.adapt import AdaptSettings, EpochPoint
 from opengcd.embed import Embedder, Pixels
+from opengcd.workspace.adaptation import Adaptation, Adapted
 from opengcd.workspace.check import Check, Finding
+from opengcd.workspace.embedders import StoredEmbedder
 from opengcd.workspace.exemplars import Exemplars
-from opengcd.workspace.files import Found
 from opengcd.workspace.formats import Formats
 from opengcd.workspace.group_discovery import Discovered, GroupDiscovery
 from opengcd.workspace.groups import Group
@@ -24,6 +26,7 @@ from opengcd.workspace.learning import Learning
 from opengcd.workspace.log import Edited, Entry
 from opengcd.workspace.models import Models
 from opengcd.workspace.opening import create_database
+from opengcd.workspace.originals import Original, embed_originals
 from opengcd.workspace.predictions import Result
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
@@ -41,6 +44,10 @@ from opengcd.workspace.views import Status, Views
 
 def record_nothing(connection: Connection, result: object) -> None:
     """Record nothing."""
+
+
+def ignore_epoch(stage: str, point: EpochPoint) -> None:
+    """Ignore a finished epoch."""
 
 
 class Workspace(ReviewVerbs):
@@ -74,6 +81,8 @@ class Workspace(ReviewVerbs):
         The verbs of the review, undo and redo, the history.
     models : Models
         Versions, rollback, the limit on rejection.
+    adaptation : Adaptation
+        The network in use trained on the workspace's own images: what it would bring and take.
     views : Views
         Status, groups, items and phases, to look at.
     similarity : Similarity
@@ -118,6 +127,7 @@ class Workspace(ReviewVerbs):
         self.similarity = Similarity(store, self.vectors, self.recognizers)
         self.exemplars = Exemplars(store, self.vectors, self.recognizers)
         self._intake = Intake(store.database, self.vectors)
+        self._estimates: dict[Any, float] = {}
         self._sign_as(store)
 
     def _sign_as(self, store: Store) -> None:
@@ -125,11 +135,12 @@ class Workspace(ReviewVerbs):
         self.store = store
         seen = self.vectors, self.recognizers
         self.recognition = Recognition(store, *seen, self._intake)
-        self.review = Review(store, self.recognizers, Subclusters(store, *seen))
+        self.review = Review(store, self.recognizers, Subclusters(store, *seen, self._intake))
         self.models = Models(store, self.recognizers)
         self.formats = Formats(store)
         self._discovery = GroupDiscovery(store, *seen, self.recognition)
         self._learning = Learning(store, *seen, self.exemplars, self._intake, self.recognition)
+        self.adaptation = Adaptation(store, *seen, self.exemplars, self._intake, self.recognition, self._estimates)
 
     @classmethod
     def create(
@@ -362,6 +373,58 @@ class Workspace(ReviewVerbs):
         """
         return self._learning.learn(progress, record)
 
+    def adapt(
+        self,
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+        settings: AdaptSettings | None = None,
+        unlabelled: bool | None = None,
+        progress: Progress = silent,
+        record: Callable[[Connection, Adapted], None] = record_nothing,
+        on_epoch: Callable[[str, EpochPoint], None] = ignore_epoch,
+    ) -> Adapted:
+        """Train the network in use on the images of the workspace, and switch to the result if it helps.
+
+        A rehearsal on hidden known classes decides whether it helps. Until the switch, all that is in use stays as it
+        was; if interrupted, the same call goes on. :meth:`undo` and :meth:`rollback` return to the old network and
+        its vectors without computing anything. It is refused if another version is put to use while it runs.
+
+        Parameters
+        ----------
+        force : bool
+            Whether to switch even if the rehearsal says that it does not help.
+        dry_run : bool
+            Whether to rehearse only, and change nothing but the history.
+        settings : AdaptSettings or None
+            How to train; see :class:`opengcd.adapt.AdaptSettings`.
+        unlabelled : bool or None
+            Whether images of the stream without a label take part; None follows ``settings``, or, without them, uses
+            these images where there is a GPU.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+        record : callable
+            Called with the connection and the result in the transaction that switches, or that notes the rehearsal:
+            what it writes is stored with the result, and if it raises, nothing is.
+        on_epoch : callable
+            Called with ``"rehearsing"`` or ``"training"`` and an :class:`opengcd.adapt.EpochPoint` after each epoch.
+
+        Returns
+        -------
+        Adapted
+
+        Raises
+        ------
+        AdaptError
+            If the embedder cannot be trained; the message says what to use instead.
+        ReadOnlyError
+            If the workspace cannot be changed.
+        WorkspaceError
+            If another version was put to use meanwhile, or all learnt images of a class are gone.
+
+        """
+        return self.adaptation.adapt(settings, unlabelled, progress, record, on_epoch, force=force, dry_run=dry_run)
+
     # Edits.
 
     def undo(self, *, on: int | None = None) -> Edited:
@@ -463,7 +526,8 @@ class Workspace(ReviewVerbs):
         return self.formats.export(format, out, copy=copy, progress=progress)
 
     def check(self, *, repair: bool = False, progress: Progress = silent) -> list[Finding]:
-        """Look for damage in the workspace: database, edit log, vectors, models, uploads, thumbnails and maps.
+        """Look for damage in the workspace: database, edit log, networks, vectors, models, uploads,
+        thumbnails and maps.
 
         Parameters
         ----------
@@ -480,9 +544,9 @@ class Workspace(ReviewVerbs):
 
         """
 
-        def embed(files: Sequence[Found]) -> None:
-            for _ in self._intake.take(files, progress):
-                pass
+        def embed(stored: StoredEmbedder, originals: Sequence[Original]) -> None:
+            embedder = self.vectors.load(stored)
+            embed_originals(self.store.database, self.vectors.folder, embedder, originals, progress)
 
         check = Check(self.store.database, self.path, repair, embed, progress)
         if not repair:

@@ -27,8 +27,6 @@ FANOUT = 32
 """Shards of about one size that are merged into one."""
 LARGEST_MERGED = FANOUT**3
 """Rows of a shard that is not merged any more."""
-WITH_VECTOR = select(features.c.item_id)
-"""Items that have a vector: all, unless a vector was lost together with its image."""
 verified: dict[Path, tuple[int, ...]] = {}
 """Shards whose checksum was right in this process, with the inode, size and times of the file then."""
 
@@ -95,6 +93,14 @@ class FeatureStore:
     def places(self) -> Select[Any]:
         """Select the item, shard and row of all vectors; add conditions to it."""
         return select(features.c.item_id, features.c.shard, features.c.row).where(features.c.embedder_id == self.id)
+
+    def having(self, connection: Connection, ids: Sequence[int]) -> set[int]:
+        """Return those of some items that have a vector."""
+        return {
+            row.item_id
+            for part in in_parts(list(ids))
+            for row in connection.execute(self.places().where(features.c.item_id.in_(part)))
+        }
 
     def of_items(self, connection: Connection, ids: Sequence[int]) -> np.ndarray:
         """Return the vectors of items, in that order."""

@@ -62,7 +62,7 @@ class GroupDiscovery:
                 ids, examples = to_group(connection, whole_stream), groups.to_learn(connection)
             if not ids:
                 raise WorkspaceError("There is nothing to discover: no image has been rejected, or all are reviewed.")
-            X = self._vectors.of_items([*ids, *examples])
+            X = self._vectors.of_items([*ids, *examples], version)
             found = recognizer.discover(
                 X,
                 k,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import Connection, delete, insert, or_, select, true
 
 from opengcd.workspace.database import in_parts
-from opengcd.workspace.features import WITH_VECTOR
+from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.groups import NOVEL, REMOVED, group_named, make_group
 from opengcd.workspace.log import Edit
 from opengcd.workspace.predictions import predicted
@@ -40,7 +40,7 @@ def to_group(connection: Connection, accepted: bool) -> list[int]:
             true() if accepted else predictions.c.label.is_(None),
             predictions.c.item_id.not_in(learnt(connection).with_only_columns(training_labels.c.item_id)),
             predictions.c.item_id.not_in(decided),
-            predictions.c.item_id.in_(WITH_VECTOR),
+            predictions.c.item_id.in_(with_vector(connection)),
         )
         .order_by(predictions.c.item_id)
     )

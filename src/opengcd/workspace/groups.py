@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, inser
 from opengcd._internal.text import MISLEADING
 from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace.database import in_parts
+from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.errors import MissingError, WorkspaceError
-from opengcd.workspace.features import WITH_VECTOR
 from opengcd.workspace.log import Edit
 from opengcd.workspace.schema import assignments, groups, items
 from opengcd.workspace.versions import all_versions, not_learnt
@@ -267,7 +267,9 @@ def to_learn(connection: Connection) -> dict[int, str]:
     query = (
         select(assignments.c.item_id, groups.c.name)
         .join(groups, groups.c.id == assignments.c.group_id)
-        .where(decided, not_learnt(connection, assignments.c.item_id), assignments.c.item_id.in_(WITH_VECTOR))
+        .where(
+            decided, not_learnt(connection, assignments.c.item_id), assignments.c.item_id.in_(with_vector(connection))
+        )
         .order_by(assignments.c.item_id)
     )
     return {row.item_id: row.name for row in connection.execute(query)}

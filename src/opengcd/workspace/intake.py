@@ -17,13 +17,14 @@ from sqlalchemy import Connection, delete, insert, select
 
 from opengcd._internal.images import EmbedderError, decoders
 from opengcd._internal.progress import Progress
-from opengcd.embed import embed_files
+from opengcd.embed import Embedder, embed_files
 from opengcd.workspace.database import Database, in_parts
-from opengcd.workspace.features import FeatureStore
+from opengcd.workspace.embedders import embedder_of, without_vector
 from opengcd.workspace.files import Found, content_hash, read_file
 from opengcd.workspace.log import now
+from opengcd.workspace.originals import embed_originals, find_originals, store_vectors
 from opengcd.workspace.revision import raise_revision
-from opengcd.workspace.schema import failures, features, items, paths
+from opengcd.workspace.schema import failures, items, paths
 from opengcd.workspace.vectors import Vectors
 
 SURVEY = 1000
@@ -73,6 +74,19 @@ class Intake:
                     progress("reading images", done, len(files))
                     yield batch
 
+    def complete(self, progress: Progress, among: Sequence[int] | None = None, version: int | None = None) -> None:
+        """Embed items, or those among some, that came while another embedder was in use than that of a version.
+
+        The version is by default the one in use. Items whose files are gone, or have another content now, stay without
+        a vector of its embedder.
+        """
+        with self._database.reading() as connection:
+            lacking = without_vector(connection, embedder_of(connection, version), among)
+        if lacking and (originals := find_originals(self._database, lacking, progress)):
+            stage = "embedding images that came while another network was in use"
+            embedder = self._vectors.embedder_of(version)
+            embed_originals(self._database, self._vectors.folder, embedder, originals, progress, stage)
+
     def _survey(self, files: Sequence[Found], pool: ThreadPoolExecutor) -> _Survey:
         bad = [(found, found.reason) for found in files if found.reason]
         good = [found for found in files if not found.reason]
@@ -101,7 +115,7 @@ class Intake:
         if survey.unchanged:
             yield survey.unchanged
         if present or survey.bad:
-            yield self._store([], None, present, survey.bad)
+            yield self._store(None, [], None, present, survey.bad)
         if not new:
             return
         bad: deque[tuple[Found, str]] = deque()
@@ -114,43 +128,37 @@ class Intake:
             else:
                 decoded.append((content, copies, found))
 
-        with closing(embed_files(self._vectors.embedder, new.items(), _read, note)) as stream:
+        embedder = self._vectors.embedder
+        with closing(embed_files(embedder, new.items(), _read, note)) as stream:
             for vectors in stream:
                 batch = [decoded.popleft() for _ in range(len(vectors))]
                 finite = np.isfinite(vectors).all(axis=1)
                 for row in np.flatnonzero(~finite).tolist():
                     bad.extend((found, NOT_FINITE) for found in batch[row][1])
                 kept = [one for one, good in zip(batch, finite.tolist(), strict=True) if good]
-                yield self._store(kept, vectors[finite], [], _drain(bad))
+                yield self._store(embedder, kept, vectors[finite], [], _drain(bad))
         if bad:
-            yield self._store([], None, [], _drain(bad))
+            yield self._store(None, [], None, [], _drain(bad))
 
     def _store(
         self,
+        embedder: Embedder | None,
         batch: list[tuple[str, list[Found], tuple[int, int]]],
         vectors: np.ndarray | None,
         present: list[tuple[Found, int]],
         bad: list[tuple[Found, str]],
     ) -> list[Taken]:
-        """Write one batch, all or nothing."""
+        """Write one batch, all or nothing; its vectors are of ``embedder``, even if another one is in use by now."""
         with self._database.writing() as connection:
             placed = list(present)
-            if vectors is not None:
+            if embedder is not None and vectors is not None:
                 ids = _make_items(connection, [(content, size) for content, _, size in batch])
-                self._append(connection, ids, vectors)
+                store_vectors(connection, self._vectors.folder, embedder, ids, vectors)
+                raise_revision(connection)
                 placed += [(found, id) for id, (_, copies, _) in zip(ids, batch, strict=True) for found in copies]
             _write_paths(connection, placed)
             _write_failures(connection, bad)
         return [Taken(f.path, id) for f, id in placed] + [Taken(f.path, None, reason) for f, reason in bad]
-
-    def _append(self, connection: Connection, ids: list[int], vectors: np.ndarray) -> None:
-        embedder, folder = self._vectors.embedder, self._vectors.folder
-        store = FeatureStore.make(connection, folder, embedder.fingerprint, embedder.name, vectors.shape[1])
-        # Two commands may have embedded the same image side by side; the first one's vector stays.
-        there = self._embedded(connection, ids)
-        rows = [row for row, id in enumerate(ids) if id not in there]
-        store.append(connection, [ids[row] for row in rows], vectors[rows])
-        raise_revision(connection)
 
     def _known_paths(self, connection: Connection, files: list[Found]) -> dict[Found, int]:
         """Files that have not changed since they were taken, and have a vector."""
@@ -171,13 +179,7 @@ class Intake:
 
     def _embedded(self, connection: Connection, ids: list[int]) -> set[int]:
         store = self._vectors.find_shards(connection)
-        if store is None:
-            return set()
-        return {
-            row.item_id
-            for part in in_parts(ids)
-            for row in connection.execute(store.places().where(features.c.item_id.in_(part)))
-        }
+        return set() if store is None else store.having(connection, ids)
 
 
 def _hash(found: Found) -> str | OSError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from opengcd._internal.progress import Progress
 from opengcd.workspace import groups, versions
 from opengcd.workspace.details import InitDetails, LearnDetails
+from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
 from opengcd.workspace.files import Found, find_files, readable
@@ -72,10 +73,13 @@ class Learning:
             with self._database.reading() as connection:
                 version = versions.next_id(connection)
             digest = versions.save(recognizer, self._store.models, version)
-            report = _report(recognizer, _accuracies(recognizer, memory=(recognizer.memory_.X, recognizer.memory_.y)))
+            memory = recognizer.memory_
+            report = learning_report(recognizer, accuracies(recognizer, memory=(memory.X, memory.y)))
             with self._store.editing("init") as edit:
-                versions.add(edit, version, recognizer, labels, digest)
-                store_exemplars(edit.connection, version, np.array(list(labels))[recognizer.memory_.kept])
+                embedder = embedder_of(edit.connection)
+                saved = versions.Saved(version, recognizer, digest, None if embedder is None else embedder.id)
+                versions.add(edit, saved, labels)
+                store_exemplars(edit.connection, version, np.array(list(labels))[memory.kept])
                 versions.note_report(edit.connection, version, report)
                 edit.before.clear()  # there is no earlier state to restore
                 edit.details = InitDetails(len(recognizer.classes_), len(labels), len(bad)).as_dict()
@@ -84,35 +88,40 @@ class Learning:
     def learn(self, progress: Progress, record: Callable[[Connection, Version], None]) -> Version:
         """Enter the next phase with what was reviewed; see :meth:`opengcd.Workspace.learn`."""
         with self._store.alone(progress):
+            self._intake.complete(progress)
             with self._database.reading() as connection:
                 labels = groups.to_learn(connection)
                 version, new = self._recognizers.version(connection), versions.next_id(connection)
+                embedder = embedder_of(connection)
                 limit = versions.rejection_limit(connection)
                 stream: list[int] = list(connection.scalars(unlearnt(connection)))
+                trained = None if embedder is None else was_trained_on(connection, embedder, list(labels))
             if not labels:
                 raise WorkspaceError("There is nothing to learn: no group is named and confirmed.")
             self._recognizers.recall()
-            X, y = self._vectors.of_items(list(labels)), np.array(list(labels.values()))
+            X, y = self._vectors.of_items(list(labels), version), np.array(list(labels.values()))
             recognizer = self._recognizers.read(version, limit)  # one of its own: learning changes it
             rows: dict[str, LabelledRows] = {
                 "memory": (recognizer.memory_.X, recognizer.memory_.y),
                 "confirmed": (X, y),
             }
-            before = _accuracies(self._recognizers.in_use()[1], **rows)
+            before = accuracies(self._recognizers.in_use()[1], **rows)
             offered = np.concatenate([self._exemplars.of_memory(version, recognizer.memory_), list(labels)])
-            recognizer.learn(X, y, progress=progress)
+            recognizer.learn(X, y, trained=trained, progress=progress)
             exemplars = offered[recognizer.memory_.kept]
             progress("storing the version", 0, 2)
             digest = versions.save(recognizer, self._store.models, new)
             recognizer = self._recognizers.read(new, limit)  # a version that cannot be read must not be put to use
-            scores = self._future_scores(recognizer, [item for item in stream if item not in labels])
-            report = _report(recognizer, _accuracies(recognizer, **rows), before=before)
+            rest = [item for item in stream if item not in labels]
+            scores = future_scores(recognizer, rest, lambda: self._vectors.of_items(rest, version))
+            report = learning_report(recognizer, accuracies(recognizer, **rows), before=before)
             progress("storing the version", 1, 2)
             with self._store.editing("learn") as edit:
                 self._recognizers.refuse_other_version(edit.connection, version, "learn")
                 _refuse_other_labels(edit.connection, labels)
                 new_classes = sorted(set(recognizer.classes_.tolist()) - set(groups.classes(edit.connection)))
-                versions.add(edit, new, recognizer, labels, digest)
+                saved = versions.Saved(new, recognizer, digest, None if embedder is None else embedder.id)
+                versions.add(edit, saved, labels)
                 store_exemplars(edit.connection, new, exemplars)
                 versions.note_report(edit.connection, new, report)
                 edit.details = LearnDetails(new, len(labels), new_classes).as_dict()
@@ -140,17 +149,6 @@ class Learning:
         missing = sorted(set(classes) - set(labels.values()))
         return labels, bad + [(label, "no image of this class can be used") for label in missing]
 
-    def _future_scores(self, recognizer: OpenWorldRecognizer, ids: list[int]) -> dict[int, float]:
-        """Adapt the threshold of a new version to the stream; return the unknown scores of the stream.
-
-        Empty if the threshold does not follow the stream.
-        """
-        if not ids or not recognizer.adapts:
-            return {}
-        scores = recognizer.unknown_score(self._vectors.of_items(ids))
-        recognizer.recall(scores)
-        return dict(zip(ids, scores.tolist(), strict=True))
-
 
 def _refuse_other_labels(connection: Connection, labels: Mapping[int, str]) -> None:
     """Refuse to store what was learnt if the label of an item has changed meanwhile."""
@@ -163,12 +161,27 @@ def _refuse_other_labels(connection: Connection, labels: Mapping[int, str]) -> N
         )
 
 
-def _accuracies(recognizer: OpenWorldRecognizer, **rows: LabelledRows) -> dict[str, float]:
+def future_scores(
+    recognizer: OpenWorldRecognizer, ids: Sequence[int], features: Callable[[], np.ndarray]
+) -> dict[int, float]:
+    """Adapt the threshold of a new version to the stream; return the unknown scores of the stream.
+
+    Empty if the threshold does not follow the stream; then its features are not asked for.
+    """
+    if not ids or not recognizer.adapts:
+        return {}
+    scores = recognizer.unknown_score(features())
+    recognizer.recall(scores)
+    return dict(zip(ids, scores.tolist(), strict=True))
+
+
+def accuracies(recognizer: OpenWorldRecognizer, **rows: LabelledRows) -> dict[str, float]:
     """Return the share of correct predictions on each set of labelled rows."""
     return {name: float((recognizer.predict(X) == y).mean()) for name, (X, y) in rows.items()}
 
 
-def _report(recognizer: OpenWorldRecognizer, after: dict[str, float], **more: dict[str, float]) -> dict[str, Any]:
+def learning_report(recognizer: OpenWorldRecognizer, after: dict[str, float], **more: Any) -> dict[str, Any]:
+    """Return the report of a new version; see :func:`opengcd.workspace.versions.note_report`."""
     memory = recognizer.memory_
     return {"memory": {"size": memory.size, "used": len(memory)}, "after": after} | more
 

@@ -142,6 +142,13 @@ def last_discovery_id(connection: Connection) -> int:
     return connection.scalar(query) or 0
 
 
+def last_entry(connection: Connection, verb: str) -> Entry | None:
+    """Return the last entry of a verb; None if there is none."""
+    query = select(*SHOWN, edits.c.id.in_(UNDONE).label("undone")).where(edits.c.verb == verb)
+    row = connection.execute(query.order_by(edits.c.id.desc()).limit(1)).one_or_none()
+    return None if row is None else read_entry(row, bool(row.undone))
+
+
 def history(connection: Connection, limit: int | None = None, before: int | None = None) -> list[Entry]:
     """Return the entries, the latest first: all, or some of those before one."""
     query = select(*SHOWN, edits.c.id.in_(UNDONE).label("undone")).order_by(edits.c.id.desc()).limit(limit)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from opengcd._internal.model_folder import INDEX
 from opengcd.workspace.errors import WorkspaceError
@@ -27,6 +27,7 @@ from opengcd.workspace.schema import (
     sessions,
     shards,
     tokens,
+    trained_items,
 )
 from opengcd.workspace.versions import folder_of
 
@@ -81,7 +82,7 @@ def _add_checksums(connection: Connection, folder: Path) -> None:
         if index.is_file():
             digest = hashlib.sha256(index.read_bytes()).hexdigest()
             connection.execute(update(models).where(models.c.id == model).values(digest=digest))
-    for embedder in connection.execute(select(embedders)).all():
+    for embedder in connection.execute(select(embedders.c.id, embedders.c.fingerprint, embedders.c.width)).all():
         store = FeatureStore(folder / "features", embedder.id, embedder.fingerprint, embedder.width)
         old: dict[int, list[tuple[int, int]]] = {}
         for item, shard, row in connection.execute(store.places().order_by(features.c.shard, features.c.row)):
@@ -101,6 +102,19 @@ def _add_exemplars(connection: Connection, _: Path) -> None:
     metadata.create_all(connection, [exemplars])
 
 
+def _add_networks(connection: Connection, _: Path) -> None:
+    """Note which embedder a model takes its vectors from: so far there was one."""
+    metadata.create_all(connection, [trained_items])
+    _add_columns(
+        connection,
+        "embedders ADD COLUMN digest VARCHAR(64)",
+        "embedders ADD COLUMN run VARCHAR(64)",
+        "models ADD COLUMN embedder_id INTEGER REFERENCES embedders (id)",
+    )
+    first = connection.scalar(select(func.min(embedders.c.id)))
+    connection.execute(update(models).values(embedder_id=first))
+
+
 def _add_columns(connection: Connection, *additions: str) -> None:
     for addition in additions:
         connection.exec_driver_sql(f"ALTER TABLE {addition}")
@@ -111,5 +125,6 @@ MIGRATIONS: dict[int, Callable[[Connection, Path], None]] = {
     2: _add_service,
     3: _add_checksums,
     4: _add_exemplars,
+    5: _add_networks,
 }
 """From a version to the next: ``MIGRATIONS[1]`` turns a workspace of version 1 into one of version 2."""

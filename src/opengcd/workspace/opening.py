@@ -25,7 +25,7 @@ from opengcd.workspace.seal import Seal
 from opengcd.workspace.settings import PRIVATE, Settings, store_settings
 
 FILE = "workspace.db"
-CONTENTS = ("features", "models", "uploads")
+CONTENTS = ("features", "models", "networks", "uploads")
 """Folders that are useless without the database; the first image creates the first of them."""
 NO_TABLES = "The database of this workspace holds no tables"
 WITH_ID = 4

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, se
 
 from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace.database import in_parts
-from opengcd.workspace.features import WITH_VECTOR
+from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.revision import raise_revision
 from opengcd.workspace.schema import items, predictions, training_labels
 from opengcd.workspace.versions import in_use, learnt
@@ -101,7 +101,8 @@ def _scored(connection: Connection) -> ColumnElement[bool]:
 def unlearnt(connection: Connection) -> Select[tuple[int]]:
     """Select items that the version in use has not learnt, and that it could be asked about."""
     learnt_items = learnt(connection).with_only_columns(training_labels.c.item_id)
-    return select(items.c.id).where(items.c.id.not_in(learnt_items), items.c.id.in_(WITH_VECTOR)).order_by(items.c.id)
+    there = items.c.id.in_(with_vector(connection))
+    return select(items.c.id).where(items.c.id.not_in(learnt_items), there).order_by(items.c.id)
 
 
 def unseen(connection: Connection) -> Select[tuple[int]]:

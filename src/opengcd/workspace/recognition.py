@@ -15,6 +15,7 @@ from opengcd.embed import embed_files
 from opengcd.workspace import versions
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import RecognizeDetails
+from opengcd.workspace.embedders import without_vector
 from opengcd.workspace.files import Found, find_files, look_at
 from opengcd.workspace.intake import NOT_FINITE, Intake, Taken
 from opengcd.workspace.predictions import Prediction, Result, predicted, unseen, write_predictions
@@ -149,6 +150,8 @@ class Recognition:
     def catch_up(self, *, progress: Progress = silent) -> None:
         """Ask the version in use about all items that only other versions were asked about.
 
+        Items that came while another network was in use are embedded by the one in use before.
+
         Parameters
         ----------
         progress : callable
@@ -156,7 +159,7 @@ class Recognition:
 
         """
         with self._database.reading() as connection:
-            if connection.scalar(unseen(connection).limit(1)) is None:
+            if connection.scalar(unseen(connection).limit(1)) is None and not without_vector(connection):
                 return
         with self._store.alone(progress):
             self.ask_about_unseen(progress)
@@ -172,16 +175,17 @@ class Recognition:
             Unknown scores by item, as far as they are known; they save computing them again if they cover all items.
 
         """
+        self._intake.complete(progress)
         stream = self._recognizers.recall()
         with self._database.reading() as connection:
             waiting: list[int] = list(connection.scalars(unseen(connection)))
-        recognizer = self._recognizers.in_use()[1]
+        version, recognizer = self._recognizers.in_use()
         if waiting and recognizer.adapts:  # the whole stream is known
             known = scores.keys() >= set(waiting)
             stream.add(
                 np.array([scores[item] for item in waiting])
                 if known
-                else recognizer.unknown_score(self._vectors.of_items(waiting))
+                else recognizer.unknown_score(self._vectors.of_items(waiting, version))
             )
         done = 0
         for part in in_parts(waiting):
@@ -210,7 +214,8 @@ class Recognition:
     def _predict(self, ids: Sequence[int], stream: ObservedScores | None = None) -> dict[int, Prediction]:
         """Ask the version in use about items and store its predictions; the threshold follows them afterwards."""
         version, recognizer = self._recognizers.in_use()
-        recognition = recognizer.recognize(self._vectors.of_items(ids))
+        self._intake.complete(silent, ids, version)  # they may have been embedded for another one a moment ago
+        recognition = recognizer.recognize(self._vectors.of_items(ids, version))
         if stream is not None:
             stream.add(recognition.unknown_score)
         with self._database.writing() as connection:

@@ -12,7 +12,9 @@ import numpy as np
 from sqlalchemy import Connection
 
 from opengcd.workspace import versions
+from opengcd.workspace.embedders import embedder_of
 from opengcd.workspace.errors import UnavailableError, WorkspaceError
+from opengcd.workspace.networks import verify_network
 from opengcd.workspace.predictions import count_scores, observed_scores
 from opengcd.workspace.store import Store
 
@@ -126,10 +128,13 @@ class Recognizers:
         Raises
         ------
         WorkspaceError
-            If the version cannot be read.
+            If the version, or the adapted network that it was made with, cannot be read.
 
         """
         version = self.version(connection)
+        embedder = embedder_of(connection, version)
+        if embedder is not None and embedder.digest is not None:
+            verify_network(self._store.path, embedder)
         try:
             recognizer = self.read(version, versions.rejection_limit(connection))
         except UnavailableError:

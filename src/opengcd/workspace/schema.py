@@ -2,7 +2,8 @@
 
 Rows of ``items``, ``training_labels``, ``exemplars``, ``models`` and ``edits`` are only ever added; of a model only the
 threshold changes, as it follows the stream. What a person or a discovery decides is in ``groups`` and ``assignments``,
-and which model is in use is in ``meta``: the edit log can restore these three.
+and which model is in use is in ``meta``: the edit log can restore these three. Which embedder is in use follows from
+the model in use.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 
 class FilePath(TypeDecorator[str]):
@@ -86,6 +87,14 @@ embedders = Table(
     Column("fingerprint", String, nullable=False, unique=True),
     Column("name", String, nullable=False),
     Column("width", Integer, nullable=False),
+    Column("digest", String(64)),  # of an adapted network: the SHA-256 of the index in its folder
+    Column("run", String(64)),  # of an adapted network: a hash of all that it was made from
+)
+trained_items = Table(  # the items that an adapted network, or one that it was made from, was trained on
+    "trained_items",
+    metadata,
+    Column("embedder_id", ForeignKey("embedders.id"), primary_key=True),
+    Column("item_id", ForeignKey("items.id"), primary_key=True),
 )
 shards = Table(  # files of vectors, which are never changed
     "shards",
@@ -117,6 +126,7 @@ models = Table(
     Column("threshold", JSON(none_as_null=True)),  # of the unknown score, where the preset has one
     Column("report", JSON(none_as_null=True)),  # what was measured when it was made
     Column("digest", String(64)),  # the SHA-256 of the index in its folder
+    Column("embedder_id", ForeignKey("embedders.id")),  # whose vectors it takes; none: the first embedder's
 )
 training_labels = Table(  # the items, with their labels, that a model was the first to be trained on
     "training_labels",

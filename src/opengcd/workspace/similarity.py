@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, select
 
 from opengcd.workspace import log, versions
 from opengcd.workspace.database import in_parts
+from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.items import hash_of
 from opengcd.workspace.projection import MOST_DRAWN, drawing, plane, read_drawing, write_drawing
 from opengcd.workspace.recognizers import Recognizers
@@ -77,7 +78,7 @@ class Similarity:
         Returns
         -------
         list of Neighbour
-            The nearest first.
+            The nearest first; none if the network in use has not embedded the item yet.
 
         Raises
         ------
@@ -87,7 +88,10 @@ class Similarity:
         """
         with self._database.reading() as connection:
             hash_of(connection, item)  # raises if there is no such item
-            ids, distances = self._unit_vectors.distances(connection, self._vectors.shards(connection), item)
+            store = self._vectors.shards(connection)
+            if not store.having(connection, [item]):  # it came while another network was in use
+                return []
+            ids, distances = self._unit_vectors.distances(connection, store, item)
             ids, distances = ids[ids != item], distances[ids != item]
             # Most items that look alike are under review or learnt; only if they are not, more have to be looked up.
             for number in (*(limit + more for more in MORE), len(ids)):
@@ -125,15 +129,16 @@ class Similarity:
         version, recognizer = self._recognizers.in_use()
         kept = self._kept
         if kept is None or kept.version != version or not kept.row_of.keys() >= set(items):
-            Z = recognizer.in_metric(self._vectors.of_items(items)) if items else np.empty((0, 2), np.float32)
+            Z = recognizer.in_metric(self._vectors.of_items(items, version)) if items else np.empty((0, 2), np.float32)
             kept = self._kept = _InMetric(version, {item: row for row, item in enumerate(items)}, Z)
         return kept.features[[kept.row_of[item] for item in items]]
 
 
 def _homes(connection: Connection) -> dict[int, int]:
-    """Return all items under review with their groups."""
-    query = select(assignments.c.item_id, assignments.c.group_id)
-    query = query.where(versions.not_learnt(connection, assignments.c.item_id))
+    """Return all items under review with their groups, as far as the network in use has embedded them."""
+    item = assignments.c.item_id
+    query = select(item, assignments.c.group_id)
+    query = query.where(versions.not_learnt(connection, item), item.in_(with_vector(connection)))
     return {row.item_id: row.group_id for row in connection.execute(query.order_by(assignments.c.item_id))}
 
 

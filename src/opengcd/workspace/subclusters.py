@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from opengcd._internal.progress import silent
 from opengcd.workspace import groups, log
 from opengcd.workspace.conflicts import Concerns, refuse_conflict
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.groups import Part
+from opengcd.workspace.intake import Intake
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
+
+if TYPE_CHECKING:
+    from opengcd.recognizer import OpenWorldRecognizer
 
 
 class Subclusters(NamedTuple):
@@ -21,25 +26,35 @@ class Subclusters(NamedTuple):
     store: Store
     vectors: Vectors
     recognizers: Recognizers
+    intake: Intake
 
     def of_group(self, group: int, n: int, on: int | None) -> tuple[int, list[Part]]:
         """Cluster the items of a group in ``n`` parts; return also the last edit that this is based on.
 
-        ``on`` is the last edit that the person has seen.
+        ``on`` is the last edit that the person has seen. Items that cannot be embedded stay with the largest part.
         """
         with self.store.database.reading() as connection:
+            members = groups.members(connection, group)
+        version, recognizer = self.recognizers.in_use()
+        self.intake.complete(silent, members, version)
+        with self.store.database.reading() as connection:
             refuse_conflict(connection, on, Concerns(groups=[group]))
-            seen, items = log.last_edit(connection), groups.members(connection, group)
+            seen, members = log.last_edit(connection), groups.members(connection, group)
+            store = self.vectors.shards(connection, version)
+            there = store.having(connection, members)
+            items = [item for item in members if item in there]
             if not 2 <= n <= len(items):
                 raise WorkspaceError(f"Group {group} has {len(items)} images and cannot be split in {n}.")
-            X = self.vectors.read(connection, items)
-        return seen, [Part([items[row] for row in rows], spread) for rows, spread in self._cluster(X, n)]
+            X = self.vectors.scaled(store.of_items(connection, items))
+        found = [([items[row] for row in rows], spread) for rows, spread in self._cluster(recognizer, X, n)]
+        found[0][0].extend(item for item in members if item not in there)
+        return seen, [Part(*part) for part in found]
 
-    def _cluster(self, X: np.ndarray, n: int) -> list[tuple[list[int], float]]:
+    def _cluster(self, recognizer: OpenWorldRecognizer, X: np.ndarray, n: int) -> list[tuple[list[int], float]]:
         """Return the rows of each cluster, the most typical first, with its spread; the largest cluster first."""
         from opengcd.discover import SemiSupervisedKMeans
 
-        Z = self.recognizers.in_use()[1].in_metric(X)
+        Z = recognizer.in_metric(X)
         seed = self.store.settings.recognizer.get("random_state")
         found = SemiSupervisedKMeans(n, random_state=seed, device=self.store.device).fit([], [], Z)
         distances = np.linalg.norm(Z - found.cluster_centers_[found.labels_], axis=1)

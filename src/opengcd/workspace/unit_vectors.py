@@ -20,11 +20,16 @@ MOST_BYTES = 2**29
 
 
 class UnitVectors:
-    """Vectors by item, in blocks that all requests share. Items are only ever added, and their vectors never change."""
+    """Vectors by item, in blocks that all requests share. Items are only ever added, and their vectors never change.
+
+    They are those of one embedder; when another one is in use, they are read anew.
+    """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
+        self._embedder = 0
+        """The number of the embedder."""
         self._ids = np.empty(0, dtype=np.int64)
         """All items that have a vector, in ascending order."""
         self._revision = -1
@@ -36,6 +41,9 @@ class UnitVectors:
         """Return all items in ascending order, and 1 − the cosine between each of them and one item."""
         (x,) = unit_rows(store.of_items(connection, [item]))
         with self._lock:
+            if store.id != self._embedder:
+                self._embedder, self._revision, self._ids = store.id, -1, self._ids[:0]
+                self._blocks = {}
             ids = self._items(connection, store)
             blocks = self._kept_blocks(connection, store)
         distances = [1 - X[: len(part)] @ x for part, X in self._vectors(connection, store, ids, blocks)]

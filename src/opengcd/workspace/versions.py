@@ -120,11 +120,24 @@ def verify(connection: Connection, folder: Path, id: int) -> Path:
     return home
 
 
-def add(edit: Edit, id: int, recognizer: OpenWorldRecognizer, labels: Mapping[int, str], digest: str) -> None:
+class Saved(NamedTuple):
+    """A version that has been saved, before the database knows it."""
+
+    id: int
+    recognizer: OpenWorldRecognizer
+    digest: str
+    """What :func:`save` returned."""
+    embedder: int | None
+    """The number of the embedder whose vectors it takes."""
+
+
+def add(edit: Edit, saved: Saved, labels: Mapping[int, str]) -> None:
     """Add a version that has been saved, with its training labels, and put it to use."""
     connection = edit.connection
-    row = {"id": id, "parent": in_use(connection), "phase": recognizer.phase_, "at": now(), "digest": digest}
-    connection.execute(insert(models).values(row | {"classes": recognizer.classes_.tolist()}))
+    id, recognizer = saved.id, saved.recognizer
+    row = {"id": id, "parent": in_use(connection), "phase": recognizer.phase_, "at": now(), "digest": saved.digest}
+    row |= {"classes": recognizer.classes_.tolist(), "embedder_id": saved.embedder}
+    connection.execute(insert(models).values(row))
     note_threshold(connection, id, recognizer)
     rows: Sequence[dict[str, Any]] = [{"item_id": i, "model_id": id, "label": label} for i, label in labels.items()]
     for part in in_parts(rows):
@@ -142,7 +155,8 @@ def note_report(connection: Connection, id: int, report: dict[str, Any]) -> None
     """Store how full the memory of a version is, and its accuracy and that of the version before.
 
     ``memory`` has ``size`` and ``used``; ``before`` and ``after`` each have the shares of exemplars (``memory``) and of
-    items that were just learnt (``confirmed``) that are recognised as what they are.
+    items that were just learnt (``confirmed``) that are recognised as what they are. A version with an adapted network
+    also has ``adapted``: what the rehearsal found, the curve of the training, and the seconds that it took.
     """
     connection.execute(update(models).where(models.c.id == id).values(report=report))
 

@@ -11,6 +11,7 @@ from sqlalchemy import Column, ColumnElement, Connection, func, select
 
 from opengcd.workspace import groups, log, versions
 from opengcd.workspace.counts import Counts, GroupCount
+from opengcd.workspace.embedders import embedder_of
 from opengcd.workspace.errors import MissingError
 from opengcd.workspace.files import content_hash, readable
 from opengcd.workspace.groups import GroupSize
@@ -36,6 +37,8 @@ class Status(NamedTuple):
     discovered: dict[str, Any]
     """What the last discovery of this version found, as the history has it; empty if there was none."""
     failures: int
+    network: str | None = None
+    """Where the adapted network in use is in the workspace; None while that is the embedder itself."""
 
 
 class Member(NamedTuple):
@@ -108,6 +111,7 @@ class Views:
         with self._database.reading() as connection:
             found = versions.all_versions(connection)
             current = next((version for version in found if version.in_use), None)
+            embedder = embedder_of(connection)
             return Status(
                 self._store.settings.embedder,
                 current,
@@ -116,6 +120,7 @@ class Views:
                 self._group_sizes(connection),
                 {} if current is None else log.last_discovery(connection, current.id),
                 connection.scalar(select(func.count()).select_from(failures)) or 0,
+                None if embedder is None or embedder.digest is None else embedder.name,
             )
 
     def failures(self) -> list[tuple[str, str]]:

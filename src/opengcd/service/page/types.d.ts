@@ -12,6 +12,29 @@ export interface Act {
   verb: string;
 }
 
+/** The network was adapted, or it was rehearsed and stays as it was. */
+export interface AdaptDetails {
+  switched: boolean;
+  images: number;
+  unlabelled: number;
+  missing: number;
+  reason: string;
+  run: string;
+  seconds: Record<string, number>;
+  version?: number | null;
+  rehearsed?: Record<string, number> | null;
+}
+
+/** What was measured when a network was adapted, and how many seconds each stage took. */
+export interface AdaptationReport {
+  labelled: number;
+  unlabelled: number;
+  rehearsed: Rehearsal | null;
+  curve: Epoch[];
+  rehearsal_curve: Epoch[];
+  seconds: Record<string, number>;
+}
+
 /** A known class with its exemplars. */
 export interface Class {
   label: string;
@@ -135,8 +158,16 @@ export interface Entry {
   at: string;
   who: string;
   verb: string;
-  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | MoveDetails | RemoveDetails | MergeDetails | SplitDetails | UndoDetails | Record<string, any>;
+  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | MoveDetails | RemoveDetails | MergeDetails | SplitDetails | UndoDetails | Record<string, any>;
   undone: boolean;
+}
+
+/** A point of the curve of a training. */
+export interface Epoch {
+  epoch: number;
+  loss: number | null;
+  /** On labelled images that were kept out of the training. */
+  accuracy: number | null;
 }
 
 /** A file that could not be used. */
@@ -254,6 +285,7 @@ export interface LearningReport {
   memory: Memory;
   after: Accuracy;
   before?: Accuracy | null;
+  adapted?: AdaptationReport | null;
 }
 
 /** A token, and a name that the history will show before that of the token. */
@@ -391,6 +423,15 @@ export interface Redone {
   edit: number;
   groups: number[];
   redone: Entry;
+}
+
+/** HNA and HCA on hidden known classes, with the features in use before (frozen) and with adapted ones. */
+export interface Rehearsal {
+  frozen_hna: number;
+  frozen_hca: number;
+  adapted_hna: number;
+  adapted_hca: number;
+  hidden: number;
 }
 
 /** The limit on rejection, and other choices. */
@@ -709,6 +750,7 @@ export interface Details {
   recognize: RecognizeDetails;
   discover: DiscoverDetails;
   learn: LearnDetails;
+  adapt: AdaptDetails;
   rollback: RollbackDetails;
   rejection: RejectionDetails;
   review: ReviewDetails;

@@ -75,6 +75,10 @@ const STORIES = {
     `found ${count(d.groups, "group")} in ${count(d.images, "image")} (k = ${d.k})${leftAlone(d.left_alone)}`,
   learn: (d) =>
     `learnt ${d.new_classes.length ? d.new_classes.join(", ") : "more of known classes"} from ${count(d.images, "image")}`,
+  adapt: (d) =>
+    d.switched
+      ? `adapted the network to ${count(d.images, "image")} (version ${d.version})`
+      : `rehearsed an adaptation of the network with ${count(d.images, "image")}`,
   name: (d) => `named a group “${d.label}”${d.confirmed ? " and confirmed it" : ""}`,
   move: (d) => `moved ${count(d.images, "image")}`,
   separate: (d) => `made a group of ${count(d.images, "image")}`,
@@ -91,6 +95,7 @@ const PLAIN = {
   recognize: "added images",
   discover: "grouped images",
   learn: "learnt classes",
+  adapt: "adapted the network",
   name: "named a group",
   confirm: "confirmed a group",
   unconfirm: "reopened a group",

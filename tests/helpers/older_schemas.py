@@ -1,0 +1,25 @@
+"""Workspaces as earlier versions stored them."""
+
+import sqlite3
+from contextlib import closing
+
+
+def without_networks(folder):
+    """Turn a workspace into one of schema 5: models do not say which embedder they are of, since there was one."""
+    (folder / "workspace.db.sha256").unlink(missing_ok=True)
+    with closing(sqlite3.connect(folder / "workspace.db", isolation_level=None)) as connection:
+        (made,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'models'").fetchone()
+        for gone in ("\tembedder_id INTEGER, \n", ", \n\tFOREIGN KEY(embedder_id) REFERENCES embedders (id)"):
+            assert gone in made
+            made = made.replace(gone, "")
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(models)") if row[1] != "embedder_id"]
+        connection.execute("BEGIN")
+        connection.execute(made.replace("CREATE TABLE models", "CREATE TABLE older_models"))
+        connection.execute(f"INSERT INTO older_models SELECT {', '.join(columns)} FROM models")
+        connection.execute("DROP TABLE models")
+        connection.execute("ALTER TABLE older_models RENAME TO models")
+        connection.execute("DROP TABLE trained_items")
+        for column in ("digest", "run"):
+            connection.execute(f"ALTER TABLE embedders DROP COLUMN {column}")
+        connection.execute("UPDATE meta SET value = '5' WHERE key = 'schema'")
+        connection.execute("COMMIT")
