@@ -122,11 +122,11 @@ def test_training_stops_early_and_keeps_its_best_epoch(backbone, images, monkeyp
     losses = iter([3.0, 2.0, 2.5, 2.6, 2.7, 2.8])
     states = []
 
-    def evaluate(trainer, head):
+    def evaluate(trainer, prototypes):
         states.append({name: p.detach().clone() for name, p in trainer.network.parameters().items()})
         return 0.5, next(losses)
 
-    monkeypatch.setattr(Trainer, "_evaluate", evaluate)
+    monkeypatch.setattr(Trainer, "evaluate", evaluate)
     settings = AdaptSettings(epochs=6, batch_size=16, patience=3, method="blocks", blocks=1)
     found = train_network(backbone, images, settings)
     assert [point.epoch for point in found.curve] == [1, 2, 3, 4, 5]

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from opengcd import Workspace
-from opengcd.adapt import TimeEstimate
+from opengcd.adapt import TimeEstimate, estimate
 from opengcd.cli import app
 from opengcd.cli.display import as_duration
 from opengcd.workspace import adaptation
@@ -22,7 +22,7 @@ def run(*arguments, code=0):
 def trainer(monkeypatch):
     trainer = Trainer()
     monkeypatch.setattr(adaptation, "adapt_network", trainer)
-    monkeypatch.setattr(adaptation, "estimate_time", lambda *args, device: TimeEstimate(60.0, 300.0, 240.0))
+    monkeypatch.setattr(estimate, "estimate_time", lambda *args, **named: TimeEstimate(60.0, 300.0, 200.0, 40.0))
     return trainer
 
 
@@ -91,7 +91,7 @@ def test_on_the_way(init, trainer):
 
 def test_what_cannot_be_trained(workspace, trainer, tmp_path):
     found = run("adapt", workspace.path, code=1)
-    assert found.stderr.startswith("Error: Plain pixels cannot be adapted")
+    assert found.stderr.startswith("Error: The embedder pixels has no network that could be trained")
     known, _ = paint_world(tmp_path / "world")
     run("init", tmp_path / "new", "--known", known, "--embedder", "pixels", "--adapt", code=1)
     assert not (tmp_path / "new").exists()

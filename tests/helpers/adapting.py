@@ -32,10 +32,11 @@ class Trainer:
         """Epochs that were trained, in all calls."""
 
     def __call__(
-        self, network, images, labels, out, *, keys, pooling, settings, force, dry_run, scratch, device, random_state,
-        progress, on_epoch,
+        self, network, images, labels, out, *, keys, known_before, pooling, settings, force, dry_run, scratch, device,
+        random_state, progress, on_epoch,
     ):  # fmt: skip
         self.calls.append({"network": str(network), "labels": dict(zip(keys, labels, strict=True)), "dry_run": dry_run})
+        self.calls[-1]["known_before"] = list(known_before)
         assert [hashlib.sha256(Path(image).read_bytes()).hexdigest() for image in images] == list(keys)
         assert not Path(out).exists()
         scratch.mkdir(parents=True, exist_ok=True)
@@ -63,7 +64,7 @@ class Trainer:
                         weight += 0.003 * torch.randn(weight.shape, generator=noise)
             model.save_pretrained(out)
             shutil.copy(Path(network) / "preprocessor_config.json", Path(out))
-        return AdaptReport(rehearsed, curve, [], {"training": 0.5}, written, trained)
+        return AdaptReport(rehearsed, curve, [], {"training": 0.5}, written, trained, {})
 
 
 class Embedded:
@@ -71,14 +72,16 @@ class Embedded:
 
     def __init__(self, monkeypatch):
         self.images = 0
-        stream = Backbone.stream
+        for name in ("stream", "stream_prepared"):
+            monkeypatch.setattr(Backbone, name, self._counting(getattr(Backbone, name)))
 
+    def _counting(self, stream):
         def counting(backbone, images):
             for rows in stream(backbone, images):
                 self.images += len(rows)
                 yield rows
 
-        monkeypatch.setattr(Backbone, "stream", counting)
+        return counting
 
     def since(self):
         """Return how many were embedded since this was asked last."""

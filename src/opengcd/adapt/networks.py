@@ -13,7 +13,6 @@ import numpy as np
 from opengcd._internal.progress import Progress, silent
 from opengcd.adapt.reports import REHEARSING, TRAINING, AdaptReport, EpochPoint
 from opengcd.adapt.settings import AdaptError, AdaptSettings
-from opengcd.embed.backbone import load_backbone
 
 
 def ignore_epoch(curve: str, point: EpochPoint) -> None:
@@ -90,6 +89,7 @@ def adapt_network(
 
     """
     from opengcd.adapt import adaptation, crops, rehearsal, saving  # torch takes seconds
+    from opengcd.embed.backbone import load_backbone
 
     if len(images) != len(labels):
         raise AdaptError(f"There are {len(images)} images, but {len(labels)} labels; give one for each, or None.")

@@ -156,7 +156,7 @@ class Trainer:
                 state.steps = state.step + self._steps(state.batch) * (self.epochs - state.epoch) // self.epochs
                 continue
             state.epoch += 1
-            accuracy, kept_out_loss = self._evaluate(head)
+            accuracy, kept_out_loss = self.evaluate(head.prototypes)
             point = EpochPoint(state.epoch, loss, accuracy)
             state.curve.append(list(point))
             if not kept_out_loss >= state.best * (1 - BETTER):  # also where there is nothing to evaluate on: nan
@@ -238,14 +238,27 @@ class Trainer:
         return torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY)
 
     @torch.no_grad()
-    def _evaluate(self, head: _Head) -> tuple[float, float]:
-        """Return accuracy and loss of the classifier on the rows kept out."""
+    def evaluate(self, prototypes: Tensor) -> tuple[float, float]:
+        """Return accuracy and loss of a cosine classifier on the rows kept out; nan without any.
+
+        Parameters
+        ----------
+        prototypes : Tensor of shape (C, d)
+
+        Returns
+        -------
+        float
+            Accuracy.
+        float
+            Loss.
+
+        """
         if not len(self.rows.kept_out):
             return math.nan, math.nan
         features = functional.normalize(self.source.plain(self.rows.kept_out), dim=1)
         codes = torch.from_numpy(self.rows.kept_out_codes).to(features.device)
-        right = (features @ functional.normalize(head.prototypes, dim=1).T).argmax(1) == codes
-        return float(right.float().mean()), float(cosine_cross_entropy(features, head.prototypes, codes))
+        right = (features @ functional.normalize(prototypes, dim=1).T).argmax(1) == codes
+        return float(right.float().mean()), float(cosine_cross_entropy(features, prototypes, codes))
 
 
 class _Head(nn.Module):

@@ -338,7 +338,7 @@ class NoveltyScore:
             present, renumbered = np.unique(codes[train], return_inverse=True)
             known = np.flatnonzero(test & np.isin(codes, present))
             unknown = np.flatnonzero(hidden & (scored | (not some)))
-            if len(present) < 2 or not len(known):
+            if len(present) < 2 or not len(known) or not len(unknown):
                 continue
             model = fit_classifier(classifier, X[train], renumbered, derive(seed, r, 0), self.device)
             judged = np.concatenate([known, rng.permutation(unknown)[:SEARCH_ROWS]])
