@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -325,9 +326,13 @@ def _reproducible(device: torch.device) -> Iterator[None]:
     if device.type != "cuda":
         yield
         return
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
     before, warns = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # torch asks for it
+    torch.use_deterministic_algorithms(True)
     try:
-        yield
+        with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
+            yield
     finally:
         torch.use_deterministic_algorithms(before, warn_only=warns)
