@@ -150,7 +150,7 @@ def embed_crops(backbone: Backbone, crops: np.ndarray, progress: Progress = sile
     rows = []
     for part in batches(np.arange(len(crops)), BATCH[backbone.device.type]):
         progress("embedding images", int(part[0]), len(crops))
-        pixels = torch.from_numpy(np.ascontiguousarray(crops[part])).to(backbone.device)
+        pixels = torch.from_numpy(np.array(crops[part])).to(backbone.device)
         rows.append(backbone.features(plain_views(pixels, square.resize, square.crop)).cpu().numpy())
     progress("embedding images", len(crops), len(crops))
     return np.concatenate(rows)

@@ -47,7 +47,7 @@ class PixelSource:
         self._crops: np.ndarray | Tensor = crops
         device = network.backbone.device
         if device.type == "cuda" and crops.nbytes < SHARE_OF_GPU * torch.cuda.mem_get_info(device)[0]:
-            self._crops = torch.from_numpy(np.ascontiguousarray(crops)).to(device)
+            self._crops = torch.from_numpy(np.array(crops)).to(device)  # a copy: a mapped file may be read-only
 
     def pairs(self, rows: np.ndarray, rng: torch.Generator) -> Tensor:
         """Return the features of two random views of each row."""
@@ -171,7 +171,7 @@ def _keep_activations(
     for start in range(done, len(crops), size):
         progress(KEEPING, start, len(crops))
         rows = slice(start, min(start + size, len(crops)))
-        pixels = torch.from_numpy(np.ascontiguousarray(crops[rows]))
+        pixels = torch.from_numpy(np.array(crops[rows]))
         rng = torch.Generator().manual_seed(seed * 1_000_003 + start)
         for view in range(shape[1] - 1):
             kept[rows, view] = network.activations(random_views(pixels, square.crop, rng)).half().numpy()

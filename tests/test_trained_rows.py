@@ -1,0 +1,178 @@
+"""Rows that the network was itself trained on: calibration on the others, and features of another network."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opengcd import ModelFileError, OpenWorldRecognizer
+from opengcd._internal.model_folder import read_index_file
+from opengcd.memory import ExemplarMemory
+from opengcd.osr import novelty
+from opengcd.osr.novelty import untrained
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+CLASSES, ROWS, WIDTH = 8, 40, 12
+
+
+def world(seed=0, pull=0.4):
+    """Return labelled rows, which of them the network was trained on, and rows of the stream.
+
+    Training has drawn rows to the mean of their class: ``pull`` times as far away as others.
+    """
+    rng = np.random.default_rng(seed)
+    means = 2.5 * rng.normal(size=(CLASSES + 4, WIDTH))
+    y = np.repeat(np.arange(CLASSES), ROWS)
+    trained = rng.random(len(y)) < 0.75
+    noise = rng.normal(size=(len(y), WIDTH)) * np.where(trained, pull, 1.0)[:, None]
+    stream_y = np.repeat(np.arange(CLASSES + 4), 30)
+    stream = means[stream_y] + rng.normal(size=(len(stream_y), WIDTH))
+    return means[y] + noise, y, trained, stream, stream_y
+
+
+def best(**more):
+    return OpenWorldRecognizer(random_state=0, device="cpu", **more)
+
+
+def share_rejected(recognizer, X):
+    return (recognizer.recognize(X).unknown_score > recognizer.threshold_.value).mean()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_limit_holds_on_the_stream_if_calibrated_on_other_rows(seed):
+    X, y, trained, stream, stream_y = world(seed)
+    known = stream[stream_y < CLASSES]
+    naive = best(max_known_rejected=0.1).fit(X, y)
+    honest = best(max_known_rejected=0.1).fit(X, y, trained=trained)
+    assert share_rejected(naive, known) > 0.3, "trained rows make all others look strange"
+    assert share_rejected(honest, known) < 0.2
+
+
+def test_the_share_of_known_rows_is_closer_to_the_truth():
+    X, y, trained, stream, stream_y = world()
+    truth = (stream_y < CLASSES).mean()
+    naive = best().fit(X, y).observe(stream).threshold_.known_share
+    honest = best().fit(X, y, trained=trained).observe(stream).threshold_.known_share
+    assert abs(honest - truth) < abs(naive - truth)
+
+
+def test_no_trained_row_is_no_information():
+    X, y, _, stream, _ = world()
+    one, other = best().fit(X, y), best().fit(X, y, trained=np.zeros(len(X), dtype=bool))
+    assert np.array_equal(one.unknown_score(stream), other.unknown_score(stream))
+
+
+def test_with_too_few_other_rows_all_are_scored():
+    held_out = np.ones(100, dtype=bool)
+    few = np.arange(100) >= novelty.LEAST_SCORED - 1
+    enough = np.arange(100) >= novelty.LEAST_SCORED
+    assert np.array_equal(untrained(held_out, None), held_out)
+    assert np.array_equal(untrained(held_out, few), held_out)
+    assert np.array_equal(untrained(held_out, enough), ~enough)
+
+
+def test_the_network_may_have_been_trained_on_whole_classes():
+    # Three new classes have rows that no network was trained on; all others were.
+    X, y, _, stream, _ = world()
+    recognizer = best().fit(X, y, trained=y < 5)
+    assert np.isfinite(recognizer.observe(stream).unknown_score(stream)).all()
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=20, deadline=None)
+def test_what_was_trained_on_follows_the_row_into_the_memory(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 4
+    trained = rng.random(60) < 0.5
+    memory = ExemplarMemory(24, "herding", 0, "cpu")
+    of = {tuple(row): flag for row, flag in zip(X, trained, strict=True)}
+    memory.update(X[:40], y[:40], trained[:40])
+    memory.update(X[40:], y[40:], trained[40:])
+    assert [of[tuple(row)] for row in memory.X] == memory.trained.tolist()
+    memory.keep_only(np.arange(len(memory)) % 2 == 0)
+    assert [of[tuple(row)] for row in memory.X] == memory.trained.tolist()
+
+
+def test_it_is_saved_and_loaded(tmp_path):
+    X, y, trained, stream, _ = world()
+    recognizer = best(memory_size=120).fit(X, y, trained=trained)
+    recognizer.save(tmp_path / "model")
+    loaded = OpenWorldRecognizer.load(tmp_path / "model", device="cpu")
+    assert np.array_equal(loaded.memory_.trained, recognizer.memory_.trained)
+    assert recognizer.memory_.trained.any()
+    for one in (recognizer, loaded):
+        one.learn(X[:40] + 30, np.full(40, 99))
+    assert np.array_equal(recognizer.unknown_score(stream), loaded.unknown_score(stream))
+
+
+def test_without_trained_rows_a_model_is_saved_as_before(tmp_path):
+    X, y, *_ = world()
+    best().fit(X, y).save(tmp_path / "model")
+    assert b"memory.trained" not in read_index_file(tmp_path / "model")
+    assert not OpenWorldRecognizer.load(tmp_path / "model", device="cpu").memory_.trained.any()
+
+
+@pytest.mark.parametrize("wrong", [[True], np.ones(320), np.ones((320, 1), dtype=bool)])
+def test_a_mask_that_does_not_fit(wrong):
+    X, y, *_ = world()
+    with pytest.raises(ValueError, match="trained must be one truth value for each of 320 rows"):
+        best().fit(X, y, trained=wrong)
+
+
+# Features of another network.
+
+
+def rotation(width=WIDTH):
+    return np.linalg.qr(np.random.default_rng(7).normal(size=(width, width)))[0]
+
+
+def test_another_network_changes_the_features_and_nothing_else():
+    X, y, _, stream, _ = world()
+    recognizer = best(memory_size=160).fit(X, y).learn(X[:40] + 30, np.full(40, 99))
+    before = recognizer.predict_closed(stream)
+    exemplars, labels, phase = recognizer.memory_.X.copy(), recognizer.memory_.y.copy(), recognizer.phase_
+    seen = dict(recognizer.memory_.seen)
+    assert recognizer.reembed(exemplars @ rotation()) is recognizer
+    assert np.array_equal(recognizer.memory_.y, labels)
+    assert (recognizer.phase_, recognizer.memory_.seen) == (phase, seen)
+    # A rotation changes no distance, so nearly every row keeps its class.
+    assert (recognizer.predict_closed(stream @ rotation()) == before).mean() > 0.98
+
+
+def test_another_network_may_have_another_width():
+    X, y, _, stream, _ = world()
+    recognizer = best().fit(X, y)
+    wide = np.concatenate([recognizer.memory_.X, recognizer.memory_.X], axis=1)
+    recognizer.reembed(wide)
+    assert recognizer.n_features_in_ == 2 * WIDTH
+    assert len(recognizer.predict(np.concatenate([stream, stream], axis=1))) == len(stream)
+
+
+def test_the_stream_seen_before_is_forgotten():
+    X, y, _, stream, _ = world()
+    recognizer = best().fit(X, y).observe(stream)
+    assert recognizer.threshold_.source == "stream"
+    assert recognizer.reembed(recognizer.memory_.X).threshold_.source == "labelled"
+
+
+def test_rows_that_do_not_fit_change_nothing():
+    X, y, _, stream, _ = world()
+    recognizer = best().fit(X, y)
+    before = recognizer.unknown_score(stream)
+    with pytest.raises(ValueError, match="320 exemplars, but X has 3 rows"):
+        recognizer.reembed(X[:3])
+    with pytest.raises(ValueError, match="trained must be"):
+        recognizer.reembed(X, trained=[True])
+    assert np.array_equal(recognizer.unknown_score(stream), before)
+
+
+def test_a_damaged_mask_is_said(tmp_path):
+    from safetensors.numpy import load_file, save_file
+
+    X, y, trained, *_ = world()
+    best().fit(X, y, trained=trained).save(tmp_path / "model")
+    (file,) = (f for f in (tmp_path / "model").glob("*.safetensors") if "memory.trained" in load_file(f))
+    arrays = load_file(file)
+    save_file(arrays | {"memory.trained": arrays["memory.trained"][:3]}, file)
+    with pytest.raises(ModelFileError):
+        OpenWorldRecognizer.load(tmp_path / "model", device="cpu")
