@@ -34,14 +34,11 @@ def adapt(
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Passes over the images (default: by the number of images).")
     ] = None,
-    batch_size: Annotated[int | None, typer.Option(min=2, help="Images in a step (default: by the device).")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=4, help="Images in a step (default: by their number).")] = None,
     unlabelled: Annotated[
-        bool | None,
-        typer.Option(
-            "--unlabelled/--labelled-only",
-            help="Whether images of the stream without a label take part (default: where there is a GPU).",
-        ),
-    ] = None,
+        bool,
+        typer.Option("--unlabelled/--labelled-only", help="Whether images of the stream without a label take part."),
+    ] = False,
     onnx: Annotated[Path | None, typer.Option(help="Also write the adapted network in use to this ONNX file.")] = None,
 ) -> None:
     """Let the network learn from the workspace's images; if interrupted, run the same command again to continue."""

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress, silent
 from opengcd.adapt import AdaptSettings, EpochPoint
+from opengcd.adapt.networks import ignore_epoch
 from opengcd.embed import Embedder, Pixels
 from opengcd.workspace.adaptation import Adaptation, Adapted
 from opengcd.workspace.check import Check, Finding
@@ -44,10 +45,6 @@ from opengcd.workspace.views import Status, Views
 
 def record_nothing(connection: Connection, result: object) -> None:
     """Record nothing."""
-
-
-def ignore_epoch(stage: str, point: EpochPoint) -> None:
-    """Ignore a finished epoch."""
 
 
 class Workspace(ReviewVerbs):
@@ -399,8 +396,7 @@ class Workspace(ReviewVerbs):
         settings : AdaptSettings or None
             How to train; see :class:`opengcd.adapt.AdaptSettings`.
         unlabelled : bool or None
-            Whether images of the stream without a label take part; None follows ``settings``, or, without them, uses
-            these images where there is a GPU.
+            Whether images of the stream without a label take part; None follows ``settings``, whose default is no.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
         record : callable
