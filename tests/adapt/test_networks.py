@@ -1,5 +1,6 @@
 """From files of images to an adapted network."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,33 @@ def test_an_interrupted_call_goes_on(network, files, tmp_path, stage):
         run("broken", tmp_path / "scratch", interrupt)
     assert not (tmp_path / "broken").exists()
     assert run("resumed", tmp_path / "scratch", lambda *_: None) == whole
+
+
+def test_another_call_does_not_go_on_from_there(network, files, tmp_path):
+    images, labels = files
+
+    def weights(name, labels, scratch):
+        adapt_network(
+            network, images, labels, tmp_path / name, settings=SETTINGS, device="cpu", force=True, scratch=scratch
+        )
+        return (tmp_path / name / "model.safetensors").read_bytes()
+
+    other = [*labels[6:], *labels[:6]]
+    weights("one", labels, tmp_path / "scratch")
+    assert weights("two", other, tmp_path / "scratch") == weights("three", other, None)
+
+
+def test_images_without_a_label_are_read_only_if_they_take_part(network, files, tmp_path, rehearse_as):
+    rehearse_as(HELPS)
+    images, labels = files[0], [None, None, *files[1][2:]]
+    gone = [str(tmp_path / "gone.png"), *images[1:]]
+    report = adapt_network(network, gone, labels, tmp_path / "one", settings=SETTINGS, device="cpu")
+    assert report.unusable == {}
+    assert report.trained[:2] == [False, False]
+    assert any(report.trained)
+    with_all = replace(SETTINGS, unlabelled=True)
+    report = adapt_network(network, gone, labels, tmp_path / "two", settings=with_all, device="cpu")
+    assert set(report.unusable) == {gone[0]}
 
 
 def test_files_that_are_not_images_are_left_out(network, files, tmp_path, rehearse_as):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from opengcd._internal.durable_files import replace_file
 from opengcd._internal.progress import Progress, silent
 from opengcd.adapt.reports import REHEARSING, TRAINING, AdaptReport, EpochPoint
 from opengcd.adapt.settings import AdaptError, AdaptSettings
@@ -97,13 +102,18 @@ def adapt_network(
     target = Path(out)
     if target.exists():
         raise AdaptError(f"{target} exists already; choose another name for the adapted network.")
+    # Images without a label that do not take part need not be read.
+    used = [row for row, label in enumerate(labels) if label is not None or settings.unlabelled]
+    files = [images[row] for row in used]
     seconds: dict[str, float] = {}
     with adaptation.scratch_folder(None if scratch is None else Path(scratch)) as folder:
         backbone = load_backbone(os.fspath(network), device, pooling, "auto", None)
         with _timed(seconds, "reading"):
-            squares, hashes, reasons = crops.read_crops(images, crops.square_for(backbone), folder, progress)
-        codes, names = _codes(labels, reasons)
-        given = crops.LabelledCrops(squares, codes, hashes if keys is None else keys)
+            squares, hashes, reasons = crops.read_crops(files, crops.square_for(backbone), folder, progress)
+        codes, names = _codes([labels[row] for row in used], reasons)
+        given = crops.LabelledCrops(squares, codes, hashes if keys is None else [keys[row] for row in used])
+        facts = [backbone.fingerprint, asdict(settings), random_state, hashes, codes.tolist(), list(given.keys)]
+        _begin_call(folder, [*facts, sorted(known_before)])
         new = [code for code, name in enumerate(names) if name not in known_before]
         with _timed(seconds, REHEARSING):
             rehearsed, rehearsal_curve = rehearsal.rehearse_adaptation(
@@ -116,7 +126,7 @@ def adapt_network(
                 progress=progress,
                 on_epoch=lambda point: on_epoch(REHEARSING, point),
             )
-        bad = {os.fspath(file): reason for file, reason in zip(images, reasons, strict=True) if reason}
+        bad = {os.fspath(file): reason for file, reason in zip(files, reasons, strict=True) if reason}
         report = AdaptReport(rehearsed, [], rehearsal_curve, seconds, False, [False] * len(images), bad)
         if dry_run or not (force or (rehearsed is not None and rehearsed.helps)):
             return report
@@ -131,7 +141,9 @@ def adapt_network(
                 on_epoch=lambda point: on_epoch(TRAINING, point),
             )
         saving.save_network(found.network, target)
-        return report._replace(curve=found.curve, written=True, trained=found.trained.tolist())
+        for row, trained in zip(used, found.trained.tolist(), strict=True):
+            report.trained[row] = trained
+        return report._replace(curve=found.curve, written=True)
 
 
 def check_trainable(name: str) -> None:
@@ -155,6 +167,19 @@ def check_trainable(name: str) -> None:
         raise AdaptError(
             f"{name} is an ONNX file, which can be run but not trained; {instead}, and export the adapted one to ONNX."
         )
+
+
+def _begin_call(folder: Path, facts: list[Any]) -> None:
+    """Delete what a call with other arguments has left in a folder: this one must not go on from there."""
+    from opengcd.adapt.adaptation import CHECKPOINT
+    from opengcd.adapt.rehearsal import CHECKPOINT as REHEARSAL_CHECKPOINT
+    from opengcd.adapt.rehearsal import RESULT
+
+    call, digest = folder / "call.txt", hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+    if not call.exists() or call.read_text() != digest:
+        for name in (CHECKPOINT, REHEARSAL_CHECKPOINT, RESULT):
+            (folder / name).unlink(missing_ok=True)
+        replace_file(call, digest.encode())
 
 
 def _codes(labels: Sequence[str | None], reasons: Sequence[str]) -> tuple[np.ndarray, list[str]]:
