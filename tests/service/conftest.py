@@ -29,3 +29,9 @@ def trainable(adaptable, tmp_path):
     shutil.copytree(adaptable, tmp_path / "trainable")
     with Workspace(tmp_path / "trainable", who="ann") as opened:
         yield opened
+
+
+@pytest.fixture
+def least_gain(monkeypatch):
+    """Set what a rehearsal must gain to count as helpful."""
+    return lambda gain: monkeypatch.setattr("opengcd.adapt.reports.LEAST_GAIN", gain)

@@ -11,17 +11,10 @@ from opengcd.service import create_app
 from opengcd.service.client import ServiceError
 from opengcd.service.job_reports import TimeLeft
 from opengcd.workspace import adaptation
+from tests.helpers.held_training import ALWAYS, NEVER, HeldTraining
 from tests.helpers.serving import Pause, connect, eventually, finish, get, listen, png, send, server
 
 ADAPT = {"verb": "adapt", "epochs": 2}
-NEVER, ALWAYS = 2.0, -2.0
-"""What a rehearsal must gain, so that it always or never says that adapting helps."""
-
-
-@pytest.fixture
-def least_gain(monkeypatch):
-    """Set the gain from which on adapting counts as helpful."""
-    return lambda gain: monkeypatch.setattr("opengcd.adapt.reports.LEAST_GAIN", gain)
 
 
 @pytest.fixture
@@ -122,30 +115,18 @@ def test_images_are_recognised_by_the_network_in_use_right_after_the_switch(trai
 def test_curves_and_the_time_left_are_there_while_it_runs(trainable, least_gain, monkeypatch):
     """Also for who comes later: by the job itself, and by the first event about it."""
     least_gain(ALWAYS)
-    reached, go_on = threading.Event(), threading.Event()
-    train = adaptation.adapt_network
-
-    def pausing(*args, on_epoch, **options):
-        def pause(curve, point):
-            on_epoch(curve, point)
-            if (curve, point.epoch) == ("training", 1):
-                reached.set()
-                assert go_on.wait(30)
-
-        return train(*args, on_epoch=pause, **options)
-
-    monkeypatch.setattr(adaptation, "adapt_network", pausing)
+    held = HeldTraining(monkeypatch, "training", 1)
     app = create_app(trainable)
     with connect(app, trainable.access.make("ann")) as client:
         job = send(client, "POST", "jobs", ADAPT, 202)
-        assert reached.wait(60)
+        assert held.reached.wait(60)
         running = get(client, f"jobs/{job['id']}")
         assert [len(running["curves"][name]) for name in ("rehearsing", "training")] == [2, 1]
         assert running["seconds_left"] >= 0
         assert get(client, "status")["jobs"] == [running]
         heard = client.portal.call(listen, app.state.service.events, 2)
         assert heard == [("ping", {}), ("job", running)]
-        go_on.set()
+        held.go_on.set()
         assert finish(client, running)["state"] == "done"
 
 
