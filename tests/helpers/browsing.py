@@ -81,6 +81,16 @@ class Visit:
         assert not unexpected, unexpected
 
 
+def violations(page):
+    """What an automated accessibility check finds."""
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ImportError:
+        missing("axe-playwright-python is not installed")
+    found = Axe().run(page).response["violations"]
+    return [(v["id"], v["help"], [node["html"][:200] for node in v["nodes"][:3]]) for v in found]
+
+
 def cell(page, item):
     return page.locator(f"#image-{item}")
 

@@ -13,6 +13,7 @@ import time
 
 import opengcd.recognizer  # noqa: F401
 from opengcd import Workspace
+from opengcd.service import job_reports
 from opengcd.service import job_runner as job_runner_module
 from opengcd.service.recognition_routes import Recognition
 from opengcd.service.supervision import Health
@@ -33,7 +34,7 @@ def die_at(name, number):
 
 
 def work(folder, die):
-    job_runner_module.REPORT = 0.0  # every step is reported
+    job_reports.REPORT = 0.0  # every step is reported
     if die is not None:
         die_at(*die)
     with Workspace(folder) as workspace:

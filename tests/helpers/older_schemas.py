@@ -21,5 +21,7 @@ def without_networks(folder):
         connection.execute("DROP TABLE trained_items")
         for column in ("digest", "run"):
             connection.execute(f"ALTER TABLE embedders DROP COLUMN {column}")
+        for column in ("seconds_left", "curves"):
+            connection.execute(f"ALTER TABLE jobs DROP COLUMN {column}")
         connection.execute("UPDATE meta SET value = '5' WHERE key = 'schema'")
         connection.execute("COMMIT")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from fastapi.testclient import TestClient
 
-from opengcd.service import create_app, job_runner
+from opengcd.service import create_app, job_reports
 from opengcd.service.client import ServiceError
 from opengcd.service.connections import BoundedServer, bounded_config
 from opengcd.workspace.job_queue import Jobs
@@ -67,6 +67,22 @@ def eventually(condition, seconds=60):
         time.sleep(0.02)
 
 
+async def listen(events, number, begun=None):
+    """Return the first events of a service, and tell when there is one."""
+
+    async def allowed():
+        return True
+
+    heard = []
+    async for event in events.listen(allowed):
+        heard.append(event)
+        if begun is not None:
+            begun.set()
+        if len(heard) == number:
+            break
+    return heard
+
+
 def png(colour, seed):
     raw = io.BytesIO()
     picture(colour, seed).save(raw, "PNG")
@@ -105,16 +121,16 @@ def serving(workspace):
 
 
 class Pause:
-    """Holds a job at one of its reports."""
+    """Holds a job at one of its reports: at a number, or at the first of a stage."""
 
     def __init__(self, monkeypatch, step):
         self.reached, self.go_on = threading.Event(), threading.Event()
-        self.left = step
+        self.left = step if isinstance(step, int) else 1
         report = Jobs.report
-        monkeypatch.setattr(job_runner, "REPORT", 0.0)
+        monkeypatch.setattr(job_reports, "REPORT", 0.0)
 
         def pausing(jobs, *args):
-            self.left -= 1
+            self.left -= isinstance(step, int) or args[1] == step
             if self.left == 0:
                 self.reached.set()
                 assert self.go_on.wait(30)

@@ -23,7 +23,7 @@ from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from tests.helpers.pictures import truth
 from tests.helpers.places import HELPERS
-from tests.helpers.serving import Pause, connect, eventually, finish, get, groups, send
+from tests.helpers.serving import Pause, connect, eventually, finish, get, groups, listen, send
 
 STEPS = {"discover": 3, "learn": 8}
 """Reports of progress by each verb."""
@@ -80,8 +80,8 @@ def test_cancelled_in_the_transaction_of_the_change(workspace, monkeypatch):
     record, answers = Jobs.record, []
     threads = []
 
-    def slow(jobs, connection, id, result):
-        record(jobs, connection, id, result)
+    def slow(jobs, connection, id, *result):
+        record(jobs, connection, id, *result)
         threads.append(threading.Thread(target=lambda: answers.append(workspace.jobs.cancel(id).state)))
         threads[0].start()
         time.sleep(0.2)
@@ -293,19 +293,6 @@ def test_background_tasks_continue_after_any_error(workspace, monkeypatch):
         assert [name for name, _ in listening.result(30)] == ["ping", "edit"]
         eventually(lambda: get(client, "map")["drawn"])
         eventually(lambda: client.get("/healthz").status_code == 200)
-
-
-async def always():
-    return True
-
-
-async def listen(events, number):
-    heard = []
-    async for event in events.listen(always):
-        heard.append(event)
-        if len(heard) == number:
-            break
-    return heard
 
 
 def test_many_who_wait_for_a_lock_do_not_keep_readers_waiting(workspace, monkeypatch):

@@ -288,6 +288,7 @@ def test_a_workspace_of_the_schema_before_on_postgresql(url, world, tmp_path):
         "DROP TABLE trained_items",
         "ALTER TABLE models DROP COLUMN embedder_id",
         "ALTER TABLE embedders DROP COLUMN digest, DROP COLUMN run",
+        "ALTER TABLE jobs DROP COLUMN seconds_left, DROP COLUMN curves",
         "UPDATE meta SET value = '5' WHERE key = 'schema'",
     )
     with Workspace(tmp_path / "w") as workspace:

@@ -20,6 +20,7 @@ from starlette.routing import compile_path
 from opengcd import __version__
 from opengcd.embed import EmbedderError
 from opengcd.service import (
+    adaptation_routes,
     authentication,
     job_runner,
     map_routes,
@@ -29,6 +30,7 @@ from opengcd.service import (
     telemetry,
 )
 from opengcd.service import events as events_module
+from opengcd.service.adaptation_routes import Estimator
 from opengcd.service.events import Events
 from opengcd.service.job_runner import Runner
 from opengcd.service.map_routes import MapRenderer
@@ -89,15 +91,17 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
 
     health = Health()
     map_renderer = MapRenderer(workspace, health.task("map"))
+    estimator = Estimator(workspace)
     recognition = Recognition(workspace, health.task("recognition"))
     state = State(
         workspace=workspace,
         authenticator=authentication.Authenticator(workspace),
         runner=Runner(workspace, recognition, health.task("jobs")),
-        events=Events(workspace, map_renderer, health.task("events")),
+        events=Events(workspace, map_renderer, estimator, health.task("events")),
         recognition=recognition,
         metrics=Metrics(),
         map_renderer=map_renderer,
+        estimator=estimator,
         health=health,
     )
     state.metrics.registry.register(WorkspaceCollector(state))
@@ -117,6 +121,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         record_routes,
         review_routes,
         map_routes,
+        adaptation_routes,
         job_runner,
         events_module,
     ):  # the busiest is found first

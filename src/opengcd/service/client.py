@@ -214,7 +214,7 @@ class Client:
         Parameters
         ----------
         verb : str
-            ``"discover"`` or ``"learn"``.
+            ``"discover"``, ``"learn"`` or ``"adapt"``.
         **arguments
             Of the verb, as ``k=30`` for ``discover``.
 
@@ -237,6 +237,58 @@ class Client:
             raise ServiceError(409, {"detail": job["error"] or job["state"]})
         self.seen = self.get("status")["edit"]
         return job["result"]
+
+    def adaptation(self) -> dict[str, Any]:
+        """Return what :meth:`adapt` would use, whether it is possible, and how long it would take.
+
+        Returns
+        -------
+        dict
+            The plan; its ``seconds`` are None as long as ``measuring`` is true.
+
+        """
+        return self.get("adaptation")
+
+    def adapt(
+        self,
+        *,
+        dry_run: bool = False,
+        force: bool = False,
+        method: str | None = None,
+        blocks: int | None = None,
+        epochs: int | None = None,
+        unlabelled: bool | None = None,
+    ) -> dict[str, Any]:
+        """Adapt the network to the images of the workspace, if a rehearsal shows that this helps; wait for the end.
+
+        Parameters
+        ----------
+        dry_run : bool
+            Whether to rehearse only, and change nothing.
+        force : bool
+            Whether to use the adapted network even if it does not help in the rehearsal.
+        method : {"lora", "blocks"} or None
+            How the last blocks of the network are trained; None leaves that to the service, as below.
+        blocks : int or None
+            How many of the last blocks.
+        epochs : int or None
+            Passes over the images.
+        unlabelled : bool or None
+            Whether images without a label take part.
+
+        Returns
+        -------
+        dict
+            ``switched`` says whether the adapted network is in use, and ``reason`` why not.
+
+        Raises
+        ------
+        ServiceError
+            If the job failed or was cancelled.
+
+        """
+        asked = {"method": method, "blocks": blocks, "epochs": epochs, "unlabelled": unlabelled}
+        return self.run("adapt", dry_run=dry_run, force=force, **asked)
 
     def events(self) -> Iterator[tuple[str, Any]]:
         """Listen to what happens in the workspace from now on.

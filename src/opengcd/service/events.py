@@ -1,4 +1,4 @@
-"""Server-sent events about edits, jobs and maps, including those of other processes."""
+"""Server-sent events about edits, jobs, maps and the plan to adapt, including what other processes do."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from opengcd.service import authentication, wire
+from opengcd.service.adaptation_routes import Estimator
 from opengcd.service.authentication import guarded
 from opengcd.service.job_runner import as_job
 from opengcd.service.map_routes import MapRenderer
@@ -32,15 +33,16 @@ BACKLOG = 1000
 class Events:
     """Poll the database while there are listeners, and send each of them what has changed."""
 
-    def __init__(self, workspace: Workspace, map_renderer: MapRenderer, task: Task) -> None:
+    def __init__(self, workspace: Workspace, map_renderer: MapRenderer, estimator: Estimator, task: Task) -> None:
         self.workspace = workspace
         self._task = task
         self.map_renderer = map_renderer
+        self.estimator = estimator
         self._listeners: set[asyncio.Queue[tuple[str, Any] | None]] = set()
         self._watching: asyncio.Task[None] | None = None
         self._beginning = asyncio.Lock()
-        self._edit = self._job = self._maps = 0
-        """The last edit, job and map that were reported."""
+        self._edit = self._job = self._maps = self._estimates = 0
+        """The last edit, job, map and estimate that were reported."""
         self._unfinished: dict[int, Job] = {}
 
     async def listen(self, allowed: Callable[[], Awaitable[bool]]) -> AsyncIterator[tuple[str, Any]]:
@@ -96,6 +98,7 @@ class Events:
     def _begin(self) -> None:
         """Start from the present state: of the past only unfinished jobs are reported."""
         self._edit, self._maps = self.workspace.review.last_edit(), self.map_renderer.drawn
+        self._estimates = self.estimator.measured
         self._job = max((job.id for job in self.workspace.jobs.latest(1)), default=0)
         self._unfinished = {job.id: job for job in self.workspace.jobs.latest(unfinished=True)}
 
@@ -117,6 +120,9 @@ class Events:
         if self.map_renderer.drawn != self._maps:
             self._maps = self.map_renderer.drawn
             found.append(("map", {}))
+        if self.estimator.measured != self._estimates:
+            self._estimates = self.estimator.measured
+            found.append(("adaptation", {}))
         return found
 
 
@@ -131,7 +137,7 @@ reading = guarded("read", "events")
 
 @reading.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
 async def events(request: Request, service: Service) -> StreamingResponse:
-    """Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `ping`.
+    """Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `adaptation`, `ping`.
 
     The first is a `ping`. Everything that happens after it is reported; what was read before it may be out of date.
     """

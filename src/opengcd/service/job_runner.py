@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,18 +11,18 @@ from fastapi import Path
 from filelock import FileLock, Timeout
 from sqlalchemy import Connection
 
-from opengcd._internal.progress import Progress
+from opengcd.adapt import AdaptSettings
+from opengcd.adapt.reports import REHEARSING, TRAINING
 from opengcd.service import wire as api
 from opengcd.service.authentication import MISSING, guarded
+from opengcd.service.job_reports import JobReport
 from opengcd.service.recognition_routes import Recognition
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.service.supervision import Task
-from opengcd.workspace import CancelledError, Job, UnavailableError, Version, Workspace
+from opengcd.workspace import Adapted, CancelledError, Job, UnavailableError, Version, Workspace
 
 POLL_SECONDS = 0.5
 """Seconds between two polls for jobs that other processes have added."""
-REPORT = 0.2
-"""Seconds between reports of progress."""
 STOPPED = "The server was stopped while this ran; nothing was changed. Start it again."
 CANCELLED = "Cancelled; nothing was changed."
 
@@ -106,38 +105,25 @@ class Runner:
     def _catch_up(self) -> None:
         """Complete the work that follows the change of a job; the job counts as done even if this fails."""
         try:
-            self.workspace.recognition.catch_up(progress=self._go_on)
+            self.workspace.recognition.catch_up(progress=lambda *_: self._go_on())
         except UnavailableError:
             raise
         except (ValueError, OSError):
             log.exception("Not all images could be recognised again.")
 
-    def _go_on(self, stage: str, done: int, total: int, /) -> None:
+    def _go_on(self) -> None:
         if self._stop.is_set():
             raise CancelledError
 
     def _run(self, job: Job) -> tuple[str, str | None]:
         """Run a job; return its state and error, which are written if the job itself has not recorded a result."""
-        jobs = self.workspace.jobs
-        last, before = 0.0, ""
 
-        def progress(stage: str, done: int, total: int, /) -> None:
-            nonlocal last, before
-            self._go_on(stage, done, total)
-            if stage == before and time.monotonic() - last < REPORT:
-                return
-            last, before = time.monotonic(), stage
-            try:
-                jobs.report(job.id, stage, done, total)
-            except UnavailableError as error:  # a lost report does no harm; the result is what must be stored
-                log.warning("%s", error)
-
-        def record(connection: Connection, result: dict[str, Any]) -> None:
-            jobs.record(connection, job.id, result)
+        def recorded() -> None:
             self.recognition.outdated = True  # from the commit on no request may be answered by the old version
 
+        report = JobReport(self.workspace.jobs, job.id, self._go_on, recorded)
         try:
-            VERBS[job.verb](self.workspace.by(job.who), progress, record, **job.arguments)
+            VERBS[job.verb](self.workspace.by(job.who), report, **job.arguments)
         except CancelledError:
             return ("failed", STOPPED) if self._stop.is_set() else ("cancelled", CANCELLED)
         except ValueError as error:
@@ -150,23 +136,50 @@ class Runner:
         return "done", None
 
 
-Record = Callable[[Connection, dict[str, Any]], None]
+def _discover(workspace: Workspace, report: JobReport, k: int | None = None) -> None:
+    workspace.discover(
+        k, progress=report.progress, record=lambda connection, found: report.record(connection, found._asdict())
+    )
 
 
-def _discover(workspace: Workspace, progress: Progress, record: Record, k: int | None = None) -> None:
-    workspace.discover(k, progress=progress, record=lambda connection, found: record(connection, found._asdict()))
+def _learn(workspace: Workspace, report: JobReport) -> None:
+    def record(connection: Connection, version: Version) -> None:
+        measured = version.report or {}
+        shares = {"before": measured.get("before"), "after": measured.get("after")}
+        report.record(connection, {"version": version.id, "classes": version.classes} | shares)
+
+    workspace.learn(progress=report.progress, record=record)
 
 
-def _learn(workspace: Workspace, progress: Progress, record: Record) -> None:
-    def facts(connection: Connection, version: Version) -> None:
-        report = version.report or {}
-        shares = {"before": report.get("before"), "after": report.get("after")}
-        record(connection, {"version": version.id, "classes": version.classes} | shares)
+def _adapt(
+    workspace: Workspace,
+    report: JobReport,
+    *,
+    dry_run: bool = False,
+    force: bool = False,
+    unlabelled: bool | None = None,
+    **chosen: Any,
+) -> None:
+    def record(connection: Connection, adapted: Adapted) -> None:
+        facts = adapted.as_dict()
+        curves = {REHEARSING: facts["rehearsal_curve"], TRAINING: facts["curve"]}
+        report.record(connection, {name: facts[name] for name in api.AdaptResult.model_fields}, curves)
 
-    workspace.learn(progress=progress, record=facts)
+    settings = AdaptSettings(**chosen) if chosen else None
+    report.progress("measuring how long it will take", 0, 0)
+    report.expect(workspace.adaptation.plan(settings, unlabelled=unlabelled, dry_run=dry_run).seconds)
+    workspace.adapt(
+        force=force,
+        dry_run=dry_run,
+        settings=settings,
+        unlabelled=unlabelled,
+        progress=report.progress,
+        record=record,
+        on_epoch=report.add_point,
+    )
 
 
-VERBS = {"discover": _discover, "learn": _learn}
+VERBS: dict[str, Callable[..., None]] = {"discover": _discover, "learn": _learn, "adapt": _adapt}
 
 reading = guarded("read", "jobs")
 writing = guarded("write", "jobs")

@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from opengcd.workspace import Grant, Workspace
 
 if TYPE_CHECKING:
+    from opengcd.service.adaptation_routes import Estimator
     from opengcd.service.authentication import Authenticator
     from opengcd.service.events import Events
     from opengcd.service.job_runner import Runner
@@ -30,6 +31,7 @@ class State:
     recognition: Recognition
     metrics: Metrics
     map_renderer: MapRenderer
+    estimator: Estimator
     health: Health
 
 

@@ -13,8 +13,10 @@ from pydantic import (
     Field,
     RootModel,
     WithJsonSchema,
+    computed_field,
 )
 
+from opengcd.adapt import Rehearsed
 from opengcd.workspace import AnyDetails, DiscoverDetails, check_label, check_name
 
 MOST_ITEMS = 200_000
@@ -160,7 +162,13 @@ class Rehearsal(Model):
     frozen_hca: float
     adapted_hna: float
     adapted_hca: float
-    hidden: int
+    hidden: int = Field(description="Number of classes that were hidden.")
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def helps(self) -> bool:
+        """Whether adapted features are better, by more than chance."""
+        return Rehearsed(self.frozen_hna, self.frozen_hca, self.adapted_hna, self.adapted_hca, self.hidden).helps
 
 
 class AdaptationReport(Model):
@@ -250,7 +258,47 @@ class LearnJob(_Job):
     result: LearnResult | None
 
 
-class Job(RootModel[Annotated[DiscoverJob | LearnJob, Field(discriminator="verb")]]):
+class AdaptOptions(Model):
+    """How to adapt the network; what is left out is chosen by the number of images and the device."""
+
+    dry_run: bool = Field(False, description="Rehearse only, and change nothing.")
+    force: bool = Field(False, description="Use the adapted network even if it does not help in the rehearsal.")
+    method: Literal["lora", "blocks"] | None = Field(None, description="How the last blocks are trained.")
+    blocks: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="How many of the last blocks.")
+    epochs: Annotated[int, Field(ge=1, le=10_000)] | None = Field(None, description="Passes over the images.")
+    unlabelled: bool | None = Field(None, description="Whether images without a label take part.")
+
+
+class AdaptResult(Model):
+    """What came of the job ``adapt``."""
+
+    switched: bool = Field(description="Whether the adapted network is in use.")
+    version: int | None = Field(description="The new version of the recogniser, if there is one.")
+    reason: str = Field(description="Why nothing was changed; empty if the adapted network is in use.")
+    images: int
+    missing: int = Field(description="Images that were left out because their files are gone or have changed.")
+    rehearsed: Rehearsal | None = Field(description="Null if too few classes are known to hide some of them.")
+    seconds: dict[str, float] = Field(description="How long each step took.")
+
+
+class Curves(Model):
+    """The curves of the rehearsal's training and of the training itself, as far as they are drawn."""
+
+    rehearsing: list[Epoch] = []
+    training: list[Epoch] = []
+
+
+class AdaptJob(_Job):
+    """The adaptation of the network to the images of the workspace."""
+
+    verb: Literal["adapt"]
+    arguments: AdaptOptions
+    seconds_left: float | None = Field(description="As it is estimated; null if that is not known.")
+    curves: Curves | None
+    result: AdaptResult | None
+
+
+class Job(RootModel[Annotated[DiscoverJob | LearnJob | AdaptJob, Field(discriminator="verb")]]):
     """Long work."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -416,7 +464,43 @@ class Learn(Model):
     verb: Literal["learn"]
 
 
-JobRequest = Annotated[Discover | Learn, Field(discriminator="verb")]
+class Adapt(AdaptOptions):
+    """Adapt the network to the images of the workspace, and use it if a rehearsal shows that this helps."""
+
+    verb: Literal["adapt"]
+
+
+JobRequest = Annotated[Discover | Learn | Adapt, Field(discriminator="verb")]
+
+
+class LastAdaptation(Model):
+    """The last adaptation, or rehearsal of one."""
+
+    at: str
+    who: str
+    undone: bool
+    switched: bool = Field(description="Whether the adapted network was put to use.")
+    version: int | None = Field(None, description="The version of the recogniser that it made.")
+    reason: str = Field(description="Why nothing was changed; empty if something was.")
+    images: int
+    unlabelled: int
+    missing: int
+    rehearsed: Rehearsal | None = None
+    seconds: dict[str, float] = Field(description="How long each step took.")
+
+
+class AdaptationPlan(Model):
+    """What the job ``adapt`` would use, whether it is possible, and how long it would take."""
+
+    possible: bool
+    reason: str = Field(description="Why it is not possible; empty if it is.")
+    images: int = Field(description="Images with labels.")
+    unlabelled: int = Field(description="Images of the stream without a label.")
+    seconds: float | None = Field(description="How long it will take on this machine; null if that is not known.")
+    rehearsal_seconds: float | None = Field(description="The same for a dry run.")
+    measuring: bool = Field(description="Whether the time is being measured; the event `adaptation` tells when it is.")
+    device: str
+    last: LastAdaptation | None
 
 
 class ClassNumber(Model):
@@ -537,4 +621,4 @@ class Class(Model):
 
 
 EVENTS: dict[str, type[BaseModel]] = {"edit": EditEvent, "job": Job}
-"""What the events of ``/events`` hold, by their names; `map` and `ping` hold nothing."""
+"""What the events of ``/events`` hold, by their names; `adaptation`, `map` and `ping` hold nothing."""

@@ -25,6 +25,7 @@ from opengcd.adapt import (
     AdaptSettings,
     EpochPoint,
     Rehearsed,
+    TimeEstimate,
     adapt_network,
     check_trainable,
 )
@@ -63,6 +64,8 @@ DRY_RUN = "it was a dry run"
 NO_HELP = "in the rehearsal, adapted features were not better than those in use"
 NO_REHEARSAL = "too few classes are known to rehearse with"
 NO_CHANGE = "the training did not change the network"
+SAID = ("rehearsed", "curve", "rehearsal_curve", "seconds")
+"""What is told of a report outside of the folder of its network."""
 
 
 class Adapted(NamedTuple):
@@ -79,6 +82,18 @@ class Adapted(NamedTuple):
     """Images that were left out because their files are gone or have changed."""
     images: int
     """Images that the network was adapted to, or that were used to rehearse it."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what came of it as JSON, with what the report says of rehearsal, curves and seconds.
+
+        Returns
+        -------
+        dict
+
+        """
+        said = _report_to(self.report)
+        facts = {key: said[key] for key in SAID}
+        return {key: value for key, value in self._asdict().items() if key != "report"} | facts
 
 
 class AdaptPlan(NamedTuple):
@@ -138,7 +153,7 @@ class Adaptation:
         exemplars: Exemplars,
         intake: Intake,
         recognition: Recognition,
-        estimates: MutableMapping[Any, float],
+        estimates: MutableMapping[Any, TimeEstimate],
     ) -> None:
         self._store = store
         self._database = store.database
@@ -149,15 +164,25 @@ class Adaptation:
         self._recognition = recognition
         self._estimates = estimates
 
-    def plan(self, settings: AdaptSettings | None = None, *, unlabelled: bool | None = None) -> AdaptPlan:
+    def plan(
+        self,
+        settings: AdaptSettings | None = None,
+        *,
+        unlabelled: bool | None = None,
+        dry_run: bool = False,
+        measure: bool = True,
+    ) -> AdaptPlan:
         """Return what an adaptation would use, whether it is possible here, and how long it would take.
 
-        The first call measures a step of the training, which takes some seconds.
+        The first call measures a step of the training, which takes some seconds. What it has found is used again as
+        long as the number of images is about the same.
 
         Parameters
         ----------
-        settings, unlabelled
+        settings, unlabelled, dry_run
             As for :meth:`opengcd.Workspace.adapt`.
+        measure : bool
+            Whether to measure if that has not been done yet; if not, the time is not known.
 
         Returns
         -------
@@ -172,16 +197,34 @@ class Adaptation:
             self._refuse_impossible()
             chosen = self._settings(settings, unlabelled)
             device = _device(self._store.device)
-            key = embedder, labelled, rest, json.dumps(asdict(chosen)), device
-            if key not in self._estimates:
-                from opengcd.adapt import estimate_time  # torch takes seconds
-
-                network, pooling = self._vectors.network(embedder), self._store.settings.pooling
-                found = estimate_time(network, labelled, rest, chosen, pooling=pooling, device=device)
-                self._estimates[key] = found.total
+            found = self._estimate(embedder, labelled, rest, chosen, device, measure)
         except (ValueError, OSError, ImportError) as error:
             return AdaptPlan(False, str(error), labelled, rest, None, "", last)
-        return AdaptPlan(True, "", labelled, rest, self._estimates[key], device, last)
+        seconds = None if found is None else found.reading + found.rehearsing if dry_run else found.total
+        return AdaptPlan(True, "", labelled, rest, seconds, device, last)
+
+    def _estimate(
+        self,
+        embedder: StoredEmbedder | None,
+        labelled: int,
+        others: int,
+        settings: AdaptSettings,
+        device: str,
+        measure: bool,
+    ) -> TimeEstimate | None:
+        """Return how long an adaptation takes; None if that was not measured, or cannot be for want of memory."""
+        key = embedder, _magnitude(labelled), _magnitude(others), json.dumps(asdict(settings)), device
+        if key not in self._estimates and measure:
+            from opengcd.adapt import estimate_time  # torch takes seconds
+
+            network, pooling = self._vectors.network(embedder), self._store.settings.pooling
+            try:
+                self._estimates[key] = estimate_time(
+                    network, labelled, others, settings, pooling=pooling, device=device
+                )
+            except RuntimeError as error:  # as torch reports it; the training itself can take smaller batches
+                warnings.warn(f"How long an adaptation takes cannot be measured: {error}", stacklevel=3)
+        return self._estimates.get(key)
 
     def folder(self) -> Path | None:
         """Return the folder of the network in use if it is an adapted one; None if not."""
@@ -506,7 +549,7 @@ def _facts(task: _Task, report: AdaptReport) -> dict[str, Any]:
     labelled = sum(label is not None for label in task.labels)
     facts = {"labelled": labelled, "unlabelled": len(task.labels) - labelled}
     said = _report_to(report)
-    return facts | {key: said[key] for key in ("rehearsed", "curve", "rehearsal_curve", "seconds")}
+    return facts | {key: said[key] for key in SAID}
 
 
 def _details(task: _Task, done: Adapted) -> dict[str, Any]:
@@ -554,6 +597,11 @@ def _finite(value: Any) -> Any:
 
 def _numbers(plain: dict[str, Any]) -> dict[str, Any]:
     return {key: math.nan if value is None else value for key, value in plain.items()}
+
+
+def _magnitude(n: int) -> int:
+    """Return a number that stays the same as long as ``n`` changes by less than a tenth or so."""
+    return round(10 * math.log1p(n))
 
 
 def _device(device: str) -> str:

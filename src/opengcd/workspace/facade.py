@@ -11,7 +11,7 @@ from typing import Any, Self
 from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress, silent
-from opengcd.adapt import AdaptSettings, EpochPoint
+from opengcd.adapt import AdaptSettings, EpochPoint, TimeEstimate
 from opengcd.adapt.networks import ignore_epoch
 from opengcd.embed import Embedder, Pixels
 from opengcd.workspace.adaptation import Adaptation, Adapted
@@ -124,7 +124,7 @@ class Workspace(ReviewVerbs):
         self.similarity = Similarity(store, self.vectors, self.recognizers)
         self.exemplars = Exemplars(store, self.vectors, self.recognizers)
         self._intake = Intake(store.database, self.vectors)
-        self._estimates: dict[Any, float] = {}
+        self._estimates: dict[Any, TimeEstimate] = {}
         self._sign_as(store)
 
     def _sign_as(self, store: Store) -> None:

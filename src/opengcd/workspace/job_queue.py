@@ -14,6 +14,9 @@ from opengcd.workspace.schema import jobs
 
 WAITING, RUNNING, DONE, FAILED, CANCELLED = "waiting", "running", "done", "failed", "cancelled"
 
+Curves = dict[str, list[dict[str, Any]]]
+"""The points of the curves of a training, by the name of the curve; JSON."""
+
 
 class CancelledError(Exception):
     """A job was cancelled."""
@@ -34,6 +37,10 @@ class Job(NamedTuple):
     total: int
     result: dict[str, Any] | None
     error: str | None
+    seconds_left: float | None
+    """How long it will still run, as it is estimated; None if that is not known."""
+    curves: Curves | None
+    """Points of the curves of a training so far, by the name of the curve."""
 
     @property
     def finished(self) -> bool:
@@ -57,7 +64,7 @@ class Jobs:
         Parameters
         ----------
         verb : str
-            ``"discover"``, ``"learn"`` ...
+            ``"discover"``, ``"learn"`` or ``"adapt"``.
         arguments : dict
             Of the verb; JSON.
         who : str
@@ -175,7 +182,7 @@ class Jobs:
             connection.execute(update(jobs).where(jobs.c.id == id).values(state=RUNNING))
             return _get(connection, id)
 
-    def report(self, id: int, stage: str, done: int, total: int) -> None:
+    def report(self, id: int, stage: str, done: int, total: int, seconds_left: float | None = None) -> None:
         """Store the progress of a job.
 
         Parameters
@@ -186,6 +193,8 @@ class Jobs:
             What it does now.
         done, total : int
             Steps of the stage; a total of 0 means that it is not known.
+        seconds_left : float or None
+            How long the job will still run; None if that is not known.
 
         Raises
         ------
@@ -195,9 +204,30 @@ class Jobs:
         """
         with self._database.writing() as connection:
             _refuse_cancelled(connection, id)
-            connection.execute(update(jobs).where(jobs.c.id == id).values(stage=stage, done=done, total=total))
+            values = {"stage": stage, "done": done, "total": total, "seconds_left": seconds_left}
+            connection.execute(update(jobs).where(jobs.c.id == id).values(values))
 
-    def record(self, connection: Connection, id: int, result: dict[str, Any]) -> None:
+    def draw(self, id: int, curves: Curves) -> None:
+        """Store the curves of a training.
+
+        Parameters
+        ----------
+        id : int
+            The number of the job.
+        curves : dict
+            All points so far, by the name of the curve; JSON.
+
+        Raises
+        ------
+        CancelledError
+            If the job was cancelled.
+
+        """
+        with self._database.writing() as connection:
+            _refuse_cancelled(connection, id)
+            connection.execute(update(jobs).where(jobs.c.id == id).values(curves=curves))
+
+    def record(self, connection: Connection, id: int, result: dict[str, Any], curves: Curves | None = None) -> None:
         """Store the result of a job in the transaction that makes its change.
 
         Parameters
@@ -208,6 +238,8 @@ class Jobs:
             The number of the job.
         result : dict
             JSON.
+        curves : dict or None
+            All points of its curves, if it has any.
 
         Raises
         ------
@@ -216,7 +248,8 @@ class Jobs:
 
         """
         _refuse_cancelled(connection, id)
-        connection.execute(update(jobs).where(jobs.c.id == id).values(result=result))
+        values = {"result": result} if curves is None else {"result": result, "curves": curves}
+        connection.execute(update(jobs).where(jobs.c.id == id).values(values))
 
     def end(self, id: int, state: str = FAILED, error: str | None = None) -> None:
         """Store the final state of a job that runs.

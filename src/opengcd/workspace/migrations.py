@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, inspect, select, update
 
 from opengcd._internal.model_folder import INDEX
 from opengcd.workspace.errors import WorkspaceError
@@ -103,7 +103,7 @@ def _add_exemplars(connection: Connection, _: Path) -> None:
 
 
 def _add_networks(connection: Connection, _: Path) -> None:
-    """Note which embedder a model takes its vectors from: so far there was one."""
+    """Note which embedder a model takes its vectors from: so far there was one. Jobs gain curves and the time left."""
     metadata.create_all(connection, [trained_items])
     _add_columns(
         connection,
@@ -111,6 +111,9 @@ def _add_networks(connection: Connection, _: Path) -> None:
         "embedders ADD COLUMN run VARCHAR(64)",
         "models ADD COLUMN embedder_id INTEGER REFERENCES embedders (id)",
     )
+    there = {column["name"] for column in inspect(connection).get_columns(jobs.name)}
+    if "curves" not in there:  # older than schema 3, the table was made just now
+        _add_columns(connection, "jobs ADD COLUMN seconds_left DOUBLE PRECISION", "jobs ADD COLUMN curves JSON")
     first = connection.scalar(select(func.min(embedders.c.id)))
     connection.execute(update(models).values(embedder_id=first))
 

@@ -204,6 +204,8 @@ jobs = Table(  # long work that was asked for through the service
     Column("result", JSON(none_as_null=True)),
     Column("error", String),
     Column("cancel", Boolean, nullable=False),  # somebody wants it to end
+    Column("seconds_left", Float),  # as it is estimated
+    Column("curves", JSON(none_as_null=True)),  # of a training: points by the name of the curve
     sqlite_autoincrement=True,
 )
 tokens = Table(  # who may use the service; secrets are random, and only their hash is here

@@ -14,7 +14,12 @@ import { count, title } from "./words.js";
 /** @typedef {number|null|undefined} Next the group to go to; null if none is left, undefined if this one is still in work */
 
 /** Undoing one of these changes more than a few groups, so it is asked for twice. @type {Record<string, string>} */
-const LARGE = { discover: "the grouping", learn: "what was learnt last", rollback: "the change of version" };
+const LARGE = {
+  discover: "the grouping",
+  learn: "what was learnt last",
+  adapt: "the adaptation of the network",
+  rollback: "the change of version",
+};
 
 /** Edits that this page made: the service reports them back. */
 export const own = new Set();

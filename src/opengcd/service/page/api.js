@@ -108,6 +108,7 @@ export const api = {
   map: () => call("GET /map"),
   k: () => call("GET /k"),
   learnable: () => call("GET /learnable"),
+  adaptation: () => call("GET /adaptation"),
   /** @param {number} limit @param {number} [before] */
   history: (limit, before) => call("GET /history", { query: { limit, before } }),
 

@@ -85,7 +85,7 @@ function bar() {
     if (!running) return;
     const share = running.total ? ` ${Math.round((100 * running.done) / running.total)} %` : "";
     job.textContent = `${DOING[running.verb]}${share}`;
-    job.href = running.verb === "learn" ? "#/learn" : "#/number";
+    job.href = { learn: "#/learn", adapt: "#/overview", discover: "#/number" }[running.verb];
   };
   subscribe(paint);
   paint();

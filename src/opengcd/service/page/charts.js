@@ -1,13 +1,18 @@
 /** Small drawings of numbers. Each has a name for those who do not see it, and says its numbers in words. */
 
 import { h, s } from "./dom.js";
-import { number, percent } from "./words.js";
+import { capital, number, percent } from "./words.js";
+
+/** A round number that divides a range into a few steps. @param {number} low @param {number} high @param {number} about */
+function roundStep(low, high, about) {
+  const raw = (high - low) / about || 1;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  return power * ([1, 2, 5].find((factor) => factor * power >= raw) ?? 10);
+}
 
 /** Numbers that divide a range into a few round steps. @param {number} low @param {number} high */
 function ticks(low, high, about = 4) {
-  const raw = (high - low) / about || 1;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * ([1, 2, 5].find((factor) => factor * power >= raw) ?? 10);
+  const step = roundStep(low, high, about);
   const found = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++)
     found.push(Number((i * step).toPrecision(12)));
@@ -15,52 +20,103 @@ function ticks(low, high, about = 4) {
 }
 
 /**
- * Lines over phases, from 0 to 100 %.
- * @param {{label: string, lines: {name: string, points: [number, number|null][], dashed?: boolean}[]}} options
+ * A range between round numbers that holds all values.
+ * @param {number[]} values
+ * @returns {[number, number]}
  */
-export function phaseChart({ label, lines }) {
-  const [width, height, left, right, top, bottom] = [360, 150, 40, 14, 10, 24];
-  const phases = lines.flatMap((line) => line.points.map(([phase]) => phase));
-  const [first, last] = [Math.min(...phases), Math.max(...phases)];
-  /** @param {number} phase */
-  const x = (phase) =>
-    first === last ? (left + width - right) / 2 : left + ((phase - first) / (last - first)) * (width - left - right);
-  /** @param {number} share */
-  const y = (share) => top + (1 - share) * (height - top - bottom);
+function roundRange(values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const step = roundStep(low, high, 3);
+  const last = Math.floor(low / step) === Math.ceil(high / step) ? 1 : 0; // a single round number is no range
+  return [Math.floor(low / step) * step, (Math.ceil(high / step) + last) * step];
+}
+
+/** @typedef {{name: string, points: [number, number|null][], dashed?: boolean}} Line */
+
+/** More points than this are told by the first and the last one only. */
+const TOLD = 20;
+
+/**
+ * Lines over whole numbers, such as phases.
+ * @param {Object} options
+ * @param {string} options.label
+ * @param {string} options.unit what the whole numbers count
+ * @param {Line[]} options.lines
+ * @param {[number, number]|null} [options.range] of the values; null takes a round one that holds all points
+ * @param {(value: number|null) => string} [options.format]
+ * @param {[string, string]} [options.axes] the names of both axes
+ */
+export function lineChart({ label, unit, lines, range = [0, 1], format = percent, axes }) {
+  const [width, height, left, right] = [360, axes ? 180 : 150, 40, 14];
+  const [top, bottom] = axes ? [26, 38] : [10, 24];
+  const places = lines.flatMap((line) => line.points.map(([place]) => place));
+  const values = lines.flatMap((line) => line.points.flatMap(([, value]) => (value === null ? [] : [value])));
+  const [first, last] = [Math.min(...places), Math.max(...places)];
+  const [low, high] = range ?? roundRange(values);
+  /** @param {number} place */
+  const x = (place) =>
+    first === last ? (left + width - right) / 2 : left + ((place - first) / (last - first)) * (width - left - right);
+  /** @param {number} value */
+  const y = (value) => top + ((high - value) / (high - low)) * (height - top - bottom);
   const every = Math.ceil((last - first + 1) / 8);
-  const told = lines.map(
-    (line) =>
-      `${line.name}: ${line.points
-        .filter(([, v]) => v !== null)
-        .map(([p, v]) => `phase ${p} ${percent(v)}`)
-        .join(", ")}`,
-  );
+  /** @param {[number, number][]} points */
+  const tell = (points) => (points.length > TOLD ? [points[0], points[points.length - 1]] : points);
+  const drawn = lines.map((line) => ({
+    ...line,
+    known: line.points.flatMap(([place, value]) =>
+      value === null ? [] : [/** @type {[number, number]} */ ([place, value])],
+    ),
+  }));
+  const told = drawn
+    .filter(({ known }) => known.length)
+    .map(
+      ({ name, known }) =>
+        `${name}: ${tell(known)
+          .map(([place, value]) => `${unit} ${place} ${format(value)}`)
+          .join(", ")}`,
+    );
   return s(
     "svg",
     { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${label}. ${told.join("; ")}` },
-    [0, 0.5, 1].map((share) => [
-      s("line", { class: "rule", x1: left, x2: width - right, y1: y(share), y2: y(share) }),
-      s("text", { x: left - 8, y: y(share) + 4, "text-anchor": "end" }, `${100 * share} %`),
+    (range ? [low, (low + high) / 2, high] : ticks(low, high, 3)).map((value) => [
+      s("line", { class: "rule", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
+      s("text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, format(value)),
     ]),
-    [...new Set(phases)]
-      .filter((phase) => (phase - first) % every === 0)
-      .map((phase) => s("text", { x: x(phase), y: height - 6, "text-anchor": "middle" }, number(phase))),
-    lines.map((line, i) => {
-      const points = line.points.flatMap(([phase, value]) => (value === null ? [] : [{ phase, value }]));
-      return s(
+    [...new Set(places)]
+      .filter((place) => (place - first) % every === 0)
+      .map((place) => s("text", { x: x(place), y: height - bottom + 18, "text-anchor": "middle" }, number(place))),
+    axes && [
+      s("text", { class: "axis", x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, axes[0]),
+      s("text", { class: "axis", x: 0, y: 11 }, axes[1]),
+    ],
+    drawn.map(({ known, dashed }, i) =>
+      s(
         "g",
         { class: `line line-${i}` },
         s("polyline", {
-          points: points.map(({ phase, value }) => `${x(phase)},${y(value)}`).join(" "),
-          "stroke-dasharray": line.dashed && "4 4",
+          points: known.map(([place, value]) => `${x(place)},${y(value)}`).join(" "),
+          "stroke-dasharray": dashed && "4 4",
         }),
-        points.map(({ phase, value }) =>
-          s("circle", { cx: x(phase), cy: y(value), r: 3.5 }, s("title", {}, `Phase ${phase}: ${percent(value)}`)),
-        ),
-      );
-    }),
+        known.length < 60 &&
+          known.map(([place, value]) =>
+            s(
+              "circle",
+              { cx: x(place), cy: y(value), r: 3.5 },
+              s("title", {}, `${capital(unit)} ${place}: ${format(value)}`),
+            ),
+          ),
+      ),
+    ),
   );
 }
+
+/** The names of the lines of a chart that have points. @param {Line[]} lines */
+export const legend = (lines) =>
+  h(
+    "ul",
+    { class: "legend" },
+    lines.map(({ name, points }, i) => points.length > 0 && h("li", { class: `line-${i}` }, name)),
+  );
 
 /**
  * The score of each number of classes, with the estimate and its interval.
@@ -134,6 +190,22 @@ export function bars(entries) {
     ),
   );
 }
+
+/**
+ * A share before and after a change, as bars.
+ * @param {string} label @param {number|null|undefined} before @param {number} after @param {string} [note]
+ */
+export const beforeAfter = (label, before, after, note) =>
+  h(
+    "div",
+    {},
+    h("h3", {}, label),
+    note && h("p", { class: "soft" }, note),
+    bars([
+      ...(before === null || before === undefined ? [] : [{ label: "before", value: before, kind: "before" }]),
+      { label: "after", value: after, kind: "after" },
+    ]),
+  );
 
 /** How far something has come. @param {number|null} share null while nobody knows @param {string} label */
 export function progress(share, label) {

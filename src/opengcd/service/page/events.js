@@ -2,11 +2,11 @@
 
 import { inTurn, own } from "./acts.js";
 import { api, editOf, jobOf } from "./api.js";
-import { isOver, noteJob, noteMap, refresh } from "./store.js";
+import { isOver, noteAdaptation, noteJob, noteMap, refresh } from "./store.js";
 import { complain, toast } from "./toast.js";
 import { DOING, leftAlone, story } from "./words.js";
 
-const BY_JOBS = ["discover", "learn", "recognize"];
+const BY_JOBS = ["discover", "learn", "adapt", "recognize"];
 
 /** Follow the service until the page is left. @param {(connected: boolean) => void} connection */
 export function follow(connection) {
@@ -32,6 +32,7 @@ export function follow(connection) {
     }).catch(complain);
   });
   source.addEventListener("map", () => noteMap().catch(complain));
+  source.addEventListener("adaptation", () => noteAdaptation().catch(complain));
   source.addEventListener("job", (event) => {
     const job = jobOf(event);
     noteJob(job);
@@ -39,7 +40,8 @@ export function follow(connection) {
     if (job.state === "failed") toast(`${DOING[job.verb]} failed: ${job.error}`, { kind: "error" });
     else {
       const left = job.verb === "discover" ? leftAlone(job.result?.left_alone) : "";
-      toast(`${DOING[job.verb]} is ${job.state}${left}.`);
+      const kept = job.verb === "adapt" && job.result?.switched === false ? "; nothing was changed" : "";
+      toast(`${DOING[job.verb]} is ${job.state}${left}${kept}.`);
     }
     inTurn(refresh).catch(complain);
   });

@@ -3,6 +3,7 @@
 import { api } from "./api.js";
 
 /** @typedef {import("./types.d.ts").Group} Group */
+/** @typedef {import("./types.d.ts").Job} Job */
 
 export const state = {
   /** @type {import("./types.d.ts").Session} set before any view is shown, as is the status */
@@ -13,11 +14,11 @@ export const state = {
   groups: [],
   /** The last edit that these groups contain: what an act on a group is based on. */
   edit: 0,
-  /** @type {Map<number, import("./types.d.ts").Job>} jobs that were seen to run, by their number */
+  /** @type {Map<number, Job>} jobs that were seen to run, by their number */
   jobs: new Map(),
 };
 
-/** @typedef {"review"|"job"|"map"} Topic */
+/** @typedef {"review"|"job"|"map"|"adaptation"} Topic */
 /** @type {Set<(topic: Topic) => unknown>} */
 const listeners = new Set();
 
@@ -60,13 +61,16 @@ export function refresh() {
 /** A better map is ready. */
 export const noteMap = () => tell("map");
 
-/** Take what the service says of a job. @param {import("./types.d.ts").Job} job */
+/** How long an adaptation takes is known. */
+export const noteAdaptation = () => tell("adaptation");
+
+/** Take what the service says of a job. @param {Job} job */
 export function noteJob(job) {
   state.jobs.set(job.id, job);
   return tell("job");
 }
 
-/** @param {import("./types.d.ts").Job} job */
+/** @param {Job} job */
 export const isOver = (job) => ["done", "failed", "cancelled"].includes(job.state);
 
 /** The job that runs or waits, the first one first; null if there is none. */
@@ -74,19 +78,20 @@ export function currentJob() {
   return [...state.jobs.values()].find((job) => !isOver(job)) ?? null;
 }
 
-/** @param {import("./types.d.ts").Job} job @returns {job is import("./types.d.ts").LearnJob} */
-const learns = (job) => job.verb === "learn";
-
 /**
- * The latest job that learns, of those that the page has seen, or else of others; undefined if there is none.
- * @param {import("./types.d.ts").Job[]} others
+ * The latest job of a verb, of those that the page has seen, or else of others; undefined if there is none.
+ * @template {Job["verb"]} V
+ * @param {V} verb
+ * @param {Job[]} others
  */
-export function latestLearning(others) {
-  const seen = [...state.jobs.values()].filter(learns).at(-1);
+export function latestJob(verb, others) {
+  /** @param {Job} job @returns {job is Extract<Job, {verb: V}>} */
+  const fits = (job) => job.verb === verb;
+  const seen = [...state.jobs.values()].filter(fits).at(-1);
   return (
     seen ??
     others
-      .filter(learns)
+      .filter(fits)
       .sort((a, b) => a.id - b.id)
       .at(-1)
   );

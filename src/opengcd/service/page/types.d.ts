@@ -12,6 +12,23 @@ export interface Act {
   verb: string;
 }
 
+/** Adapt the network to the images of the workspace, and use it if a rehearsal shows that this helps. */
+export interface Adapt {
+  /** Rehearse only, and change nothing. */
+  dry_run?: boolean;
+  /** Use the adapted network even if it does not help in the rehearsal. */
+  force?: boolean;
+  /** How the last blocks are trained. */
+  method?: "lora" | "blocks" | null;
+  /** How many of the last blocks. */
+  blocks?: number | null;
+  /** Passes over the images. */
+  epochs?: number | null;
+  /** Whether images without a label take part. */
+  unlabelled?: boolean | null;
+  verb: "adapt";
+}
+
 /** The network was adapted, or it was rehearsed and stays as it was. */
 export interface AdaptDetails {
   switched: boolean;
@@ -23,6 +40,76 @@ export interface AdaptDetails {
   seconds: Record<string, number>;
   version?: number | null;
   rehearsed?: Record<string, number> | null;
+}
+
+/** The adaptation of the network to the images of the workspace. */
+export interface AdaptJob {
+  id: number;
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  stage: string;
+  done: number;
+  total: number;
+  error: string | null;
+  at: string;
+  who: string;
+  verb: "adapt";
+  arguments: AdaptOptions;
+  /** As it is estimated; null if that is not known. */
+  seconds_left: number | null;
+  curves: Curves | null;
+  result: AdaptResult | null;
+}
+
+/** How to adapt the network; what is left out is chosen by the number of images and the device. */
+export interface AdaptOptions {
+  /** Rehearse only, and change nothing. */
+  dry_run?: boolean;
+  /** Use the adapted network even if it does not help in the rehearsal. */
+  force?: boolean;
+  /** How the last blocks are trained. */
+  method?: "lora" | "blocks" | null;
+  /** How many of the last blocks. */
+  blocks?: number | null;
+  /** Passes over the images. */
+  epochs?: number | null;
+  /** Whether images without a label take part. */
+  unlabelled?: boolean | null;
+}
+
+/** What came of the job ``adapt``. */
+export interface AdaptResult {
+  /** Whether the adapted network is in use. */
+  switched: boolean;
+  /** The new version of the recogniser, if there is one. */
+  version: number | null;
+  /** Why nothing was changed; empty if the adapted network is in use. */
+  reason: string;
+  images: number;
+  /** Images that were left out because their files are gone or have changed. */
+  missing: number;
+  /** Null if too few classes are known to hide some of them. */
+  rehearsed: Rehearsal | null;
+  /** How long each step took. */
+  seconds: Record<string, number>;
+}
+
+/** What the job ``adapt`` would use, whether it is possible, and how long it would take. */
+export interface AdaptationPlan {
+  possible: boolean;
+  /** Why it is not possible; empty if it is. */
+  reason: string;
+  /** Images with labels. */
+  images: number;
+  /** Images of the stream without a label. */
+  unlabelled: number;
+  /** How long it will take on this machine; null if that is not known. */
+  seconds: number | null;
+  /** The same for a dry run. */
+  rehearsal_seconds: number | null;
+  /** Whether the time is being measured; the event `adaptation` tells when it is. */
+  measuring: boolean;
+  device: string;
+  last: LastAdaptation | null;
 }
 
 /** What was measured when a network was adapted, and how many seconds each stage took. */
@@ -84,6 +171,12 @@ export interface ConflictingEdit {
 export interface Count {
   label: string;
   count: number;
+}
+
+/** The curves of the rehearsal's training and of the training itself, as far as they are drawn. */
+export interface Curves {
+  rehearsing?: Epoch[];
+  training?: Epoch[];
 }
 
 /** Discover new classes; ``k`` fixes the total number of classes. */
@@ -237,7 +330,26 @@ export interface ItemPage {
 }
 
 /** Long work. */
-export type Job = DiscoverJob | LearnJob;
+export type Job = DiscoverJob | LearnJob | AdaptJob;
+
+/** The last adaptation, or rehearsal of one. */
+export interface LastAdaptation {
+  at: string;
+  who: string;
+  undone: boolean;
+  /** Whether the adapted network was put to use. */
+  switched: boolean;
+  /** The version of the recogniser that it made. */
+  version?: number | null;
+  /** Why nothing was changed; empty if something was. */
+  reason: string;
+  images: number;
+  unlabelled: number;
+  missing: number;
+  rehearsed?: Rehearsal | null;
+  /** How long each step took. */
+  seconds: Record<string, number>;
+}
 
 /** Learn the confirmed groups: the next phase. */
 export interface Learn {
@@ -431,7 +543,10 @@ export interface Rehearsal {
   frozen_hca: number;
   adapted_hna: number;
   adapted_hca: number;
+  /** Number of classes that were hidden. */
   hidden: number;
+  /** Whether adapted features are better, by more than chance. */
+  helps: boolean;
 }
 
 /** The limit on rejection, and other choices. */
@@ -695,13 +810,17 @@ export interface Operations {
   "GET /map": {
     answer: Map;
   };
+  /** Return what the job adapt would use, whether it is possible, and how long it would take here. */
+  "GET /adaptation": {
+    answer: AdaptationPlan;
+  };
   /** Return the last hundred jobs, the latest first. */
   "GET /jobs": {
     answer: Job[];
   };
   /** Add a job; jobs run one after another in the order in which they were added. */
   "POST /jobs": {
-    body: Discover | Learn;
+    body: Discover | Learn | Adapt;
     answer: Job;
   };
   /** Return a job. */
@@ -714,7 +833,7 @@ export interface Operations {
     path: { id: number };
     answer: Job;
   };
-  /** Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `ping`. */
+  /** Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `adaptation`, `ping`. */
   "GET /events": {
     answer: null;
   };

@@ -45,8 +45,15 @@ export const clock = (at) =>
 export const day = (at) =>
   new Date(at).toLocaleDateString("en", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 
+/** "about 5 minutes". @param {number} seconds */
+export function duration(seconds) {
+  if (seconds < 5) return "a few seconds";
+  const [, unit, length] = STEPS.find(([limit]) => seconds < 1.5 * limit) ?? STEPS[STEPS.length - 1];
+  return `about ${count(Math.round(seconds / length), unit)}`;
+}
+
 /** Long work, as it goes on. @type {Record<string, string>} */
-export const DOING = { discover: "Grouping", learn: "Learning", recognize: "Recognising" };
+export const DOING = { discover: "Grouping", learn: "Learning", adapt: "Adapting", recognize: "Recognising" };
 
 /**
  * How a group is called: by its name, or by its number while it has none.

@@ -3,10 +3,10 @@
 import { rollback, startJob } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
-import { bars } from "../charts.js";
+import { beforeAfter } from "../charts.js";
 import { h, heading } from "../dom.js";
 import { useKeys } from "../keys.js";
-import { currentJob, latestLearning, state, subscribe, toReview } from "../store.js";
+import { currentJob, latestJob, state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { ago, count, number, percent } from "../words.js";
 import { jobCard } from "./job.js";
@@ -83,17 +83,8 @@ function outcome(job) {
   const { before, after, version } = job.result;
   /** @param {"memory"|"confirmed"} key @param {string} label */
   const pair = (key, label) => {
-    if (after[key] === null || after[key] === undefined) return null;
-    const was = before?.[key];
-    return h(
-      "div",
-      {},
-      h("h3", {}, label),
-      bars([
-        ...(was === null || was === undefined ? [] : [{ label: "before", value: was, kind: "before" }]),
-        { label: "after", value: after[key], kind: "after" },
-      ]),
-    );
+    const now = after[key];
+    return now === null || now === undefined ? null : beforeAfter(label, before?.[key], now);
   };
   return h(
     "section",
@@ -157,7 +148,7 @@ export function learn(root) {
     running.replaceChildren(...jobCard(currentJob()));
     const [learnable, versions, jobs] = await Promise.all([api.learnable(), api.versions(), api.jobs()]);
     total = learnable.total;
-    const last = latestLearning(jobs);
+    const last = latestJob("learn", jobs);
     const current = last?.result?.version === state.status.version?.id ? outcome(last) : null;
     const due = !currentJob() && (learnable.total > 0 || !current); // what was just learnt stands for itself
     const parts = [current, due && plan(learnable, start), versionList(versions)];

@@ -3,12 +3,13 @@
 import { startJob } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
-import { phaseChart, progress } from "../charts.js";
+import { legend, lineChart, progress } from "../charts.js";
 import { h, heading } from "../dom.js";
 import { go } from "../router.js";
 import { currentJob, state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { count, DOING, number, percent } from "../words.js";
+import { adaptCard } from "./adapt.js";
 import { mapCard } from "./mapcard.js";
 
 const CLASSES = 24;
@@ -22,7 +23,7 @@ function nextStep() {
   const waiting = toReview();
   const job = currentJob();
   const rejected = status.counts.rejected ?? 0;
-  if (job) {
+  if (job && !(job.verb === "adapt" && waiting.length)) {
     const share = job.total ? job.done / job.total : null;
     return [
       DOING[job.verb] ?? job.verb,
@@ -95,7 +96,7 @@ function tiles() {
 }
 
 /** @typedef {import("../types.d.ts").Phase} Phase */
-/** @typedef {{name: string, dashed?: boolean, points: [number, number|null][]}} Line */
+/** @typedef {import("../charts.js").Line} Line */
 
 /** @param {Phase[]} phases */
 function charts(phases) {
@@ -107,13 +108,6 @@ function charts(phases) {
     points: phases.map((phase) => [phase.phase, value(phase) ?? null]),
   });
   const known = phases.some((phase) => phase.accuracy);
-  /** @param {string[]} names */
-  const legend = (names) =>
-    h(
-      "ul",
-      { class: "legend" },
-      names.map((name, i) => h("li", { class: `line-${i}` }, name)),
-    );
   /** @param {string} label @param {Line[]} lines */
   const figure = (label, lines) =>
     h(
@@ -123,9 +117,9 @@ function charts(phases) {
         "figcaption",
         {},
         h("h3", {}, label),
-        lines.length > 1 ? legend(lines.map((one) => one.name)) : h("strong", {}, percent(lines[0].points.at(-1)?.[1])),
+        lines.length > 1 ? legend(lines) : h("strong", {}, percent(lines[0].points.at(-1)?.[1])),
       ),
-      phaseChart({ label, lines }),
+      lineChart({ label, unit: "phase", lines }),
     );
   const accuracy = [
     line("memory", (phase) => phase.accuracy?.memory),
@@ -184,6 +178,7 @@ export function overview(root) {
   const curves = h("div", { class: "curves", "aria-busy": "true" });
   const knows = h("section", { "aria-label": "Known classes" });
   const map = mapCard();
+  const adapt = adaptCard();
 
   const paintNext = () => {
     const [heading, text, action] = nextStep();
@@ -213,22 +208,28 @@ export function overview(root) {
     next,
     numbers,
     h("div", { class: "overview" }, map.element, curves),
+    adapt.element,
     knows,
   );
   paint();
   const version = () => state.status.version?.id;
   let known = version();
-  Promise.all([map.read(), readPhases(), readClasses()]).catch(complain);
+  Promise.all([map.read(), readPhases(), readClasses(), adapt.read()]).catch(complain);
   const ends = [
     subscribe(async (topic) => {
-      if (topic === "job") return paintNext();
+      if (topic === "job") {
+        adapt.follow();
+        return paintNext();
+      }
       if (topic === "map") return map.read();
+      if (topic === "adaptation") return adapt.read();
       paint();
       if (known !== version()) {
         known = version();
         readPhases().catch(complain);
         readClasses().catch(complain);
       }
+      adapt.refresh()?.catch(complain);
       return map.read();
     }),
     map.end,

@@ -1,0 +1,289 @@
+/** The card that adapts the network: what it is, what it would take, how it goes, what it brought, and the way back. */
+
+import { rollback, startJob, undo } from "../acts.js";
+import { api } from "../api.js";
+import { button } from "../buttons.js";
+import { beforeAfter, legend, lineChart, progress } from "../charts.js";
+import { choose } from "../dialogs.js";
+import { h } from "../dom.js";
+import { isOver, latestJob, state } from "../store.js";
+import { complain } from "../toast.js";
+import { ago, count, duration, number, percent } from "../words.js";
+
+/** @import {AdaptJob, AdaptationPlan, Curves, Epoch, LastAdaptation, Rehearsal} from "../types.d.ts" */
+
+/** @type {Record<string, string>} */
+const DEVICES = { cpu: "on the processor of this machine", cuda: "on the GPU of this machine" };
+
+/** @param {AdaptJob|undefined} job @returns {job is AdaptJob} */
+const runs = (job) => job !== undefined && !isOver(job);
+
+/** The two curves of a training, each for the rehearsal and for the training itself. @param {Curves|null} curves */
+function drawings(curves) {
+  if (!curves?.rehearsing?.length && !curves?.training?.length) return null;
+  /** @param {(point: Epoch) => number|null} value */
+  const lines = (value) => [
+    { name: "rehearsal", dashed: true, points: pairs(curves.rehearsing ?? [], value) },
+    { name: "training", points: pairs(curves.training ?? [], value) },
+  ];
+  /** @param {Epoch[]} points @param {(point: Epoch) => number|null} value @returns {[number, number|null][]} */
+  const pairs = (points, value) => points.map((point) => [point.epoch, value(point)]);
+  /** @param {string} label @param {string} note @param {SVGElement} chart @param {ReturnType<typeof lines>} shown */
+  const figure = (label, note, chart, shown) =>
+    h("figure", {}, h("figcaption", {}, h("h3", {}, label), legend(shown), h("p", { class: "soft" }, note)), chart);
+  const loss = lines((point) => point.loss);
+  const accuracy = lines((point) => point.accuracy);
+  const known = accuracy.some(({ points }) => points.some(([, value]) => value !== null));
+  return h(
+    "div",
+    { class: "tables" },
+    figure(
+      "Loss",
+      "What the training makes small.",
+      lineChart({
+        label: "Loss",
+        unit: "epoch",
+        axes: ["Epoch", "Loss"],
+        lines: loss,
+        range: null,
+        format: (value) => (value === null ? "–" : value.toFixed(2)),
+      }),
+      loss,
+    ),
+    known &&
+      figure(
+        "Accuracy",
+        "On labelled images that were kept out of the training.",
+        lineChart({
+          label: "Accuracy on images kept out",
+          unit: "epoch",
+          axes: ["Epoch", "Accuracy"],
+          lines: accuracy,
+          format: percent,
+        }),
+        accuracy,
+      ),
+  );
+}
+
+/** @param {Rehearsal} found */
+const gains = (found) =>
+  h(
+    "div",
+    { class: "tables" },
+    beforeAfter(
+      "Known or new (HNA)",
+      found.frozen_hna,
+      found.adapted_hna,
+      "Known images get their name, new ones are called unknown.",
+    ),
+    beforeAfter(
+      "Grouping (HCA)",
+      found.frozen_hca,
+      found.adapted_hca,
+      "Known images get their name, new ones come into the right group.",
+    ),
+  );
+
+/** Whether the version in use is the one that an adaptation made. @param {LastAdaptation} last */
+const inUse = (last) => last.switched && !last.undone && last.version === state.status.version?.id;
+
+/** @param {LastAdaptation} last */
+function verdict(last) {
+  const when = ago(last.at);
+  if (inUse(last)) return `Adapted ${when}: the adapted network is in use`;
+  if (last.switched && (last.undone || Number(last.version) > (state.status.version?.id ?? 0)))
+    return `Adapted ${when}, and then returned to the network before`;
+  if (last.switched) return `Adapted ${when}, as version ${last.version}`;
+  if (!last.rehearsed) return `Tried ${when}: whether it helps could not be found out`;
+  return `Tried ${when}: ${last.rehearsed.helps ? "it would help" : "it did not help"}`;
+}
+
+/** @param {LastAdaptation} last */
+function measured({ rehearsed, images, missing, seconds }) {
+  const took = Object.values(seconds).reduce((sum, one) => sum + one, 0);
+  const on =
+    rehearsed &&
+    `Measured on ${count(rehearsed.hidden, "known class", "known classes")} that were hidden from the training, as if they were new.`;
+  const gone = missing && `${count(missing, "image was", "images were")} left out: the files are gone or have changed.`;
+  return [on, `It used ${count(images, "image")} and took ${duration(took)}.`, gone].filter(Boolean).join(" ");
+}
+
+/** What the last attempt brought. @param {LastAdaptation} last @param {AdaptJob|undefined} job */
+function outcome(last, job) {
+  const curves = job?.state === "done" && drawings(job.curves);
+  return h(
+    "div",
+    { class: "stack brought" },
+    h("h3", {}, verdict(last)),
+    !last.switched && h("p", {}, `Nothing was changed: ${last.reason}.`),
+    last.rehearsed && gains(last.rehearsed),
+    h("p", { class: "soft" }, measured(last)),
+    curves && h("details", {}, h("summary", {}, "Curves"), curves),
+  );
+}
+
+/** What a job that was not finished left, if nothing came after it. @param {AdaptJob|undefined} job @param {LastAdaptation|null} last */
+function interrupted(job, last) {
+  if (!job || (last && last.at > job.at)) return null;
+  if (job.state === "failed") return h("p", { class: "warning" }, `The last attempt failed: ${job.error}`);
+  if (job.state !== "cancelled") return null;
+  return h(
+    "p",
+    { class: "soft" },
+    "The last attempt was cancelled, and nothing was changed. The next one goes on from there.",
+  );
+}
+
+/** @param {AdaptationPlan} plan */
+function cost({ images, seconds, rehearsal_seconds, measuring, device, last }) {
+  const again = last !== null && inUse(last);
+  const used = `${again ? "Adapting again" : "It"} would use ${count(images, "image with a label", "images with labels")}`;
+  if (seconds === null) return `${used}. ${measuring ? "How long that takes here is being measured …" : ""}`.trim();
+  const first = rehearsal_seconds === null ? "" : `; trying it first takes ${duration(rehearsal_seconds)}`;
+  return `${used} and take ${duration(seconds)} ${DEVICES[device] ?? ""}${first}.`;
+}
+
+async function force() {
+  const sure = await choose({
+    title: "Use the adapted network anyway?",
+    text: "The rehearsal did not show that it helps. The old network is kept: you can return to it.",
+    submit: "Use it anyway",
+  });
+  if (sure) await startJob({ verb: "adapt", force: true });
+}
+
+/** Return to the network before: by undo if the adaptation was the last edit, else by its version. */
+function giveUp() {
+  const { can_undo, version } = state.status;
+  if (can_undo?.verb === "adapt") return undo();
+  return version?.parent ? rollback(version.parent) : null;
+}
+
+/** @param {AdaptationPlan} plan */
+function acts({ possible, last }) {
+  const locked = !state.session.scopes.includes("write");
+  const used = last !== null && inUse(last);
+  const poor = last !== null && !last.switched && !last.rehearsed?.helps;
+  return h(
+    "div",
+    { class: "row" },
+    possible && [
+      button("Try it first", () => startJob({ verb: "adapt", dry_run: true }), { disabled: locked }),
+      button(used ? "Adapt again" : "Adapt", () => startJob({ verb: "adapt" }), {
+        primary: !poor && !used,
+        disabled: locked,
+      }),
+      poor && button("Use it anyway", force, { disabled: locked }),
+    ],
+    used && button("Return to the old network", giveUp, { icon: "undo", disabled: locked }),
+  );
+}
+
+/** @param {AdaptationPlan} plan @param {AdaptJob|undefined} job the latest one */
+function resting(plan, job) {
+  return [
+    h("h2", {}, "Let the network learn from your own images"),
+    h(
+      "p",
+      { class: "soft" },
+      "The network that looks at your images was trained on others. Adapting trains it on the images that have a name, ",
+      "so that similar classes become easier to tell apart. It is first tried on known classes that are hidden from the ",
+      "training: if it does not help, the network stays as it is. You can always return to the old one.",
+    ),
+    plan.possible ? h("p", {}, cost(plan)) : h("p", { class: "warning" }, `Not possible here. ${plan.reason}`),
+    interrupted(job, plan.last),
+    plan.last && outcome(plan.last, job),
+    acts(plan),
+  ];
+}
+
+/** A job under way; its button stays the same, so that it keeps the focus. @param {AdaptJob} job */
+function running(job) {
+  const heading = h("h2", {});
+  const body = h("div", { class: "stack" });
+  const element = [
+    h(
+      "div",
+      { class: "head" },
+      heading,
+      button("Cancel", () => api.cancel(job.id).catch(complain)),
+    ),
+    body,
+  ];
+  /** @param {AdaptJob} now */
+  const update = (now) => {
+    const title = now.arguments.dry_run ? "Trying whether adapting helps" : "Adapting the network";
+    const steps = now.total ? `${number(now.done)} of ${number(now.total)}` : "";
+    const left = now.seconds_left === null ? "" : `${duration(now.seconds_left)} left`;
+    const stage = now.state === "waiting" ? "waiting for other jobs" : now.stage;
+    heading.textContent = `${title} …`;
+    body.replaceChildren(
+      progress(now.total ? now.done / now.total : null, title),
+      h("p", {}, [stage, steps, left].filter(Boolean).join(" · ")),
+      h("p", { class: "soft" }, "The network in use stays until the new one is ready; you can go on reviewing."),
+      drawings(now.curves) ?? "",
+    );
+  };
+  update(job);
+  return { id: job.id, element, update };
+}
+
+/** The card, and functions that read the plan anew and that show how far the job is. */
+export function adaptCard() {
+  const element = h("section", {
+    class: "card adapt",
+    "aria-label": "Adapt the network",
+    "aria-busy": "true",
+    tabindex: "-1",
+  });
+  /** @type {AdaptationPlan|null} */
+  let plan = null;
+  /** @type {import("../types.d.ts").Job[]} */
+  let jobs = [];
+  /** @type {ReturnType<typeof running>|null} */
+  let shown = null;
+  let seen = "";
+  /** What the card shows while no job runs; it is not drawn again if nothing has changed. */
+  let painted = "";
+
+  /** @param {(Node|null|undefined|false|"")[]} parts */
+  const show = (parts) => {
+    const focused = element.contains(document.activeElement);
+    element.replaceChildren(...parts.filter((part) => part instanceof Node));
+    if (focused) element.focus({ preventScroll: true });
+  };
+  const paint = () => {
+    const job = latestJob("adapt", jobs);
+    if (runs(job)) {
+      if (shown?.id === job.id) return shown.update(job);
+      shown = running(job);
+      return show(shown.element);
+    }
+    const told = JSON.stringify([plan, job, state.status.version?.id, state.status.can_undo]);
+    if (plan && (shown || told !== painted)) show(resting(plan, job));
+    shown = null;
+    painted = told;
+    return undefined;
+  };
+  /** What the plan depends on. */
+  const situation = () => {
+    const { version, to_learn } = state.status;
+    const job = latestJob("adapt", []);
+    return [version?.id, to_learn, job?.id, job?.state].join();
+  };
+  const read = async () => {
+    seen = situation();
+    [plan, jobs] = await Promise.all([api.adaptation(), api.jobs()]);
+    element.removeAttribute("aria-busy");
+    paint();
+  };
+  return {
+    element,
+    read,
+    /** Show a job's progress. */
+    follow: () => runs(latestJob("adapt", jobs)) && paint(),
+    /** Read the plan again if it may be another one. */
+    refresh: () => (plan?.measuring || seen !== situation() ? read() : undefined),
+  };
+}
