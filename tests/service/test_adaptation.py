@@ -82,7 +82,7 @@ def test_options_reach_the_training(trainable, client, monkeypatch):
     assert (job["state"], job["error"], job["arguments"]) == ("failed", "no training today", options)
     finish(client, send(client, "POST", "jobs", {"verb": "adapt"}, 202))
     assert seen == [("blocks", 1, 7, True, True, True), ("lora", None, None, False, False, False)]
-    for wrong in ({"method": "magic"}, {"blocks": 0}, {"epochs": 0}, {"epoch": 3}):
+    for wrong in ({"method": "magic"}, {"blocks": 0}, {"epochs": 0}, {"blocks": True}, {"force": 1}, {"epoch": 3}):
         send(client, "POST", "jobs", {"verb": "adapt"} | wrong, 422)
 
 

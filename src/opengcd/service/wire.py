@@ -12,6 +12,7 @@ from pydantic import (
     FailFast,
     Field,
     RootModel,
+    StrictBool,
     WithJsonSchema,
     computed_field,
 )
@@ -261,12 +262,16 @@ class LearnJob(_Job):
 class AdaptOptions(Model):
     """How to adapt the network; what is left out is chosen by the number of images and the device."""
 
-    dry_run: bool = Field(False, description="Rehearse only, and change nothing.")
-    force: bool = Field(False, description="Use the adapted network even if it does not help in the rehearsal.")
+    dry_run: StrictBool = Field(False, description="Rehearse only, and change nothing.")
+    force: StrictBool = Field(False, description="Use the adapted network even if it does not help in the rehearsal.")
     method: Literal["lora", "blocks"] | None = Field(None, description="How the last blocks are trained.")
-    blocks: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="How many of the last blocks.")
-    epochs: Annotated[int, Field(ge=1, le=10_000)] | None = Field(None, description="Passes over the images.")
-    unlabelled: bool | None = Field(None, description="Whether images without a label take part.")
+    blocks: Annotated[int, Field(ge=1, le=1000), BeforeValidator(_number)] | None = Field(
+        None, description="How many of the last blocks."
+    )
+    epochs: Annotated[int, Field(ge=1, le=10_000), BeforeValidator(_number)] | None = Field(
+        None, description="Passes over the images."
+    )
+    unlabelled: StrictBool | None = Field(None, description="Whether images without a label take part.")
 
 
 class AdaptResult(Model):
@@ -455,7 +460,7 @@ class Discover(Model):
     """Discover new classes; ``k`` fixes the total number of classes."""
 
     verb: Literal["discover"]
-    k: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    k: Annotated[int, Field(ge=1, le=100_000), BeforeValidator(_number)] | None = None
 
 
 class Learn(Model):
