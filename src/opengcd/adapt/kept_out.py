@@ -32,7 +32,7 @@ def kept_out(keys: Sequence[str | int], codes: np.ndarray, share: float) -> np.n
     Examples
     --------
     >>> kept_out(["a", "b", "c", "d", "e", "f"], np.array([0, 0, 0, 1, 1, -1]), 0.3).sum()
-    np.int64(2)
+    np.int64(3)
 
     """
     place = np.array([_place(key) for key in keys])

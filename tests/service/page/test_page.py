@@ -349,9 +349,8 @@ def test_the_lasso_selects_what_it_surrounds(site):
     workspace, visit = site
     one = visit()
     page = one.page
-    page.locator(".maplegend button").first.wait_for()
+    page.get_by_role("img", name="Map of 16 images").wait_for()  # before, there are no points to surround
     canvas = page.locator("canvas")
-    box = canvas.bounding_box()
     canvas.scroll_into_view_if_needed()
     page.get_by_role("button", name="Lasso").click()
     box = canvas.bounding_box()
