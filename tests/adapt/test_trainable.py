@@ -103,3 +103,22 @@ def test_blocks_are_the_longest_list_of_equals(backbone):
     assert blocks is not None
     assert len(blocks) == 2
     assert find_blocks(torch.nn.Linear(2, 2)) is None
+
+
+@pytest.mark.parametrize("method", ["lora", "blocks"])
+def test_what_is_not_trained_can_be_stored_in_16_bits_meanwhile(backbone, method):
+    network = TrainableNetwork(backbone, AdaptSettings(method=method, blocks=1), 0)
+    network.backbone.half = True
+    before, weights = network.features(PIXELS), {k: v.clone() for k, v in backbone.model.state_dict().items()}
+    exact = trainable.store_in_16_bits(network.backbone.model)
+    assert exact
+    assert all(p.dtype == torch.float32 for p in network.parameters().values())
+    assert all(p.dtype == torch.bfloat16 for p in exact)
+    short = network.features(PIXELS)
+    assert torch.nn.functional.cosine_similarity(short, before).min() > 0.99
+    short.sum().backward()
+    assert any(p.grad is not None and p.grad.abs().max() > 0 for p in network.parameters().values())
+    trainable.restore_exact(network.backbone.model, exact)
+    assert torch.equal(network.features(PIXELS), before)
+    finished = network.finished().model.state_dict()
+    assert all(torch.equal(finished[name], value) for name, value in weights.items()), "nothing was trained"
