@@ -25,9 +25,13 @@ SEARCH_ROWS = 5000
 WEIGHTS = np.array([1.0, 1.0, 0.5])
 """Weights of the three features. The neighbour distance is the weakest alone, but finds rows that the others miss."""
 DEFAULT_REJECTED = 0.05
-TRAINED_DEVIATION = 0.75
-"""Standard deviation of the share of truly new rows accepted, relative to that of hidden classes that the network was
-trained on. Measured on other seeds of two datasets than those reported: up to twice the share."""
+TRAINED_FACTOR, TRAINED_DEVIATION = 1.5, 0.75
+"""Share of truly new rows accepted, relative to that of hidden classes that the network was trained on: mean, and
+standard deviation. Measured on other seeds of two datasets than those reported."""
+TRAINED_ACCEPTED = 0.7
+"""Where more known rows than this are accepted, hidden classes that were trained on say nothing about new ones."""
+NOTHING = 0.5
+"""Standard deviation of a share about which nothing is known."""
 LEAST_SCORED = 30
 """With fewer rows that the network was not trained on, all labelled rows are scored."""
 SHARES = np.linspace(0, 1, 101)
@@ -354,11 +358,13 @@ class NoveltyScore:
             return DEFAULT_REJECTED, UnknownProfile(SHARES, SHARES**2, np.full(len(SHARES), 0.3))
         mean = np.mean(hna, axis=0) * (SHARES >= 1 - MOST_REJECTED)
         spread = np.std(accepted, axis=0, ddof=1) if len(accepted) > 1 else np.full(len(SHARES), 0.3)
+        expected = np.mean(accepted, axis=0)
         if some:
-            spread = np.hypot(spread, TRAINED_DEVIATION * np.mean(accepted, axis=0))
+            spread = np.where(SHARES > TRAINED_ACCEPTED, NOTHING, np.hypot(spread, TRAINED_DEVIATION * expected))
+            expected = np.minimum(TRAINED_FACTOR * expected, SHARES)
         best = len(mean) - 1 - mean[::-1].argmax()  # on a tie, reject least
         rejected = float(1 - SHARES[best]) if mean.max() > 0 else DEFAULT_REJECTED
-        return rejected, UnknownProfile(SHARES, np.mean(accepted, axis=0), spread)
+        return rejected, UnknownProfile(SHARES, expected, spread)
 
     def _combine(self, features: np.ndarray) -> np.ndarray:
         total: np.ndarray = (features - self.center_) / self.scale_ @ WEIGHTS
