@@ -65,6 +65,12 @@ def test_of_two_numbers_as_likely_the_larger_is_taken(expected, novel):
     assert weigh(4, Evidence([], np.empty(0), []), SizePrior(expected, 0.5, 20)).k == 4 + novel
 
 
+def test_few_classes_are_at_least_the_median():
+    # Sizes alone give a log-normal distribution with the median 8; its mode is 8 exp(-0.64) = 4.2.
+    found = weigh(4, Evidence([], np.empty(0), []), SizePrior(8.0, 0.8, 60))
+    assert found.k - 4 in (8, 9)
+
+
 def test_hidden_and_new_classes_are_of_one_size():
     assert rehearsal_module.matched_sample(1000, 1000, 50.0, 80) == (1000, 50)
     assert rehearsal_module.matched_sample(1000, 1000, 50.0, 25) == (500, 25)  # the stream is thinned out

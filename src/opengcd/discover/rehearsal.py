@@ -151,7 +151,7 @@ def estimate_by_rehearsal(
     Where few new classes are expected, an error of one matters and there is time for more: rehearsals also
     measure the agreement :math:`\bar A_+` with one group too many, and :math:`-(A(q + 1) - \bar A_+)^2 / 2 \sigma_+^2`
     is added. The estimate is then the most likely q or, if :math:`P(q + 1) \sqrt{(q + 1) / q}` exceeds P(q), the
-    next one: a reviewer merges two groups in one action, but needs many to split one.
+    next one, but at least the median: a reviewer merges two groups in one action, but needs many to split one.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def weigh(known: int, evidence: Evidence, prior: SizePrior) -> ClassNumberEstima
     if few:
         first = int(weight.argmax())
         better = int((weight * np.sqrt(numbers))[first : first + 2].argmax())
-        median = int(np.clip(known + int(numbers[first + better]), low, high))
+        median = max(median, int(np.clip(known + int(numbers[first + better]), low, high)))
     curve = [CurvePoint(known + q, float(log_p[q - 1] - log_p.max()), float(a), rehearsed.mean if rehearsed else 0.0)
              for q, a in zip(grid, agreements.tolist(), strict=True) if q <= len(numbers)]  # fmt: skip
     wide = (high - known) > WIDE**2 * max(1, low - known) and high > low + 2
