@@ -221,7 +221,7 @@ def restore_exact(model: nn.Module, exact: dict[nn.Parameter, Tensor]) -> None:
         parameter.data = values
     for module in model.modules():
         if type(module) is _ShortLayerNorm:
-            module.__class__ = nn.LayerNorm
+            module.__class__ = nn.LayerNorm  # type: ignore[assignment]
 
 
 class _ShortLayerNorm(nn.LayerNorm):
