@@ -17,7 +17,7 @@ def test_the_command_line(tmp_path):
         ("terminal", "blobs: ablation (1 seed)"),
         ("markdown", "| phase | method | Ts1 |"),
         ("latex", r"\begin{tabular}"),
-        ("csv", "paper,discovered,,blobs,1,csr-svm,Ts1,"),
+        ("csv", "paper,discovered,,usual,blobs,1,csr-svm,Ts1,"),
     ]:
         assert expected in runner.invoke(app, ["bench", "table", out, "--format", style]).output
     assert "report.html" in runner.invoke(app, ["bench", "figures", out, "--out", str(tmp_path / "figures")]).output

@@ -24,15 +24,18 @@ from opengcd.bench.records import (
 )
 from opengcd.bench.report import write_report
 from opengcd.bench.results import ResultsError, note_other_code, read_results
+from opengcd.bench.scenarios import SCENARIOS, Scenario
 from opengcd.bench.tables import (
     KINDS,
     NOTE,
+    Table,
     blocks,
     commands,
     environments,
     fill,
     latex,
     markdown,
+    scenario_tables,
     settings_of,
     tidy_csv,
 )
@@ -43,6 +46,7 @@ __all__ = [
     "PLANS",
     "PROTOCOLS",
     "RAW_DATASETS",
+    "SCENARIOS",
     "AdaptedMethod",
     "AlphaPoint",
     "Cell",
@@ -66,7 +70,9 @@ __all__ = [
     "RawDatasetError",
     "RecognizerMethod",
     "ResultsError",
+    "Scenario",
     "Setting",
+    "Table",
     "available",
     "blocks",
     "class_groups",
@@ -93,6 +99,7 @@ __all__ = [
     "run_cell",
     "run_cells",
     "run_protocol",
+    "scenario_tables",
     "settings_of",
     "takes_images",
     "tidy_csv",

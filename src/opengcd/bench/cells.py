@@ -39,6 +39,7 @@ from opengcd.bench.methods import make_method, method_factory, takes_images
 from opengcd.bench.protocol import check_protocol, run_protocol
 from opengcd.bench.records import Cell, CellResult, Environment
 from opengcd.bench.results import ResultsError, open_results, read_results, write_result
+from opengcd.bench.scenarios import USUAL, find_scenario
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -58,6 +59,7 @@ def make_cells(
     protocol: str = "paper",
     learn: str = "discovered",
     memories: Sequence[int | None] = (None,),
+    scenarios: Sequence[str] = (USUAL,),
 ) -> list[Cell]:
     """Return every combination once, after checking methods, protocol and memories.
 
@@ -69,6 +71,8 @@ def make_cells(
         See :func:`run_protocol`.
     memories : sequence of int or None
         Numbers of exemplars; None is the paper's number for the dataset.
+    scenarios : sequence of str
+        What the streams show, see ``SCENARIOS``.
 
     Returns
     -------
@@ -80,8 +84,11 @@ def make_cells(
     check_protocol(protocol, learn)
     if any(memory is not None and memory < 1 for memory in memories):
         raise ValueError("A memory holds at least one exemplar; give numbers from 1.")
-    choices = itertools.product(datasets, memories, methods, seeds)
-    return list(dict.fromkeys(Cell(d, m, s, protocol, learn, memory) for d, memory, m, s in choices))
+    for method, scenario in itertools.product(methods, scenarios):
+        if find_scenario(scenario).change is not None and takes_images(method):
+            raise ValueError(f"The scenario {scenario!r} changes features, and {method} takes images; leave one out.")
+    choices = itertools.product(datasets, scenarios, memories, methods, seeds)
+    return list(dict.fromkeys(Cell(d, m, s, protocol, learn, memory, c) for d, c, memory, m, s in choices))
 
 
 def parse_numbers(text: str, name: str) -> list[int]:
@@ -252,6 +259,7 @@ def run_cell(cell: Cell, features: Path, progress: Progress = silent, network: s
         groups,
         protocol=cell.protocol,
         learn=cell.learn,
+        scenario=cell.scenario,
         random_state=derive(cell.seed, 1),
         progress=progress,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from opengcd import metrics
 from opengcd.bench.datasets import PLANS
 from opengcd.bench.records import CellResult, PhaseResult, Setting
+from opengcd.bench.scenarios import USUAL
 from opengcd.bench.tables import Runs, by_dataset, deviation, methods_of, numbers, settings_of
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def pictures(results: Sequence[CellResult]) -> Iterator[Picture]:
     settings = settings_of(results)
     for setting in settings:
         found = by_dataset(results, setting)
-        suffix = "-".join(str(part) for part in setting if part is not None)
+        suffix = "-".join(str(part) for part in setting if part not in (None, USUAL))
         yield Picture(
             f"phases-{suffix}",
             f"Accuracy, HNA and HCA by phase; bars are standard deviations over seeds ({setting}).",
@@ -75,8 +76,9 @@ def pictures(results: Sequence[CellResult]) -> Iterator[Picture]:
             f"phases of all runs ({setting}).",
             _draw_acc_hca(found),
         )
-    for protocol, learn in sorted({(s.protocol, s.learn) for s in settings if s.memory is not None}):
-        found_at = {s: by_dataset(results, s) for s in settings if (s.protocol, s.learn) == (protocol, learn)}
+    usual = [s for s in settings if s.scenario == USUAL]
+    for protocol, learn in sorted({(s.protocol, s.learn) for s in usual if s.memory is not None}):
+        found_at = {s: by_dataset(results, s) for s in usual if (s.protocol, s.learn) == (protocol, learn)}
         varied = {m for s, found in found_at.items() if s.memory for runs in found.values() for m in methods_of(runs)}
         for method in sorted(varied):
             yield Picture(

@@ -19,6 +19,7 @@ from opengcd.bench.image_dataset import DatasetImages
 from opengcd.bench.open_world_method import OpenWorldMethod, Predictions
 from opengcd.bench.records import AlphaPoint, PhaseResult
 from opengcd.bench.reviewer import Review, simulate_review
+from opengcd.bench.scenarios import USUAL, StreamClasses, find_scenario
 from opengcd.discover import Discovery
 
 PROTOCOLS = {
@@ -141,6 +142,7 @@ def run_protocol(
     *,
     protocol: str = "paper",
     learn: str = "discovered",
+    scenario: str = USUAL,
     random_state: Seed = None,
     progress: Progress = silent,
 ) -> Iterator[tuple[PhaseResult, PhaseDetail | None]]:
@@ -170,8 +172,10 @@ def run_protocol(
         The classes that each phase brings, see :func:`class_groups`.
     protocol : {"paper", "authors"}
     learn : {"discovered", "all"}
+    scenario : str
+        What the streams show, one of ``SCENARIOS``.
     random_state : int, SeedSequence or None
-        Of the order of the streams and, in ``authors``, of the split.
+        Of the order of the streams, of what a scenario draws, and, in ``authors``, of the split.
     progress : callable
         Called with a stage, the steps done and their total.
 
@@ -186,6 +190,10 @@ def run_protocol(
     if method.learns_from not in (None, "all", "nothing"):
         raise ValueError(f"learns_from of a method must be None, 'all' or 'nothing', not {method.learns_from!r}.")
     learn = method.learns_from or learn
+    shape = find_scenario(scenario)
+    if shape.change is not None and method.takes_images:
+        raise ValueError(f"The scenario {scenario!r} changes features, and this method takes images; choose another.")
+    groups = [groups[0], *map(shape.shown, groups[1:])]
     inputs = _inputs(method, data)
     tests = [data.test_rows(groups[0])]
     learnt = data.train_rows(groups[0])
@@ -210,10 +218,15 @@ def run_protocol(
         novel = groups[t]
         rows = np.concatenate([*tests, data.train_rows(novel), data.test_rows(novel)])
         rows = generator(derive(random_state, t)).permutation(rows)
+        draw = generator(derive(random_state, t, 1))
+        rows = rows[shape.select(StreamClasses(data.y[rows], known, novel), draw)]
         stream = Stream(inputs[rows], data.y[rows], rows)
+        if shape.change is not None:
+            X, original = shape.change(stream.X, stream.y, draw)
+            stream = Stream(X, stream.y[original], rows[original])
         detail = _open_phase(method, stream, known, novel, result, progress)
         result.seconds |= method.spent()
-        learnable, test = data.train_rows(novel), data.test_rows(novel)
+        learnable, test = np.intersect1d(data.train_rows(novel), stream.row), data.test_rows(novel)
         learnt = learnable if learn == "all" else learnable[:0]
         if learn == "discovered" and protocol == "paper":
             learnt = np.intersect1d(learnable, stream.row[detail.examined[detail.review.rows]])
@@ -224,7 +237,7 @@ def run_protocol(
             learnt, test = (stream.row[part] for part in parts)
             learnable = pool[: round(KEPT_FOR_TRAINING * len(pool))]
         tests.append(test)
-        result.learnt_share = len(learnt) / len(learnable)
+        result.learnt_share = len(learnt) / len(learnable) if len(learnable) else None
         result.missing_classes = len(np.setdiff1d(novel, data.y[learnt]))
         yield result, detail
 
@@ -259,6 +272,7 @@ def _open_phase(
     y_pred = y_pred.copy()
     y_pred[examined] = _renumbered(found, known, novel)
     result.k, result.k_true, result.k_trusted = found.k, len(known) + len(novel), found.trusted
+    result.k_interval = None if found.k_interval is None else list(found.k_interval)
     result.k_error, result.k_curve = found.k / result.k_true - 1, found.curve
     result.gcd_parts = metrics.parts(stream.y, y_pred, known, unknown)
     result.hca = metrics.harmonic_mean(result.gcd_parts.aks, result.gcd_parts.ans)
@@ -308,7 +322,7 @@ def _renumbered(found: Discovery, known: np.ndarray, novel: np.ndarray) -> np.nd
     """Return the labels after discovery, with groups numbered beyond all classes of the dataset."""
     labels = found.labels.copy()
     groups = np.unique(labels[found.novel], return_inverse=True)[1]
-    labels[found.novel] = groups + max(int(known.max()), int(novel.max())) + 1
+    labels[found.novel] = groups + int(np.concatenate([known, novel]).max()) + 1
     return labels
 
 

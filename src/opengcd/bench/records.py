@@ -8,18 +8,24 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import quote
 
 from opengcd import metrics
+from opengcd.bench.scenarios import USUAL
 from opengcd.discover import CurvePoint
+
+CLOSE = 0.2
+"""A number of new classes that is off by a smaller share is near enough to be trusted."""
 
 
 class Setting(NamedTuple):
-    """Protocol, learning mode and memory size; results are comparable only within one setting."""
+    """Protocol, learning mode, memory size and scenario; results are comparable only within one setting."""
 
     protocol: str
     learn: str
     memory: int | None
+    scenario: str = USUAL
 
     def __str__(self) -> str:
         words = [f"protocol {self.protocol}"]
+        words += [f"scenario {self.scenario}"] * (self.scenario != USUAL)
         words += ["the whole next training set is learnt"] * (self.learn == "all")
         words += [f"{self.memory} exemplars"] * (self.memory is not None)
         return ", ".join(words)
@@ -36,9 +42,12 @@ class Cell:
     learn: str = "discovered"
     memory: int | None = None
     """Number of exemplars; None is the paper's number for the dataset."""
+    scenario: str = USUAL
+    """What the streams show."""
 
     def __str__(self) -> str:
         words = [self.dataset, self.method]
+        words += [f"scenario {self.scenario}"] * (self.scenario != USUAL)
         words += [self.protocol] * (self.protocol != "paper") + ["learns all"] * (self.learn == "all")
         words += [f"memory {self.memory}"] * (self.memory is not None)
         return " ".join([*words, "seed", str(self.seed)])
@@ -47,13 +56,14 @@ class Cell:
     def file(self) -> str:
         """The name of its file."""
         memory = "full" if self.memory is None else self.memory
-        parts = (self.dataset, self.method, self.protocol, self.learn, memory, self.seed)
+        scenario = [] if self.scenario == USUAL else [self.scenario]  # files of the usual stream keep their names
+        parts = (self.dataset, self.method, *scenario, self.protocol, self.learn, memory, self.seed)
         return "--".join(quote(str(part), safe="") for part in parts) + ".json"
 
     @property
     def setting(self) -> Setting:
         """The setting it is run under."""
-        return Setting(self.protocol, self.learn, self.memory)
+        return Setting(self.protocol, self.learn, self.memory, self.scenario)
 
 
 class AlphaPoint(NamedTuple):
@@ -97,6 +107,8 @@ class PhaseResult:
     k_error: float | None = None
     """(k - k_true) / k_true."""
     k_trusted: bool | None = None
+    k_interval: list[int] | None = None
+    """90 % interval of k, both ends included; None if the method gives none, and in older files."""
     k_curve: list[CurvePoint] = field(default_factory=list)
     hca: float | None = None
     acc: float | None = None
@@ -116,6 +128,21 @@ class PhaseResult:
         if self.k is None or self.k_true is None or self.k_true == self.known:
             return None
         return (self.k - self.k_true) / (self.k_true - self.known)
+
+    @property
+    def k_covered(self) -> bool | None:
+        """Whether the true number of classes lies in the interval of k."""
+        if self.k_interval is None or self.k_true is None:
+            return None
+        return self.k_interval[0] <= self.k_true <= self.k_interval[1]
+
+    @property
+    def trust_right(self) -> bool | None:
+        """Whether k was trusted just where the number of new classes is off by at most 20 %, or by one."""
+        if self.k is None or self.k_true is None or self.k_trusted is None:
+            return None
+        close = abs(self.k - self.k_true) <= max(1.0, CLOSE * (self.k_true - self.known))
+        return close == self.k_trusted
 
     def to_json(self) -> dict[str, Any]:
         """Return what a result file holds of the phase."""

@@ -8,12 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from shlex import quote
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from opengcd.bench.published import published
 from opengcd.bench.records import CellResult, PhaseResult, Setting
+from opengcd.bench.scenarios import SCENARIOS, USUAL
 
 ABLATIONS = ("csr", "il-e", "owr-ue")
 BOLD = "**"
@@ -110,7 +111,7 @@ PAPER_COLUMNS = [
     _smaller("k off", _percent(lambda phase: None if phase.k_error is None else abs(phase.k_error))),
     _larger("HCA", _percent(lambda phase: phase.hca), "hca"),
 ]
-K_COLUMNS = ("k true", "k", "k off", "new k off")
+K_COLUMNS = ("k true", "k", "k off", "new k off", "k in interval", "trust right")
 """Without discovery there is no k to estimate."""
 DETAIL_COLUMNS: list[PhaseColumn] = [
     Column("lg α", lambda phase: np.log10(phase.alpha) if phase.alpha else None),
@@ -122,6 +123,8 @@ DETAIL_COLUMNS: list[PhaseColumn] = [
     _larger("ANS", _percent(lambda phase: phase.gcd_parts and phase.gcd_parts.ans)),
     _larger("ACC", _percent(lambda phase: phase.acc)),
     _smaller("new k off", _percent(lambda phase: None if phase.new_k_error is None else abs(phase.new_k_error))),
+    _larger("k in interval", _percent(lambda phase: phase.k_covered)),
+    _larger("trust right", _percent(lambda phase: phase.trust_right)),
     _smaller("forgetting", _percent(lambda phase: phase.forgetting)),
     _larger("learnt", _percent(lambda phase: phase.learnt_share)),
     _smaller("classes missed", lambda phase: phase.missing_classes),
@@ -160,7 +163,14 @@ def settings_of(results: Sequence[CellResult]) -> list[Setting]:
 
     """
     found = {result.cell.setting for result in results}
-    return sorted(found, key=lambda s: (s.protocol != "paper", s.learn == "all", s.memory is not None, s.memory or 0))
+    return sorted(found, key=_order_of_setting)
+
+
+def _order_of_setting(setting: Setting) -> tuple[Any, ...]:
+    protocol, learn, memory, scenario = setting
+    places = list(SCENARIOS)
+    place = places.index(scenario) if scenario in places else len(places)
+    return protocol != "paper", learn == "all", memory is not None, memory or 0, place, scenario
 
 
 def by_dataset(results: Sequence[CellResult], setting: Setting) -> dict[str, Runs]:
@@ -201,6 +211,54 @@ def cost_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]:
     return _tables_of_all(results, setting, "time and memory", COST_COLUMNS)
 
 
+SCENARIO_COLUMNS: list[PhaseColumn] = [
+    _larger("HNA", _percent(lambda phase: phase.hna)),
+    _larger("HCA", _percent(lambda phase: phase.hca)),
+    Column("new classes", lambda phase: phase.k_true and phase.k_true - phase.known),
+    Column("found", lambda phase: phase.k and phase.k - phase.known),
+    _smaller("new k off", _percent(lambda phase: None if phase.new_k_error is None else abs(phase.new_k_error))),
+    _larger("k in interval", _percent(lambda phase: phase.k_covered)),
+    _larger("trust right", _percent(lambda phase: phase.trust_right)),
+    Column("rejected", lambda phase: phase.rejected, digits=0),
+    _smaller("actions per name", lambda phase: _ratio(phase.actions, phase.named), digits=2),
+]
+
+
+def scenario_tables(results: Sequence[CellResult]) -> list[Table]:
+    """Compare the scenarios: one table per dataset and method, the mean over phases and seeds in each row.
+
+    Parameters
+    ----------
+    results : sequence of CellResult
+
+    Returns
+    -------
+    list of Table
+        None of a dataset and method that was run with a single scenario.
+
+    """
+    tables = []
+    settings = [
+        s for s in settings_of(results) if s.memory is None and (s.protocol, s.learn) == ("paper", "discovered")
+    ]
+    for dataset, method in dict.fromkeys((r.cell.dataset, r.cell.method) for r in results):
+        rows: list[list[str | Entry]] = []
+        for setting in settings:
+            phases = [
+                phase
+                for result in _under(results, setting)
+                if (result.cell.dataset, result.cell.method) == (dataset, method)
+                for phase in result.phases
+                if phase.k is not None
+            ]
+            if phases:
+                rows.append([setting.scenario, *(_entry(phases, column, None) for column in SCENARIO_COLUMNS)])
+        if len(rows) > 1:
+            header = ["scenario", *(column.title for column in SCENARIO_COLUMNS)]
+            tables.append(Table(f"{dataset}: {method}, all phases and seeds of each scenario", header, rows))
+    return tables
+
+
 def commands(results: Sequence[CellResult], setting: Setting) -> str:
     """Return the commands that make the results of a setting.
 
@@ -230,6 +288,7 @@ def commands(results: Sequence[CellResult], setting: Setting) -> str:
         methods = ",".join(sorted({result.cell.method for result in group}, key=_rank))
         line = f"opengcd bench run --datasets {quote(dataset)} --methods {quote(methods)} --seeds {shown}"
         line += f" --protocol {setting.protocol}"
+        line += f" --scenario {setting.scenario}" if setting.scenario != USUAL else ""
         line += " --learn all" if setting.learn == "all" else ""
         line += f" --memory {setting.memory}" if setting.memory is not None else ""
         line += f" --threads {threads}" if threads != 1 else ""
@@ -383,7 +442,7 @@ def blocks(results: Sequence[CellResult]) -> dict[str, str]:
     Returns
     -------
     dict
-        Names such as ``"tables: protocol paper"``, for :func:`fill`.
+        Names such as ``"tables: protocol paper"``, for :func:`fill`; ``"scenarios"`` compares them, if there are any.
 
     """
     found = {}
@@ -392,6 +451,9 @@ def blocks(results: Sequence[CellResult]) -> dict[str, str]:
         for kind, makers in KINDS.items():
             tables = [markdown(table) for make in makers for table in make(results, setting)]
             found[f"{kind}: {setting}"] = "\n\n".join([made_by, *tables])
+    if compared := scenario_tables(results):
+        runs = "\n".join(commands(results, setting) for setting in settings_of(results))
+        found["scenarios"] = "\n\n".join([f"```\n{runs}\n```", *map(markdown, compared)])
     return found
 
 
@@ -472,7 +534,8 @@ def _entries(
         if column.title in K_COLUMNS and _family(method) in ABLATIONS:
             return ""
         # The paper's tables are for its own size of the memory.
-        beside = published(method, dataset, phase, column.published) if setting.memory is None else None
+        as_printed = setting.memory is None and setting.scenario == USUAL
+        beside = published(method, dataset, phase, column.published) if as_printed else None
         return _entry(by_method[method], column, beside)
 
     rows = {method: [entry(method, column) for column in columns] for method in by_method}

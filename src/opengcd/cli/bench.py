@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -24,14 +25,16 @@ bench = typer.Typer(help="Run the paper's protocol on feature files and tabulate
 def bench_list(
     features: Annotated[Path | None, typer.Option(help="Also list the feature files in this folder.")] = None,
 ) -> None:
-    """List the methods, and the datasets of a folder."""
-    from opengcd.bench import available, method_names
+    """List the methods, the scenarios, and the datasets of a folder."""
+    from opengcd.bench import SCENARIOS, available, method_names
 
     with report_errors():
         datasets = available(features) if features is not None else []
     names = method_names()
     for name, text in names.items():
         echo(f"{name:{max(map(len, names))}}  {text}")
+    for name, scenario in SCENARIOS.items():
+        echo(f"scenario {name:{max(map(len, SCENARIOS))}}  {scenario.text}")
     for name in datasets:
         echo(f"dataset {name}")
 
@@ -52,6 +55,9 @@ def bench_run(
     learn: Annotated[
         Literal["discovered", "all"], typer.Option(help="Learn what was discovered, or all of the next training set.")
     ] = "discovered",
+    scenario: Annotated[
+        str, typer.Option(help="What the streams show, names separated by commas; bench list names them.")
+    ] = "usual",
     raw: Annotated[
         Path | None, typer.Option(help="Folder of raw datasets (CIFAR, CUB): make feature files that are missing.")
     ] = None,
@@ -86,7 +92,9 @@ def bench_run(
     with report_errors():
         memories = parse_numbers(memory, "memory") if memory else [None]
         names = _split(datasets)
-        cells = make_cells(names, _split(methods), parse_numbers(seeds, "seeds"), protocol, learn, memories)
+        cells = make_cells(
+            names, _split(methods), parse_numbers(seeds, "seeds"), protocol, learn, memories, _split(scenario)
+        )
         with terminal.progress_bar() as progress:
             if raw is not None:
                 with_images = any(takes_images(cell.method) for cell in cells)
@@ -154,7 +162,6 @@ def bench_table(
 ) -> None:
     """Print mean ± standard deviation over seeds in the paper's layout, with the paper's numbers for comparison."""
     from opengcd import bench
-    from opengcd._internal import terminal
     from opengcd._internal.durable_files import replace_file
 
     with report_errors():
@@ -166,18 +173,30 @@ def bench_table(
     if style == "csv":
         write_out(bench.tidy_csv(found).encode())
         return
-    for setting in bench.settings_of(found):
-        if style == "latex":
+    _print_tables(found, style)
+
+
+def _print_tables(found: list[CellResult], style: str) -> None:
+    from opengcd import bench
+    from opengcd._internal import terminal
+
+    if style == "latex":
+        for setting in bench.settings_of(found):
             echo_lines(bench.latex(found, setting) + "\n")
-            continue
-        echo_lines(f"\n{setting}\n\n{bench.commands(found, setting)}\n\n{bench.environments(found, setting)}\n")
-        for table in (table for makers in bench.KINDS.values() for make in makers for table in make(found, setting)):
+        return
+
+    def show(tables: Iterable[bench.Table]) -> None:
+        for table in tables:
             if style == "markdown":
                 echo_lines(bench.markdown(table) + "\n")
             else:
                 terminal.print_table(table.title, table.header, table.texts(terminal.BOLD))
-    if style != "latex":
-        echo_lines(f"\n{bench.NOTE}")
+
+    for setting in bench.settings_of(found):
+        echo_lines(f"\n{setting}\n\n{bench.commands(found, setting)}\n\n{bench.environments(found, setting)}\n")
+        show(table for makers in bench.KINDS.values() for make in makers for table in make(found, setting))
+    show(bench.scenario_tables(found))
+    echo_lines(f"\n{bench.NOTE}")
 
 
 @bench.command("figures")

@@ -1,0 +1,211 @@
+"""Streams other than the paper's."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from opengcd.bench import (
+    SCENARIOS,
+    Cell,
+    PhaseResult,
+    commands,
+    make_cells,
+    make_method,
+    read_results,
+    run_protocol,
+    scenario_tables,
+    settings_of,
+    tidy_csv,
+)
+from opengcd.bench.scenarios import StreamClasses, bursts, find_scenario, other_camera
+from opengcd.cli import app
+from tests.helpers.bench import blob_dataset, save_features
+
+GROUPS = np.split(np.arange(8), [4, 6])
+KNOWN, NEW = np.array([0, 1]), np.array([2, 3, 4])
+Y = np.repeat(np.arange(5), [10, 20, 40, 40, 40])
+
+
+def unit(X):
+    """Scale rows to unit length."""
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def blobs():
+    """Return a dataset of unit vectors, as feature files are read."""
+    data = blob_dataset()
+    return dataclasses.replace(data, x_train=unit(data.x_train), x_test=unit(data.x_test))
+
+
+def shown(name, seed=0):
+    """Return the number of items of each class in a stream."""
+    keep = SCENARIOS[name].select(StreamClasses(Y, KNOWN, NEW), np.random.default_rng(seed))
+    return np.bincount(Y[keep], minlength=5).tolist()
+
+
+def test_the_usual_stream_shows_all():
+    assert shown("usual") == [10, 20, 40, 40, 40]
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("new-double", [10, 20, 30, 30, 30]),  # a known class has 15 items in the median
+        ("new-half", [10, 20, 8, 8, 8]),
+        ("new-fifth", [10, 20, 3, 3, 3]),
+        ("new-five", [10, 20, 5, 5, 5]),
+        ("no-known", [0, 0, 40, 40, 40]),
+    ],
+)
+def test_sizes_of_classes(name, sizes):
+    assert shown(name) == sizes
+
+
+def test_a_long_tail_falls_to_a_tenth_in_a_random_order():
+    sizes = np.array(shown("tail-10"))
+    assert sorted(sizes[2:]) == [4, 13, 40]  # 40 / 10, 40 / sqrt(10), 40
+    assert sorted(sizes[:2] / [10, 20]) == [0.1 if sizes[1] == 2 else 0.2, 1.0]
+    assert len({tuple(shown("tail-10", seed)) for seed in range(20)}) > 5
+
+
+def test_the_rarest_class_of_a_long_tail_keeps_two_items():
+    assert min(shown("tail-100")) == 2
+
+
+def test_one_or_no_new_class():
+    assert SCENARIOS["one-new"].shown(NEW).tolist() == [2]
+    assert SCENARIOS["no-new"].shown(NEW).tolist() == []
+    assert SCENARIOS["usual"].shown(NEW).tolist() == [2, 3, 4]
+
+
+def test_bursts_are_near_copies_one_after_the_other():
+    rng = np.random.default_rng(0)
+    X = unit(rng.normal(size=(50, 16)))
+    y = np.repeat(np.arange(5), 10)
+    burst, original = bursts(X, y, rng)
+    assert np.array_equal(np.unique(original), np.arange(50))
+    assert (np.diff(original) >= 0).all(), "copies follow their original, and originals keep their order"
+    counts = np.bincount(original) - 1
+    assert counts.min() >= 0
+    assert counts.max() <= 30
+    assert 10 < counts.mean() < 20
+    first = np.flatnonzero(np.diff(original, prepend=-1))
+    assert np.array_equal(burst[first], X), "the first of a burst is the item itself"
+    same = original[1:] == original[:-1]
+    assert (burst[1:] * burst[:-1]).sum(1)[same].min() > 0.99
+    assert np.allclose(np.linalg.norm(burst, axis=1), 1)
+
+
+def test_long_bursts_thin_out_the_items_but_keep_every_class(monkeypatch):
+    monkeypatch.setattr("opengcd.bench.scenarios.BURST_ITEMS", 160)
+    X = np.eye(60)
+    burst, original = bursts(X, np.repeat(np.arange(6), 10), np.random.default_rng(0))
+    assert len(burst) < 400
+    assert np.bincount(np.unique(original) // 10).tolist() == [2] * 6
+
+
+def test_another_camera_moves_all_features_alike():
+    data = blobs()
+    moved, original = other_camera(data.x_test, data.y_test, np.random.default_rng(0))
+    assert original.tolist() == list(range(len(moved)))
+    assert np.allclose(np.linalg.norm(moved, axis=1), 1)
+    assert np.linalg.norm(moved.mean(0) - data.x_test.mean(0)) > 0.1
+    neighbours = (moved @ moved.T - 2 * np.eye(len(moved))).argmax(1)
+    assert (data.y_test[neighbours] == data.y_test).mean() > 0.9, "what is alike stays alike"
+
+
+def test_an_unknown_scenario_is_an_error():
+    with pytest.raises(ValueError, match="choose from usual, tail-10"):
+        find_scenario("rain")
+    with pytest.raises(ValueError, match="rain"):
+        make_cells(["cub"], ["best"], [0], scenarios=["rain"])
+
+
+def test_images_cannot_be_changed_as_features_are():
+    with pytest.raises(ValueError, match="best-adapted takes images"):
+        make_cells(["cub"], ["best-adapted"], [0], scenarios=["bursts"])
+    assert make_cells(["cub"], ["best-adapted"], [0], scenarios=["tail-10"])
+
+
+@pytest.mark.parametrize("name", list(SCENARIOS))
+def test_every_scenario_runs_through_all_phases(name):
+    method = make_method("best", memory_size=200, random_state=0)
+    results = [result for result, _ in run_protocol(method, blobs(), GROUPS, scenario=name, random_state=0)]
+    assert len(results) == 3
+    first = results[0]
+    new = {"one-new": 1, "no-new": 0}.get(name, 2)
+    assert first.k_true == 4 + new
+    assert first.k_interval[0] <= first.k <= first.k_interval[1]
+    assert first.k_covered == (first.k_interval[0] <= first.k_true <= first.k_interval[1])
+    if name in ("no-new", "no-known"):
+        assert np.isnan(first.hna)
+    else:
+        assert 0 <= first.hna <= 1
+    if name == "no-new":
+        assert first.new_k_error is None
+        assert first.learnt_share is None
+
+
+def test_a_scenario_is_the_same_for_every_method_and_differs_between_seeds():
+    data = blobs()
+
+    def stream(method, seed):
+        run = run_protocol(make_method(method, random_state=0), data, GROUPS, scenario="tail-10", random_state=seed)
+        return next(run)[1].stream.row
+
+    assert np.array_equal(stream("best", 0), stream("opengcd-svm", 0))
+    assert not np.array_equal(stream("best", 0), stream("best", 1))
+
+
+def test_the_usual_scenario_changes_nothing():
+    data = blobs()
+    detail = next(run_protocol(make_method("best", random_state=0), data, GROUPS, random_state=0))[1]
+    assert sorted(detail.stream.row) == sorted(
+        np.concatenate([data.test_rows(np.arange(6)), data.train_rows(np.arange(4, 6))])
+    )
+
+
+def test_a_scenario_is_part_of_the_setting_and_of_the_file_name():
+    usual, tail = Cell("cub", "best", 3), Cell("cub", "best", 3, scenario="tail-10")
+    assert usual.file == "cub--best--paper--discovered--full--3.json"
+    assert tail.file == "cub--best--tail-10--paper--discovered--full--3.json"
+    assert str(tail.setting) == "protocol paper, scenario tail-10"
+    assert str(tail) == "cub best scenario tail-10 seed 3"
+    assert usual.setting != tail.setting
+
+
+def test_results_of_scenarios_are_kept_apart(tmp_path):
+    features = save_features(tmp_path / "features")
+    run = [
+        "bench",
+        "run",
+        "--datasets",
+        "blobs",
+        "--methods",
+        "best",
+        "--features",
+        features,
+        "--out",
+        tmp_path / "out",
+    ]
+    done = CliRunner().invoke(app, [str(word) for word in [*run, "--scenario", "usual,new-five"]])
+    assert done.exit_code == 0, done.output
+    results = read_results(tmp_path / "out")
+    assert [str(setting) for setting in settings_of(results)] == ["protocol paper", "protocol paper, scenario new-five"]
+    assert "--scenario new-five" in commands(results, settings_of(results)[1])
+    assert "--scenario" not in commands(results, settings_of(results)[0])
+    assert tidy_csv(results).startswith("protocol,learn,memory,scenario,dataset")
+    tables = [table for table in scenario_tables(results) if table.title.startswith("blobs")]
+    assert [row[0] for row in tables[0].rows] == ["usual", "new-five"]
+
+
+@pytest.mark.parametrize(("k", "near"), [(10, True), (11, True), (9, True), (12, False), (20, False)])
+def test_trust_is_right_if_the_number_of_new_classes_is_near(k, near):
+    # Of 5 new classes, 20 % is one; 12 for 10 is 7 new classes for 5.
+    phase = PhaseResult(1, 5, [], 0.0, k=k, k_true=10, k_trusted=True, k_interval=[9, 12])
+    assert phase.trust_right is near
+    assert dataclasses.replace(phase, k_trusted=False).trust_right is not near
+    assert phase.k_covered
+    assert dataclasses.replace(phase, k_true=13).k_covered is False
