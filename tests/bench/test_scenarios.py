@@ -1,11 +1,13 @@
 """Streams other than the paper's."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from opengcd._internal.numpy_json import plain
 from opengcd.bench import (
     SCENARIOS,
     Cell,
@@ -104,6 +106,31 @@ def test_long_bursts_thin_out_the_items_but_keep_every_class(monkeypatch):
     burst, original = bursts(X, np.repeat(np.arange(6), 10), np.random.default_rng(0))
     assert len(burst) < 400
     assert np.bincount(np.unique(original) // 10).tolist() == [2] * 6
+
+
+def test_in_a_drip_new_classes_appear_one_after_the_other():
+    y = np.repeat(np.arange(7), 200)
+    classes = StreamClasses(y, np.array([0, 1]), np.arange(2, 7))
+    order = SCENARIOS["drip"].order(classes, np.random.default_rng(0))
+    assert sorted(order) == list(range(1400))
+    first = np.sort([np.flatnonzero(y[order] == c)[0] for c in range(2, 7)])
+    assert first[0] < 20
+    assert (np.diff(first) > 50).all(), "each has a start of its own"
+    assert first[-1] < 1400 * 0.8, "the last one is there before the last discovery"
+    assert (np.array([np.flatnonzero(y[order] == c)[-1] for c in range(7)]) > 1300).all(), "and all stay"
+
+
+def test_a_drip_says_what_each_discovery_found():
+    method = make_method("best", memory_size=200, random_state=0)
+    result, detail = next(run_protocol(method, blobs(), GROUPS, scenario="drip", random_state=0))
+    assert [point.seen for point in result.drips] == [round(len(detail.stream.y) * i / 5) for i in range(1, 6)]
+    true = [point.true for point in result.drips]
+    assert true == sorted(true)
+    assert true[-1] == 2
+    assert result.drips[-1].found == result.k - 4
+    assert result.drips[0].steady is None
+    assert 0.5 < result.steady <= 1, "these classes are easy to tell apart"
+    assert PhaseResult.from_json(json.loads(json.dumps(result.to_json(), default=plain))).drips == result.drips
 
 
 def test_another_camera_moves_all_features_alike():

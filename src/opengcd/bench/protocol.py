@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from sklearn.metrics import adjusted_rand_score
 
 from opengcd import metrics
 from opengcd._internal.progress import Progress, silent
@@ -17,7 +18,7 @@ from opengcd._internal.randomness import Seed, derive, generator
 from opengcd._internal.splits import split_share
 from opengcd.bench.image_dataset import DatasetImages
 from opengcd.bench.open_world_method import OpenWorldMethod, Predictions
-from opengcd.bench.records import AlphaPoint, PhaseResult
+from opengcd.bench.records import AlphaPoint, DripPoint, PhaseResult
 from opengcd.bench.reviewer import Review, simulate_review
 from opengcd.bench.scenarios import USUAL, StreamClasses, find_scenario
 from opengcd.discover import Discovery
@@ -220,11 +221,12 @@ def run_protocol(
         rows = generator(derive(random_state, t)).permutation(rows)
         draw = generator(derive(random_state, t, 1))
         rows = rows[shape.select(StreamClasses(data.y[rows], known, novel), draw)]
+        rows = rows[shape.order(StreamClasses(data.y[rows], known, novel), draw)]
         stream = Stream(inputs[rows], data.y[rows], rows)
         if shape.change is not None:
             X, original = shape.change(stream.X, stream.y, draw)
             stream = Stream(X, stream.y[original], rows[original])
-        detail = _open_phase(method, stream, known, novel, result, progress)
+        detail = _open_phase(method, stream, known, novel, result, progress, shape.drips)
         result.seconds |= method.spent()
         learnable, test = np.intersect1d(data.train_rows(novel), stream.row), data.test_rows(novel)
         learnt = learnable if learn == "all" else learnable[:0]
@@ -249,6 +251,7 @@ def _open_phase(
     novel: np.ndarray,
     result: PhaseResult,
     progress: Progress,
+    drips: int = 1,
 ) -> PhaseDetail:
     """Recognise, discover and review one stream; write what is measured to ``result``."""
     unknown = method.unknown_label_
@@ -267,8 +270,10 @@ def _open_phase(
         on_stream = hna_by_alpha(stream.y, closed, score, known, search.grid)
         points = zip(search.grid.tolist(), search.scores.tolist(), on_stream, strict=True)
         result.alpha_curve = [AlphaPoint(*point) for point in points]
+    earlier = _discover_early(method, stream, rejected, drips, progress)
     with _measured(result, "discover"):
         examined, found = method.discover_in_stream(stream.X, rejected, progress=progress)
+    result.drips = _drip_points([*earlier, (len(stream.y), examined, found)], stream.y, known)
     y_pred = y_pred.copy()
     y_pred[examined] = _renumbered(found, known, novel)
     result.k, result.k_true, result.k_trusted = found.k, len(known) + len(novel), found.trusted
@@ -282,6 +287,40 @@ def _open_phase(
     if method.reviews_one_by_one:
         result.actions, result.actions_by_kind = result.rejected, {"label": result.rejected}
     return PhaseDetail(stream, examined, found, review)
+
+
+Discovered = tuple[int, np.ndarray, Discovery]
+"""Number of items seen, those that were examined, and what was discovered among them."""
+
+
+def _discover_early(
+    method: OpenWorldMethod, stream: Stream, rejected: np.ndarray, drips: int, progress: Progress
+) -> list[Discovered]:
+    """Discover in the first parts of the stream, each time in all that was seen so far; the last time is left out."""
+    found = []
+    for drip in range(1, drips):
+        seen = round(len(stream.y) * drip / drips)
+        found.append((seen, *method.discover_in_stream(stream.X[:seen], rejected[:seen], progress=progress)))
+    return found
+
+
+def _drip_points(discovered: list[Discovered], y: np.ndarray, known: np.ndarray) -> list[DripPoint]:
+    """Return what each of several discoveries found, and how well its groups agree with those found before."""
+    if len(discovered) == 1:
+        return []
+    points = []
+    before: np.ndarray | None = None
+    for seen, examined, found in discovered:
+        labels = np.full(len(y), -1)
+        labels[examined[found.novel]] = found.labels[found.novel]
+        steady = None
+        if before is not None:
+            both = (before >= 0) & (labels >= 0)
+            steady = float(adjusted_rand_score(before[both], labels[both])) if both.any() else None
+        before = labels
+        true = len(np.setdiff1d(y[:seen], known))
+        points.append(DripPoint(seen, true, found.k - len(known), steady))
+    return points
 
 
 def hna_by_alpha(

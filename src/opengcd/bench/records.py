@@ -74,6 +74,19 @@ class AlphaPoint(NamedTuple):
     stream: float
 
 
+class DripPoint(NamedTuple):
+    """One of several discoveries in a stream."""
+
+    seen: int
+    """Items so far."""
+    true: int
+    """New classes among them."""
+    found: int
+    """New classes found."""
+    steady: float | None
+    """Adjusted Rand index with the groups of the discovery before, on the items that are in groups in both."""
+
+
 @dataclass
 class PhaseResult:
     """All that is measured in one phase. Shares run from 0 to 1; what a phase does not measure is None."""
@@ -110,6 +123,8 @@ class PhaseResult:
     k_interval: list[int] | None = None
     """90 % interval of k, both ends included; None if the method gives none, and in older files."""
     k_curve: list[CurvePoint] = field(default_factory=list)
+    drips: list[DripPoint] = field(default_factory=list)
+    """If discovery was repeated, each time."""
     hca: float | None = None
     acc: float | None = None
     gcd_parts: metrics.Parts | None = None
@@ -128,6 +143,12 @@ class PhaseResult:
         if self.k is None or self.k_true is None or self.k_true == self.known:
             return None
         return (self.k - self.k_true) / (self.k_true - self.known)
+
+    @property
+    def steady(self) -> float | None:
+        """Mean agreement of the groups of successive discoveries; None without any."""
+        agreements = [point.steady for point in self.drips if point.steady is not None]
+        return sum(agreements) / len(agreements) if agreements else None
 
     @property
     def k_covered(self) -> bool | None:
@@ -166,6 +187,7 @@ class PhaseResult:
         phase = cls(**_of_fields(cls, values))
         phase.alpha_curve = [AlphaPoint(*point) for point in phase.alpha_curve]
         phase.k_curve = [CurvePoint(*point) for point in phase.k_curve]
+        phase.drips = [DripPoint(*point) for point in phase.drips]
         phase.osr_parts, phase.gcd_parts = _parts(values.get("osr_parts")), _parts(values.get("gcd_parts"))
         return phase
 

@@ -1,4 +1,4 @@
-"""Streams other than the paper's: long tails, bursts, rare or no new classes, no known items, another camera.
+"""Streams other than the paper's: long tails, bursts, rare or no new classes, a drip, no known items, another camera.
 
 A scenario changes what a phase's stream shows. What is known and labelled, and the test sets on which accuracy is
 measured, stay the same, so that results differ from those of the usual stream because of the stream alone.
@@ -21,6 +21,8 @@ MOST_COPIES = 30
 """Near copies that an item brings in bursts, at most; half as many on average."""
 BURST_ITEMS = 50_000
 """A stream in bursts holds at most about this many items, so fewer of the original ones if they are many."""
+DRIPS = 5
+"""Discoveries in a drip, one after the other, each in all that the stream has shown so far."""
 STEP = 0.08
 """Length of the step in feature space from one image of a burst to the next; features have length 1."""
 SHIFT, STRETCH = 0.3, 0.2
@@ -67,6 +69,8 @@ class Scenario(NamedTuple):
     """For features only: images cannot be changed so."""
     most_new: int | None = None
     """New classes that each phase brings, at most."""
+    drips: int = 1
+    """Discoveries in a phase; with more than one, new classes appear one after the other."""
 
     def shown(self, classes: np.ndarray) -> np.ndarray:
         """Return the new classes that a phase brings.
@@ -101,6 +105,29 @@ class Scenario(NamedTuple):
             rows = rng.permutation(np.flatnonzero(classes.y == c))
             keep[rows[most:]] = False
         return keep
+
+    def order(self, classes: StreamClasses, rng: np.random.Generator) -> np.ndarray:
+        """Return the order of the items in time: as they are, or in a drip with each new class from its own start on.
+
+        Parameters
+        ----------
+        classes : StreamClasses
+        rng : Generator
+
+        Returns
+        -------
+        int array of shape (n,)
+
+        """
+        n = len(classes.y)
+        if self.drips == 1:
+            return np.arange(n)
+        first = dict.fromkeys(classes.known.tolist(), 0.0)
+        # The first new classes are there from the beginning, the last ones appear before the last discovery.
+        starts = np.linspace(0, 1 - 1 / self.drips, max(1, len(classes.new)))
+        first |= dict(zip(rng.permutation(classes.new).tolist(), starts.tolist(), strict=False))
+        start = np.array([first[c] for c in classes.y.tolist()])
+        return np.argsort(start + (1 - start) * rng.random(n), kind="stable")
 
 
 def long_tail(factor: float, classes: StreamClasses, rng: np.random.Generator) -> dict[int, int]:
@@ -244,6 +271,7 @@ SCENARIOS = {
     "new-five": Scenario("every new class has five items", partial(new_size, 5)),
     "one-new": Scenario("each phase brings one new class", most_new=1),
     "no-new": Scenario("no phase brings a new class", most_new=0),
+    "drip": Scenario("new classes appear one after the other, and discovery is repeated", drips=DRIPS),
     "no-known": Scenario("no item is of a known class", no_known),
     "shifted": Scenario("the features of the stream are displaced and stretched", change=other_camera),
 }

@@ -125,6 +125,7 @@ DETAIL_COLUMNS: list[PhaseColumn] = [
     _smaller("new k off", _percent(lambda phase: None if phase.new_k_error is None else abs(phase.new_k_error))),
     _larger("k in interval", _percent(lambda phase: phase.k_covered)),
     _larger("trust right", _percent(lambda phase: phase.trust_right)),
+    _larger("steady", _percent(lambda phase: phase.steady)),
     _smaller("forgetting", _percent(lambda phase: phase.forgetting)),
     _larger("learnt", _percent(lambda phase: phase.learnt_share)),
     _smaller("classes missed", lambda phase: phase.missing_classes),
