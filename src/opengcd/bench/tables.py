@@ -59,7 +59,18 @@ class Table(NamedTuple):
     rows: list[list[str | Entry]]
 
     def texts(self, bold: str = BOLD) -> list[list[str]]:
-        """Return the rows as text."""
+        """Return the rows as text.
+
+        Parameters
+        ----------
+        bold : str
+            How the best entry of a column is marked; it stands before and after the number.
+
+        Returns
+        -------
+        list of list of str
+
+        """
         return [[cell if isinstance(cell, str) else cell.text(bold) for cell in row] for row in self.rows]
 
 
