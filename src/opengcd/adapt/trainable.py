@@ -54,7 +54,8 @@ class TrainableNetwork:
                 self.backbone.model = add_updates(self.backbone.model, self._trained_prefix(), settings.rank)
         else:
             self._release_last_blocks()
-        self._exact = store_in_16_bits(self.backbone.model) if self._short(backbone.device) else {}
+        short = backbone.device.type == "cuda" and self.backbone.half
+        self._exact = store_in_16_bits(self.backbone.model) if short else {}
 
     def parameters(self) -> dict[str, nn.Parameter]:
         """Return the parameters that are trained, by name."""
@@ -136,9 +137,6 @@ class TrainableNetwork:
         self.backbone.model.eval()
         self.backbone.half = self._half
         return self.backbone
-
-    def _short(self, device: torch.device) -> bool:
-        return device.type == "cuda" and self.backbone.half
 
     def _trained_prefix(self) -> list[str] | None:
         """Return the names of the trained blocks; None if the network has no blocks: all of it is trained."""

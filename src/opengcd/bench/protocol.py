@@ -20,7 +20,7 @@ from opengcd.bench.image_dataset import DatasetImages
 from opengcd.bench.open_world_method import OpenWorldMethod, Predictions
 from opengcd.bench.records import AlphaPoint, DripPoint, PhaseResult
 from opengcd.bench.reviewer import Review, simulate_review
-from opengcd.bench.scenarios import USUAL, StreamClasses, find_scenario
+from opengcd.bench.scenarios import USUAL, Scenario, StreamClasses, find_scenario
 from opengcd.discover import Discovery
 
 PROTOCOLS = {
@@ -191,9 +191,7 @@ def run_protocol(
     if method.learns_from not in (None, "all", "nothing"):
         raise ValueError(f"learns_from of a method must be None, 'all' or 'nothing', not {method.learns_from!r}.")
     learn = method.learns_from or learn
-    shape = find_scenario(scenario)
-    if shape.change is not None and method.takes_images:
-        raise ValueError(f"The scenario {scenario!r} changes features, and this method takes images; choose another.")
+    shape = find_scenario(scenario, takes_images=method.takes_images)
     groups = [groups[0], *map(shape.shown, groups[1:])]
     inputs = _inputs(method, data)
     tests = [data.test_rows(groups[0])]
@@ -219,13 +217,7 @@ def run_protocol(
         novel = groups[t]
         rows = np.concatenate([*tests, data.train_rows(novel), data.test_rows(novel)])
         rows = generator(derive(random_state, t)).permutation(rows)
-        draw = generator(derive(random_state, t, 1))
-        rows = rows[shape.select(StreamClasses(data.y[rows], known, novel), draw)]
-        rows = rows[shape.order(StreamClasses(data.y[rows], known, novel), draw)]
-        stream = Stream(inputs[rows], data.y[rows], rows)
-        if shape.change is not None:
-            X, original = shape.change(stream.X, stream.y, draw)
-            stream = Stream(X, stream.y[original], rows[original])
+        stream = _show(shape, rows, inputs, data.y, known, novel, generator(derive(random_state, t, 1)))
         detail = _open_phase(method, stream, known, novel, result, progress, shape.drips)
         result.seconds |= method.spent()
         learnable, test = np.intersect1d(data.train_rows(novel), stream.row), data.test_rows(novel)
@@ -242,6 +234,25 @@ def run_protocol(
         result.learnt_share = len(learnt) / len(learnable) if len(learnable) else None
         result.missing_classes = len(np.setdiff1d(novel, data.y[learnt]))
         yield result, detail
+
+
+def _show(
+    scenario: Scenario,
+    rows: np.ndarray,
+    inputs: np.ndarray,
+    y: np.ndarray,
+    known: np.ndarray,
+    novel: np.ndarray,
+    rng: np.random.Generator,
+) -> Stream:
+    """Return what a scenario shows of the rows of the usual stream."""
+    rows = rows[scenario.select(StreamClasses(y[rows], known, novel), rng)]
+    rows = rows[scenario.order(StreamClasses(y[rows], known, novel), rng)]
+    X = inputs[rows]
+    if scenario.change is not None:
+        X, original = scenario.change(X, y[rows], rng)
+        rows = rows[original]
+    return Stream(X, y[rows], rows)
 
 
 def _open_phase(

@@ -278,12 +278,16 @@ SCENARIOS = {
 """Streams by name."""
 
 
-def find_scenario(name: str) -> Scenario:
-    """Return a scenario.
+def find_scenario(name: str, *, takes_images: bool, method: str = "this method") -> Scenario:
+    """Return a scenario that a method can be run with.
 
     Parameters
     ----------
     name : str
+    takes_images : bool
+        Whether the method takes images.
+    method : str
+        What an error message calls it.
 
     Returns
     -------
@@ -292,9 +296,11 @@ def find_scenario(name: str) -> Scenario:
     Raises
     ------
     ValueError
-        If there is none of this name.
+        If there is none of this name, or it changes features and the method takes images.
 
     """
     if name not in SCENARIOS:
         raise ValueError(f"Unknown scenario {name!r}; choose from {', '.join(SCENARIOS)}.")
+    if SCENARIOS[name].change is not None and takes_images:
+        raise ValueError(f"The scenario {name!r} changes features, and {method} takes images; leave one out.")
     return SCENARIOS[name]

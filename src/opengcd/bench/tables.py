@@ -223,16 +223,13 @@ def cost_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]:
     return _tables_of_all(results, setting, "time and memory", COST_COLUMNS)
 
 
+_BY_TITLE = {column.title: column for column in (*PAPER_COLUMNS, *DETAIL_COLUMNS)}
 SCENARIO_COLUMNS: list[PhaseColumn] = [
-    _larger("HNA", _percent(lambda phase: phase.hna)),
-    _larger("HCA", _percent(lambda phase: phase.hca)),
+    _BY_TITLE["HNA"],
+    _BY_TITLE["HCA"],
     Column("new classes", lambda phase: phase.k_true and phase.k_true - phase.known),
     Column("found", lambda phase: phase.k and phase.k - phase.known),
-    _smaller("new k off", _percent(lambda phase: None if phase.new_k_error is None else abs(phase.new_k_error))),
-    _larger("k in interval", _percent(lambda phase: phase.k_covered)),
-    _larger("trust right", _percent(lambda phase: phase.trust_right)),
-    Column("rejected", lambda phase: phase.rejected, digits=0),
-    _smaller("actions per name", lambda phase: _ratio(phase.actions, phase.named), digits=2),
+    *(_BY_TITLE[title] for title in ("new k off", "k in interval", "trust right", "rejected", "actions per name")),
 ]
 
 

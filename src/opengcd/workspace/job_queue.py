@@ -202,10 +202,7 @@ class Jobs:
             If the job was cancelled.
 
         """
-        with self._database.writing() as connection:
-            _refuse_cancelled(connection, id)
-            values = {"stage": stage, "done": done, "total": total, "seconds_left": seconds_left}
-            connection.execute(update(jobs).where(jobs.c.id == id).values(values))
+        self._store(id, {"stage": stage, "done": done, "total": total, "seconds_left": seconds_left})
 
     def draw(self, id: int, curves: Curves) -> None:
         """Store the curves of a training.
@@ -223,9 +220,12 @@ class Jobs:
             If the job was cancelled.
 
         """
+        self._store(id, {"curves": curves})
+
+    def _store(self, id: int, values: dict[str, Any]) -> None:
         with self._database.writing() as connection:
             _refuse_cancelled(connection, id)
-            connection.execute(update(jobs).where(jobs.c.id == id).values(curves=curves))
+            connection.execute(update(jobs).where(jobs.c.id == id).values(values))
 
     def record(self, connection: Connection, id: int, result: dict[str, Any], curves: Curves | None = None) -> None:
         """Store the result of a job in the transaction that makes its change.
