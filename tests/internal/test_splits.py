@@ -73,6 +73,10 @@ def test_a_simulated_stream():
     # Half of the rows of a known class keep their label, whatever share is asked for.
     _, labelled, stream = simulate_stream(codes, 2, 20, 0.99, np.random.default_rng(0))
     assert len(labelled) == 40
+    # Hidden classes may be of different sizes.
+    known, _, stream = simulate_stream(codes, 2, np.array([3, 7]), 0.5, np.random.default_rng(0))
+    counts = np.bincount(codes[stream], minlength=6)
+    assert sorted(np.delete(counts, known).tolist()) == [3, 7]
 
 
 def test_the_draws_are_those_of_the_generator_in_this_order():

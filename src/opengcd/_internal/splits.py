@@ -140,17 +140,19 @@ def split_open_world(codes: np.ndarray, random_state: Seed = None) -> OpenSplit:
 
 
 def simulate_stream(
-    codes: np.ndarray, hidden: int, size: int, known_share: float, rng: np.random.Generator
+    codes: np.ndarray, hidden: int, size: int | np.ndarray, known_share: float, rng: np.random.Generator
 ) -> StreamSplit:
     """Hide some classes and simulate a stream: ``size`` rows of each, and the given share of rows of known classes.
 
+    ``size`` is one number, or one for each hidden class.
     At least half of the rows of every known class stay labelled, so the share of known rows can be smaller than given.
     """
     classes = hide_classes(int(codes.max()) + 1, hidden, rng)
     order = np.concatenate(classes).tolist()
     rows = dict(zip(order, shuffled_rows(codes, order, rng), strict=True))
     known = np.sort(classes.known)
-    of_hidden = [rows[c][:size] for c in classes.hidden.tolist()]
+    sizes = np.broadcast_to(size, hidden)
+    of_hidden = [rows[c][:most] for c, most in zip(classes.hidden.tolist(), sizes.tolist(), strict=True)]
     number = round(known_share / (1 - known_share) * sum(map(len, of_hidden)) / len(known))
     of_known = [rows[c][: min(number, len(rows[c]) // 2)] for c in known.tolist()]
     stream = np.concatenate(of_hidden + of_known)

@@ -80,6 +80,10 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "without rehearsal: as many new classes as their sizes suggest",
         {"discovery": JointDiscovery(search="size")},
     ),
+    "best-merging": (
+        "counts new classes by merging small groups, whatever the sizes of classes",
+        {"discovery": JointDiscovery(search="merging")},
+    ),
     "best-headless": ("without the refinement head", {"discovery": JointDiscovery(head=False)}),
 }
 """``best`` and its ablations: a description, and the parts of the preset that differ."""

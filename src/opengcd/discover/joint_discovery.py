@@ -41,8 +41,8 @@ class JointDiscovery(DiscoveryStrategy):
     Parameters
     ----------
     search : str
-        For the number of classes: ``"rehearsal"``, or ``"size"``, which assumes that new classes are as large as known
-        ones.
+        For the number of classes: ``"rehearsal"``, which expects new classes to be about as large as known ones;
+        ``"merging"``, which does not, where at least twenty classes are known; or ``"size"``, which knows only sizes.
     over_stream : bool
         Whether to assign the whole stream, or the rejected rows only.
     head : bool
@@ -65,7 +65,7 @@ class JointDiscovery(DiscoveryStrategy):
 
     def check(self, rejection: Rejection) -> None:
         """Raise if the search is not known, or the rejection is no :class:`~opengcd.osr.ScoredRejection`."""
-        check_choice(self.search, "search of joint discovery", ("rehearsal", "size"))
+        check_choice(self.search, "search of joint discovery", ("rehearsal", "merging", "size"))
         _scored(rejection)
 
     def discover(
@@ -83,7 +83,7 @@ class JointDiscovery(DiscoveryStrategy):
         L, U = scored.transform(labelled.X), scored.transform(stream.X)
         p, rejected = stream.probabilities, stream.rejected
         scores = scored.judge(stream.X, p).score if n else np.empty(0)
-        rows = RowsInMetric(L, U, rejected, _known_share(scored, scores, rejected))
+        rows = RowsInMetric(L, U, scores, rejected, _known_share(scored, scores, rejected))
         estimate, calibration = self._count(labelled, rows, scored, count, run)
         run.progress("grouping", 0, 2)
         novel = estimate.k - known
@@ -122,7 +122,7 @@ class JointDiscovery(DiscoveryStrategy):
         """Return the number of classes and, if it was estimated, the calibration of the groups' class probabilities."""
         if count.k is not None:
             return ClassNumberEstimate(count.k, [], True, "", count.k, (count.k, count.k)), None
-        return estimate_by_rehearsal(labelled, rows, rejection, count.most, run.at(0), by_size=self.search == "size")
+        return estimate_by_rehearsal(labelled, rows, rejection, count.most, run.at(0), self.search)
 
 
 def _scored(rejection: Rejection) -> ScoredRejection:

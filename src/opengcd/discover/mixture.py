@@ -138,7 +138,7 @@ def joint_mixture(
         [derive(seed, r) for r in range(restarts)],
         settings,
     )
-    found = [_assign_rows(rows, *end, settings.concentration) for end in zip(centers, penalties, strict=True)]
+    found = [assign_rows(rows, *end, settings.concentration) for end in zip(centers, penalties, strict=True)]
     agreement = [[jaccard(one.labels, other.labels, k) for other in found if other is not one] for one in found]
     stability = [np.mean(a, axis=0) if a else np.ones(k) for a in agreement]
     best = int(
@@ -198,7 +198,7 @@ def _logits(rows: Tensor, centers: Tensor, penalties: Tensor, concentration: flo
     return fit.view(-1, *penalties.shape)
 
 
-def _assign_rows(rows: Tensor, centers: Tensor, penalty: Tensor, concentration: float) -> Mixture:
+def assign_rows(rows: Tensor, centers: Tensor, penalty: Tensor, concentration: float) -> Mixture:
     """Return the most likely component of each row, and the expected size of each component."""
     labels, probabilities = [], []
     sizes = torch.zeros(len(centers), dtype=rows.dtype, device=rows.device)

@@ -22,6 +22,7 @@ from opengcd._internal.run import Run
 from opengcd._internal.splits import simulate_stream
 from opengcd.classify import Labelled
 from opengcd.discover.class_number import ClassNumberEstimate, CurvePoint
+from opengcd.discover.counting import LEAST_KNOWN, LEAST_STREAM, Reading, StreamScores, combine, count_by_merging
 from opengcd.discover.mixture import (
     LabelledClasses,
     MixtureSettings,
@@ -40,11 +41,13 @@ QUICK = MixtureSettings(label_weight=0.1, steps=12, tries=4, start_steps=15)
 """Settings of the mixtures whose agreement is measured: there are about a hundred of them."""
 SIZE_DEVIATION = 0.4
 """Standard deviation of the log-ratio of the sizes of new and known classes: a factor of 1.5."""
+UNKNOWN_SIZES = 1.0
+"""The same where the number of classes is read off the stream, so that sizes hardly count: a factor of 2.7."""
 AGREEMENT_DEVIATION = 0.16
 """Standard deviation of the agreement between samples of classes, however many rehearsals there are.
 
-Both deviations were tuned on random subsets of three datasets, like those of ``benchmarks/class_numbers.py``, as a
-compromise between the best values for few and for many new classes."""
+It and :data:`SIZE_DEVIATION` were tuned on random subsets of three datasets, like those of
+``benchmarks/class_numbers.py``, as a compromise between the best values for few and for many new classes."""
 SPAN, POINTS = 6.0, 10
 """Range of the candidates, 1/6 to 6 times the number of new classes expected from class sizes, and their number."""
 SHORT_STREAM = 8.0
@@ -61,6 +64,8 @@ class RowsInMetric(NamedTuple):
     """(m, d) Labelled rows."""
     U: np.ndarray
     """(n, d) Rows of the stream."""
+    scores: np.ndarray
+    """(n,) Their scores for "unknown"."""
     rejected: np.ndarray
     """(n,) Which of them were rejected."""
     known_share: Share
@@ -78,6 +83,8 @@ class Plan(NamedTuple):
     """Share of rows of the other classes in the stream."""
     few: bool
     """Whether few new classes are expected; discovery is then also run with one group too many."""
+    agreement: bool = True
+    """Whether the agreement of two groupings is measured."""
 
 
 class Evidence(NamedTuple):
@@ -91,7 +98,7 @@ class Evidence(NamedTuple):
 
 
 class SizePrior(NamedTuple):
-    """The number of new classes that follows from class sizes."""
+    """The number of new classes that follows from class sizes, or from these and what was read off the stream."""
 
     expected: float
     deviation: float
@@ -127,8 +134,7 @@ def estimate_by_rehearsal(
     rejection: ScoredRejection,
     max_classes: int,
     run: Run,
-    *,
-    by_size: bool = False,
+    search: str = "rehearsal",
 ) -> RehearsedNumber:
     r"""Estimate how many classes a stream holds, and calibrate the probability that a group is a class.
 
@@ -165,8 +171,9 @@ def estimate_by_rehearsal(
         Largest number of classes, known ones included.
     run : Run
         Seed, device, progress callback.
-    by_size : bool
-        Estimate from class sizes alone, without rehearsals.
+    search : {"rehearsal", "merging", "size"}
+        What the number is estimated from: agreement and sizes, as above; :func:`count_by_merging`, and sizes with a
+        small weight, if enough classes are known and not only few are new; or sizes alone, without rehearsals.
 
     Returns
     -------
@@ -190,18 +197,36 @@ def estimate_by_rehearsal(
     # A stream much smaller than the labelled data carries little information about class sizes.
     deviation = np.hypot(SIZE_DEVIATION if expected >= 1 else 2 * SIZE_DEVIATION, share_deviation / (1 - share))
     prior = SizePrior(max(expected, 1.0), float(deviation), most)
-    if by_size or known < 4:  # with so few classes none can be hidden
+    if search == "size" or known < 4:  # with so few classes none can be hidden
         evidence = Evidence([], np.empty(0), [])
         run.progress("rehearsing discovery", 0, 0)
     else:
-        evidence = _collect_evidence(labelled, rows, rejection, prior, novel_rows, run)
+        merging = search == "merging" and known >= LEAST_KNOWN and n >= LEAST_STREAM
+        if merging:
+            stream = StreamScores(rows.U, rows.scores, share)
+            prior = sharpen(prior, count_by_merging(labelled, rows.L, stream, rejection, run.at(3)))
+        agreement = not merging or prior.expected < FEW_CLASSES
+        evidence = _collect_evidence(labelled, rows, rejection, prior, novel_rows, agreement, run)
     return RehearsedNumber(weigh(known, evidence, prior), calibrate(evidence.rehearsals))
 
 
+def sharpen(prior: SizePrior, read: Reading) -> SizePrior:
+    """Combine what class sizes suggest, with a small weight, with the number that was read off the stream."""
+    sizes = Reading(prior.expected, max(prior.deviation, UNKNOWN_SIZES))
+    number, deviation = combine([sizes, read._replace(number=max(read.number, 1.0))])
+    return SizePrior(float(np.clip(number, 1, prior.most)), deviation, prior.most)
+
+
 def _collect_evidence(
-    labelled: Labelled, rows: RowsInMetric, rejection: ScoredRejection, prior: SizePrior, novel_rows: float, run: Run
+    labelled: Labelled,
+    rows: RowsInMetric,
+    rejection: ScoredRejection,
+    prior: SizePrior,
+    novel_rows: float,
+    measured: bool,
+    run: Run,
 ) -> Evidence:
-    """Rehearse discovery, and measure the agreement in the true stream for candidate numbers of new classes."""
+    """Rehearse discovery, and perhaps measure the agreement in the stream for candidate numbers of new classes."""
     expected, known, n = prior.expected, int(labelled.codes.max()) + 1, len(rows.U)
     few = expected < FEW_CLASSES
     most_rows = min(n, STREAM_ROWS_OF_FEW if few else STREAM_ROWS)
@@ -211,10 +236,10 @@ def _collect_evidence(
     candidates = np.geomspace(expected / SPAN, expected * SPAN, POINTS)
     if few:  # an error of one matters
         candidates = np.append(candidates, expected + np.arange(-2, 3))
-    grid = sorted({int(np.clip(round(q), 1, prior.most)) for q in candidates})
+    grid = sorted({int(np.clip(round(q), 1, prior.most)) for q in candidates}) if measured else []
     number = REHEARSALS_OF_FEW if known <= FEW_CLASSES else REHEARSALS
     total, hidden = len(grid) + number, int(np.clip(round(expected), 2, max(2, known // 2)))
-    plan = Plan(hidden, size, rows.known_share.value, few)
+    plan = Plan(hidden, size, rows.known_share.value, few, measured)
     rehearsals, agreements = [], []
     for r in range(number):
         run.progress("rehearsing discovery", r, total)
@@ -298,8 +323,11 @@ def rehearse(labelled: Labelled, rejection: ScoredRejection, plan: Plan, run: Ru
     repeats = _repeats(plan.few)
     classes = labelled_classes(L, renumbered, run.device)
     rows = StreamTensors(kernels.to_tensor(U, run.device), kernels.to_tensor(rejected, run.device))
-    agreed = agreement(classes, rows, plan.hidden, repeats, derive(run.seed, 1))
-    beyond = agreement(classes, rows, plan.hidden + 1, repeats, derive(run.seed, 3)) if plan.few else float("nan")
+    agreed = beyond = float("nan")
+    if plan.agreement:
+        agreed = agreement(classes, rows, plan.hidden, repeats, derive(run.seed, 1))
+    if plan.agreement and plan.few:
+        beyond = agreement(classes, rows, plan.hidden + 1, repeats, derive(run.seed, 3))
     found = joint_mixture(
         L,
         renumbered,
