@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 LEAST_GAIN = 0.01
 """What HNA and HCA must gain on average for an adaptation to count as helpful."""
 REHEARSING, TRAINING = "rehearsing", "training"
 """The two curves of an adaptation."""
+
+
+CURVES = ("curve", "rehearsal_curve")
+"""The same in a report."""
 
 
 class EpochPoint(NamedTuple):
@@ -66,6 +73,39 @@ class AdaptReport(NamedTuple):
     unusable: dict[str, str]
     """Why files could not be used, by path."""
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as JSON that every database takes: a number that is not finite becomes null.
+
+        Returns
+        -------
+        dict
+
+        """
+        plain: dict[str, Any] = self._asdict()
+        plain["rehearsed"] = None if self.rehearsed is None else self.rehearsed._asdict()
+        for name in CURVES:
+            plain[name] = [point._asdict() for point in plain[name]]
+        return dict(_finite(plain))
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> AdaptReport:
+        """Return the report that :meth:`as_dict` has written.
+
+        Parameters
+        ----------
+        plain : dict
+
+        Returns
+        -------
+        AdaptReport
+
+        """
+        read = dict(plain)
+        read["rehearsed"] = None if plain["rehearsed"] is None else Rehearsed(**_numbers(plain["rehearsed"]))
+        for name in CURVES:
+            read[name] = [EpochPoint(**_numbers(point)) for point in plain[name]]
+        return cls(**read)
+
 
 class TimeEstimate(NamedTuple):
     """Seconds of the steps of an adaptation."""
@@ -80,3 +120,17 @@ class TimeEstimate(NamedTuple):
     def total(self) -> float:
         """The sum."""
         return sum(self)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _numbers(plain: dict[str, Any]) -> dict[str, Any]:
+    return {key: math.nan if value is None else value for key, value in plain.items()}

@@ -24,12 +24,17 @@ from opengcd.adapt import (
     AdaptReport,
     AdaptSettings,
     EpochPoint,
-    Rehearsed,
     TimeEstimate,
     adapt_network,
     check_trainable,
 )
-from opengcd.workspace import groups, log, networks, versions
+from opengcd.workspace import log, networks, versions
+from opengcd.workspace.adaptation_images import (
+    labelled_items,
+    learnt_items,
+    refuse_lost_classes,
+    unlabelled_items,
+)
 from opengcd.workspace.details import AdaptDetails
 from opengcd.workspace.embedders import (
     StoredEmbedder,
@@ -39,7 +44,7 @@ from opengcd.workspace.embedders import (
     with_vector,
     without_vector,
 )
-from opengcd.workspace.errors import DamagedError, ReadOnlyError, WorkspaceError
+from opengcd.workspace.errors import DamagedError, ReadOnlyError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.learning import accuracies, future_scores, learning_report
@@ -48,8 +53,7 @@ from opengcd.workspace.predictions import observed_scores
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.revision import raise_revision
-from opengcd.workspace.schema import assignments, items, trained_items
-from opengcd.workspace.schema import groups as group_rows
+from opengcd.workspace.schema import trained_items
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
 
@@ -91,7 +95,7 @@ class Adapted(NamedTuple):
         dict
 
         """
-        said = _report_to(self.report)
+        said = self.report.as_dict()
         facts = {key: said[key] for key in SAID}
         return {key: value for key, value in self._asdict().items() if key != "report"} | facts
 
@@ -191,7 +195,7 @@ class Adaptation:
         """
         with self._database.reading() as connection:
             known, embedder = versions.in_use(connection) is not None, embedder_of(connection)
-            labelled, rest = (len(_labels(connection)), len(_unlabelled(connection))) if known else (0, 0)
+            labelled, rest = (len(labelled_items(connection)), len(unlabelled_items(connection))) if known else (0, 0)
             last = _last(connection)
         try:
             self._refuse_impossible()
@@ -287,13 +291,13 @@ class Adaptation:
         with self._database.reading() as connection:
             version, limit = self._recognizers.version(connection), versions.rejection_limit(connection)
             embedder = embedder_of(connection)
-            labels = _labels(connection)
-            wanted = [*labels, *(_unlabelled(connection) if settings.unlabelled else ())]
+            labels = labelled_items(connection)
+            wanted = [*labels, *(unlabelled_items(connection) if settings.unlabelled else ())]
         assert embedder is not None  # there is a version
         originals = sorted(find_originals(self._database, wanted, progress), key=lambda one: one.hash)
         exemplars = self._exemplars.of_memory(version, self._recognizers.read(version, limit).memory_)
         with self._database.reading() as connection:
-            _refuse_lost_classes(connection, version, set(exemplars.tolist()) & {one.item for one in originals})
+            refuse_lost_classes(connection, version, set(exemplars.tolist()) & {one.item for one in originals})
         seed = self._store.settings.recognizer.get("random_state")
         task = _Task(
             version,
@@ -320,7 +324,7 @@ class Adaptation:
             same = [one for one in all_embedders(connection) if one.run == task.run]
         for stored in reversed(same):
             try:
-                return _Network(stored, _report_from(networks.verify_network(self._store.path, stored)[1]))
+                return _Network(stored, AdaptReport.from_dict(networks.verify_network(self._store.path, stored)[1]))
             except DamagedError:  # it is made again
                 continue
         return None
@@ -371,7 +375,7 @@ class Adaptation:
         path, made = self._store.path, _out(self._store.path, task)
         with self._database.reading() as connection:
             id, folder = networks.next_folder(connection, path)
-        digest = networks.place_network(made, folder, _report_to(report))
+        digest = networks.place_network(made, folder, report.as_dict())
         name = f"{networks.FOLDER}/{folder.name}"
         fingerprint = self._vectors.fingerprint_of(folder)
         stored = StoredEmbedder(id, fingerprint, name, task.embedder.width, digest, task.run)
@@ -419,7 +423,7 @@ class Adaptation:
         progress("storing the version", 0, 2)
         with self._database.reading() as connection:
             new = versions.next_id(connection)
-            learnt = _learnt(connection, task.version)
+            learnt = learnt_items(connection, task.version)
             there: list[int] = list(connection.scalars(with_vector(connection, network.stored)))
         stream = sorted(set(there) - learnt.keys())
         digest = versions.save(recognizer, self._store.models, new)
@@ -482,40 +486,6 @@ def rehearsed_run(connection: Connection) -> str | None:
     return None if last is None or last["switched"] else last["run"]
 
 
-def _labels(connection: Connection) -> dict[int, str]:
-    """Return the label of all items that the version in use has learnt, or that a person has given a class."""
-    return _learnt(connection) | groups.to_learn(connection)
-
-
-def _learnt(connection: Connection, version: int | None = None) -> dict[int, str]:
-    """Return the label of all items that a version, by default the one in use, has learnt."""
-    return {row.item_id: row.label for row in connection.execute(versions.learnt(connection, version))}
-
-
-def _unlabelled(connection: Connection) -> list[int]:
-    """Return the items of the stream that have no label, and that nobody has removed."""
-    labels = _labels(connection)
-    removed = (
-        select(assignments.c.item_id)
-        .join(group_rows, group_rows.c.id == assignments.c.group_id)
-        .where(group_rows.c.kind == groups.REMOVED)
-    )
-    query = select(items.c.id).where(items.c.id.not_in(removed)).order_by(items.c.id)
-    return [item for item in connection.scalars(query) if item not in labels]
-
-
-def _refuse_lost_classes(connection: Connection, version: int, there: set[int]) -> None:
-    """Refuse to adapt if no exemplar of a class has its image any more: the class could not be recognised then."""
-    learnt = _learnt(connection, version)
-    classes = next(one.classes for one in versions.all_versions(connection) if one.id == version)
-    lost = sorted(set(classes) - {learnt[item] for item in there if item in learnt})
-    if lost:
-        raise WorkspaceError(
-            f"The images that were learnt of {len(lost)} classes ({lost[0]!r} among them) are gone or have changed, so "
-            "an adapted network could not recognise them. Restore these images; opengcd export lists their paths."
-        )
-
-
 def _last(connection: Connection) -> dict[str, Any] | None:
     entry = log.last_entry(connection, VERB)
     return None if entry is None else {"at": entry.at, "who": entry.who, "undone": entry.undone, **entry.details}
@@ -548,7 +518,7 @@ def _facts(task: _Task, report: AdaptReport) -> dict[str, Any]:
     """Return what the report of a version says of its adaptation."""
     labelled = sum(label is not None for label in task.labels)
     facts = {"labelled": labelled, "unlabelled": len(task.labels) - labelled}
-    said = _report_to(report)
+    said = report.as_dict()
     return facts | {key: said[key] for key in SAID}
 
 
@@ -565,38 +535,6 @@ def _details(task: _Task, done: Adapted) -> dict[str, Any]:
         version=done.version,
         rehearsed=facts["rehearsed"],
     ).as_dict()
-
-
-def _report_to(report: AdaptReport) -> dict[str, Any]:
-    """Return a report as JSON that every database takes: a number that is not finite becomes null."""
-    plain: dict[str, Any] = report._asdict()
-    plain["rehearsed"] = None if report.rehearsed is None else report.rehearsed._asdict()
-    for name in ("curve", "rehearsal_curve"):
-        plain[name] = [point._asdict() for point in plain[name]]
-    return _finite(plain)
-
-
-def _report_from(plain: dict[str, Any]) -> AdaptReport:
-    """Return the report that :func:`_report_to` has written."""
-    read = dict(plain)
-    read["rehearsed"] = None if plain["rehearsed"] is None else Rehearsed(**_numbers(plain["rehearsed"]))
-    for name in ("curve", "rehearsal_curve"):
-        read[name] = [EpochPoint(**_numbers(point)) for point in plain[name]]
-    return AdaptReport(**read)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _numbers(plain: dict[str, Any]) -> dict[str, Any]:
-    return {key: math.nan if value is None else value for key, value in plain.items()}
 
 
 def _magnitude(n: int) -> int:
