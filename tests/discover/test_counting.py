@@ -40,11 +40,19 @@ def test_readings_are_weighted_by_their_precision():
     assert combine([Reading(10.0, 1.0), Reading(40.0, 0.5)]).number == pytest.approx(30.314, abs=1e-3)
 
 
-def test_sizes_have_little_weight_beside_a_reading():
-    prior = sharpen(SizePrior(4.0, 0.4, 100), Reading(40.0, 0.25))
-    # Weights 1 and 16, although sizes alone would count with a deviation of 0.4.
-    assert prior.expected == pytest.approx(np.exp((np.log(4) + 16 * np.log(40)) / 17))
-    assert prior.deviation == pytest.approx(17**-0.5)
+def test_sizes_count_if_a_reading_is_close_to_what_they_suggest():
+    # Both have a deviation of 0.5: the number lies half-way, but for the other sizes that are possible too.
+    close = sharpen(SizePrior(20.0, 0.5, 100), Reading(30.0, 0.5))
+    assert np.sqrt(20 * 30) < close.expected < 26
+    # By hand: weights 0.7 N(0.405; 0.707) = 0.335 and 0.3 N(0.405; 1.581) = 0.073; means ln 24.49 and ln 28.81.
+    assert close.expected == pytest.approx(np.exp((0.3352 * np.log(24.49) + 0.0733 * np.log(28.81)) / 0.4085), rel=1e-3)
+
+
+def test_sizes_hardly_count_if_a_reading_is_far_from_what_they_suggest():
+    far = sharpen(SizePrior(4.0, 0.4, 100), Reading(40.0, 0.25))
+    # Only the wide distribution of sizes explains the reading; weights 1 / 1.5^2 and 1 / 0.25^2.
+    assert far.expected == pytest.approx(np.exp((np.log(4) / 2.25 + 16 * np.log(40)) / (1 / 2.25 + 16)), rel=1e-3)
+    assert far.deviation == pytest.approx((1 / 2.25 + 16) ** -0.5, rel=1e-2)
     assert sharpen(SizePrior(4.0, 0.4, 10), Reading(40.0, 0.25)).expected == 10.0
 
 

@@ -22,7 +22,7 @@ from opengcd._internal.run import Run
 from opengcd._internal.splits import simulate_stream
 from opengcd.classify import Labelled
 from opengcd.discover.class_number import ClassNumberEstimate, CurvePoint
-from opengcd.discover.counting import LEAST_KNOWN, LEAST_STREAM, Reading, StreamScores, combine, count_by_merging
+from opengcd.discover.counting import LEAST_KNOWN, LEAST_STREAM, Reading, StreamScores, count_by_merging
 from opengcd.discover.mixture import (
     LabelledClasses,
     MixtureSettings,
@@ -41,8 +41,9 @@ QUICK = MixtureSettings(label_weight=0.1, steps=12, tries=4, start_steps=15)
 """Settings of the mixtures whose agreement is measured: there are about a hundred of them."""
 SIZE_DEVIATION = 0.4
 """Standard deviation of the log-ratio of the sizes of new and known classes: a factor of 1.5."""
-UNKNOWN_SIZES = 1.0
-"""The same where the number of classes is read off the stream, so that sizes hardly count: a factor of 2.7."""
+OTHER_SIZES, OTHER_SHARE = 1.5, 0.3
+"""The same in streams whose new classes are far smaller or larger than known ones, a factor of 4.5, and how often such
+streams are expected where the number of classes is also read off the stream."""
 AGREEMENT_DEVIATION = 0.16
 """Standard deviation of the agreement between samples of classes, however many rehearsals there are.
 
@@ -172,8 +173,8 @@ def estimate_by_rehearsal(
     run : Run
         Seed, device, progress callback.
     search : {"rehearsal", "merging", "size"}
-        What the number is estimated from: agreement and sizes, as above; :func:`count_by_merging`, and sizes with a
-        small weight, if enough classes are known and not only few are new; or sizes alone, without rehearsals.
+        What the number is estimated from: agreement and sizes, as above; :func:`count_by_merging` and sizes
+        (:func:`sharpen`), if enough classes are known and not only few are new; or sizes alone, without rehearsals.
 
     Returns
     -------
@@ -211,10 +212,34 @@ def estimate_by_rehearsal(
 
 
 def sharpen(prior: SizePrior, read: Reading) -> SizePrior:
-    """Combine what class sizes suggest, with a small weight, with the number that was read off the stream."""
-    sizes = Reading(prior.expected, max(prior.deviation, UNKNOWN_SIZES))
-    number, deviation = combine([sizes, read._replace(number=max(read.number, 1.0))])
-    return SizePrior(float(np.clip(number, 1, prior.most)), deviation, prior.most)
+    r"""Combine what class sizes suggest with the number that was read off the stream.
+
+    Sizes usually fit, and are far off in some streams, so :math:`\log q` has a mixture of two normal distributions
+    before the reading: with the deviation of ``prior``, and with :data:`OTHER_SIZES`. A reading that is close to what
+    sizes suggest is drawn to it; one that is far from it stays where it is.
+
+    Parameters
+    ----------
+    prior : SizePrior
+        From class sizes.
+    read : Reading
+
+    Returns
+    -------
+    SizePrior
+        With the mean and the standard deviation of :math:`\log q` after the reading.
+
+    """
+    sizes, number = np.log(prior.expected), np.log(max(read.number, 1.0))
+    variances = np.array([prior.deviation, max(prior.deviation, OTHER_SIZES)]) ** 2
+    likelihoods = norm.pdf(number, sizes, np.sqrt(variances + read.deviation**2))
+    weights = np.array([1 - OTHER_SHARE, OTHER_SHARE]) * likelihoods
+    weights = weights / weights.sum() if weights.sum() > 0 else np.array([0.0, 1.0])
+    after = 1 / (1 / variances + 1 / read.deviation**2)
+    means = after * (sizes / variances + number / read.deviation**2)
+    mean = weights @ means
+    deviation = float(np.sqrt(weights @ (after + (means - mean) ** 2)))
+    return SizePrior(float(np.clip(np.exp(mean), 1, prior.most)), deviation, prior.most)
 
 
 def _collect_evidence(
