@@ -27,7 +27,7 @@ def test_settings_that_do_not_go_together():
         Preset("mine", discovery=JointDiscovery())
     with pytest.raises(ValueError, match="Unknown search 'rehearsal'"):
         Preset("mine", discovery=KMeansDiscovery(search="rehearsal"))
-    with pytest.raises(ValueError, match="search of joint discovery must be one of rehearsal, merging, size, not 'paper'"):
+    with pytest.raises(ValueError, match="joint discovery must be one of rehearsal, merging, size, not 'paper'"):
         Preset("mine", rejection=NoveltyRejection(), discovery=JointDiscovery(search="paper"))
     with pytest.raises(ValueError, match=r"pass X\[rejected\]"):
         fitted(X, y, preset="paper").discover(X, rejected=np.zeros(len(X), dtype=bool))
