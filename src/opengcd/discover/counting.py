@@ -14,9 +14,10 @@ from sklearn.linear_model import RidgeCV
 
 from opengcd._internal.randomness import Seed, derive, generator
 from opengcd._internal.run import Run
-from opengcd._internal.splits import shuffled_rows, simulate_stream
+from opengcd._internal.splits import shuffled_rows
 from opengcd.classify import Labelled
 from opengcd.discover.merging import MergingRows, groups_left
+from opengcd.discover.simulation import hide_and_score
 from opengcd.osr import ScoredRejection
 
 LEAST_KNOWN = 20
@@ -165,12 +166,12 @@ def read_number(left: np.ndarray, numbers: np.ndarray, of_stream: np.ndarray, ke
 
     Parameters
     ----------
-    left : array of shape (rehearsals, thresholds)
-        Groups left in each rehearsal.
+    left : array of shape (rehearsals, columns)
+        Groups left in each rehearsal at several thresholds, and anything else that the number may depend on.
     numbers : array of shape (rehearsals,)
         Number of hidden classes.
-    of_stream : array of shape (draws, thresholds)
-        Groups left in samples of the stream.
+    of_stream : array of shape (draws, columns)
+        The same of samples of the stream.
     kept : float
         Share of the labelled rows that the memory has kept.
 
@@ -227,13 +228,10 @@ def _rehearse(
     rng = generator(derive(run.seed, 0))
     shares = np.exp(spread * rng.normal(size=hidden))
     sizes = np.clip(np.round(shares / shares.sum() * sample.new), 2, sample.of_class).astype(int)
-    anchors, fitting, stream = simulate_stream(labelled.codes, hidden, sizes, sample.known_share, rng)
-    codes = np.searchsorted(anchors, labelled.codes[fitting])
-    L, U, scores = rejection.among(
-        anchors, labelled.X[fitting], codes, labelled.X[stream], labelled.probabilities[stream]
-    )
+    world = hide_and_score(labelled, rejection, hidden, sizes, sample.known_share, rng)
     assert rejection.threshold is not None  # it is fitted
-    rows = MergingRows(L, codes, _trained(labelled)[fitting], U, scores, rejection.threshold.value)
+    trained = _trained(labelled)[world.fitting]
+    rows = MergingRows(world.L, world.codes, trained, world.U, world.scores, rejection.threshold.value)
     return _description(rows, derive(run.seed, 1), run)
 
 

@@ -19,7 +19,6 @@ from torch import Tensor
 from opengcd._internal import kernels
 from opengcd._internal.randomness import Seed, derive, generator, seed_sequence
 from opengcd._internal.run import Run
-from opengcd._internal.splits import simulate_stream
 from opengcd.classify import Labelled
 from opengcd.discover.class_number import ClassNumberEstimate, CurvePoint
 from opengcd.discover.counting import LEAST_KNOWN, LEAST_STREAM, Reading, StreamScores, count_by_merging
@@ -31,6 +30,7 @@ from opengcd.discover.mixture import (
     labelled_classes,
     mixtures,
 )
+from opengcd.discover.simulation import hide_and_score
 from opengcd.osr import ScoredRejection, Share
 
 STREAM_ROWS, STREAM_ROWS_OF_FEW = 6000, 3000
@@ -335,12 +335,9 @@ def rehearse(labelled: Labelled, rejection: ScoredRejection, plan: Plan, run: Ru
     Rehearsal
 
     """
-    X, codes = labelled.X, labelled.codes
-    anchors, fitting, stream = simulate_stream(
-        codes, plan.hidden, plan.size, plan.known_share, generator(derive(run.seed, 0))
+    anchors, _, stream, renumbered, L, U, scores = hide_and_score(
+        labelled, rejection, plan.hidden, plan.size, plan.known_share, generator(derive(run.seed, 0))
     )
-    renumbered = np.searchsorted(anchors, codes[fitting])
-    L, U, scores = rejection.among(anchors, X[fitting], renumbered, X[stream], labelled.probabilities[stream])
     assert rejection.threshold is not None  # it is fitted
     rejected = scores > rejection.threshold.value
     if rejected.sum() < 2 * plan.hidden:
@@ -366,7 +363,7 @@ def rehearse(labelled: Labelled, rejection: ScoredRejection, plan: Plan, run: Ru
     )
     stability, is_class = [], []
     for group in range(len(anchors), len(anchors) + plan.hidden):
-        present, counts = np.unique(codes[stream[found.labels == group]], return_counts=True)
+        present, counts = np.unique(labelled.codes[stream[found.labels == group]], return_counts=True)
         if len(present):
             stability.append(found.stability[group])
             is_class.append(not np.isin(present[counts.argmax()], anchors) and 2 * counts.max() > counts.sum())
