@@ -59,7 +59,7 @@ def test_a_perfect_method_scores_perfectly_and_never_sees_a_test_row():
         assert (r.hna, r.hca, r.auroc, r.acc, r.learnt_share, r.missing_classes) == (1, 1, 1, 1, 1, 0)
         # Stream: 6 test rows of each known class; 12 rows of two new classes: all rejected.
         assert (r.rejected, r.k, r.k_true) == (24, r.known + 2, r.known + 2)
-        assert r.actions == 4  # two names, two confirmations
+        assert r.actions == r.actions_with_splits == 4  # two names, two confirmations
     assert results[2].hna is None
     for X, _ in oracle.taught:
         assert (X[:, 1] < 100).all()

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opengcd.bench.reviewer import simulate_review
+from opengcd.bench.reviewer import MANY, simulate_review, split_mixed
 
 
 def test_a_clean_group_costs_a_name_and_a_confirmation():
@@ -38,3 +38,54 @@ def test_the_result_is_the_truth_of_all_novel_items(truth, n_groups):
     np.testing.assert_array_equal(review.labels, truth[review.rows])
     # Nobody would work more than twice: select every item, and name, move and confirm every class in every group.
     assert review.actions <= len(truth) + sum(2 * len(np.unique(truth[g])) + 1 for g in groups) + len(np.unique(truth))
+
+
+def by_truth(truth):
+    """A split that finds the classes of a group."""
+    return lambda rows, n: [rows[truth[rows] == c] for c in np.unique(truth[rows])[:n]]
+
+
+def test_a_group_of_two_frequent_classes_is_split_by_one_action():
+    # By hand: select ten, move them, name both, confirm both. With a split that is right: split, name both, confirm both.
+    truth = np.repeat([7, 8], [12, MANY])
+    groups = [np.arange(len(truth))]
+    assert simulate_review(groups, truth, known=[0]).actions == MANY + 1 + 2 + 2
+    review = simulate_review(groups, truth, [0], by_truth(truth))
+    assert review.by_kind == {"split": 1, "select": 0, "remove": 0, "move": 0, "name": 2, "confirm": 2}
+    assert review.actions == 5
+    assert sorted(review.rows.tolist()) == groups[0].tolist()
+
+
+def test_a_group_with_few_items_of_a_second_class_is_not_split():
+    truth = np.repeat([7, 8], [50, MANY - 1])
+    groups, splits = split_mixed([np.arange(len(truth))], truth, by_truth(truth))
+    assert (len(groups), splits) == (1, 0)
+
+
+def test_a_split_that_does_not_help_costs_its_action():
+    truth = np.tile([7, 8], MANY)
+    halves = np.array_split(np.arange(2 * MANY), 2)  # both classes in both halves, now fewer than many of each
+    by_hand = simulate_review(halves, truth, known=[0]).actions
+    split = simulate_review([np.arange(2 * MANY)], truth, [0], np.array_split)
+    assert split.actions == by_hand + 1
+
+
+def test_a_group_that_cannot_be_divided_is_reviewed_as_it_is():
+    truth = np.tile([7, 8], MANY)
+    groups, splits = split_mixed([np.arange(2 * MANY)], truth, lambda rows, n: [rows])
+    assert [group.tolist() for group in groups] == [list(range(2 * MANY))]
+    assert splits == 1
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=80), st.integers(0, 5))
+def test_splitting_loses_no_item(truth, seed):
+    truth = np.array(truth)
+    rng = np.random.default_rng(seed)
+
+    def at_random(rows, n):
+        labels = rng.integers(0, n, len(rows))
+        return [rows[labels == c] for c in range(n) if (labels == c).any()]
+
+    review = simulate_review([np.arange(len(truth))], truth, [0], at_random)
+    assert sorted(review.rows.tolist()) == np.flatnonzero(truth > 0).tolist()
+    np.testing.assert_array_equal(review.labels, truth[review.rows])

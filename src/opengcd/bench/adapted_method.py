@@ -126,6 +126,10 @@ class AdaptedMethod(OpenWorldMethod):
         """Adapt the threshold for "unknown" to images of the stream."""
         self._method.observe(self._features[X])
 
+    def in_metric(self, X: np.ndarray) -> np.ndarray:
+        """Return images as the current network sees them, in the metric of the recogniser."""
+        return self._method.in_metric(self._features[X])
+
     def spent(self) -> dict[str, float]:
         """Return the seconds of adapting and of embedding all images, since the last call."""
         spent, self._spent = self._spent, defaultdict(float)

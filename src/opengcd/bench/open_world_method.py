@@ -189,6 +189,21 @@ class OpenWorldMethod(ABC):
 
         """
 
+    def in_metric(self, X: np.ndarray) -> np.ndarray | None:
+        """Return rows in the metric in which a group is clustered again if the reviewer splits it.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n, d') or None
+            By default the features themselves; None for images, whose groups are then not split.
+
+        """
+        return None if self.takes_images else X
+
     def spent(self) -> dict[str, float]:
         """Return the seconds of steps that are to be reported by name, since the last call; none by default.
 

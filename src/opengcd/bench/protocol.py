@@ -19,9 +19,9 @@ from opengcd._internal.splits import split_share
 from opengcd.bench.image_dataset import DatasetImages
 from opengcd.bench.open_world_method import OpenWorldMethod, Predictions
 from opengcd.bench.records import AlphaPoint, DripPoint, PhaseResult
-from opengcd.bench.reviewer import Review, simulate_review
+from opengcd.bench.reviewer import Review, Split, simulate_review
 from opengcd.bench.scenarios import USUAL, Scenario, StreamClasses, find_scenario
-from opengcd.discover import Discovery
+from opengcd.discover import Discovery, split_rows
 
 PROTOCOLS = {
     "paper": "official test sets; only discovered rows of the next training set are learnt; random class order",
@@ -293,11 +293,22 @@ def _open_phase(
     result.gcd_parts = metrics.parts(stream.y, y_pred, known, unknown)
     result.hca = metrics.harmonic_mean(result.gcd_parts.aks, result.gcd_parts.ans)
     result.acc = metrics.clustering_accuracy(stream.y, y_pred)
-    review = simulate_review([group.rows for group in found.groups], stream.y[examined], known.tolist())
+    groups, truth = [group.rows for group in found.groups], stream.y[examined]
+    review = simulate_review(groups, truth, known.tolist())
     result.actions, result.actions_by_kind, result.named = review.actions, review.by_kind, len(review.rows)
     if method.reviews_one_by_one:
         result.actions, result.actions_by_kind = result.rejected, {"label": result.rejected}
+    elif split := _splitting(method, stream.X[examined]):
+        result.actions_with_splits = simulate_review(groups, truth, known.tolist(), split).actions
     return PhaseDetail(stream, examined, found, review)
+
+
+def _splitting(method: OpenWorldMethod, X: np.ndarray) -> Split | None:
+    """Return how the reviewer splits groups of the rows that were examined, as on the review page."""
+    Z = method.in_metric(X) if len(X) else None
+    if Z is None:
+        return None
+    return lambda rows, n: [rows[part.rows] for part in split_rows(Z[rows], n, random_state=0)]
 
 
 Discovered = tuple[int, np.ndarray, Discovery]

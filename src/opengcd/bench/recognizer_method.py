@@ -75,6 +75,10 @@ class RecognizerMethod(OpenWorldMethod):
         """Adapt the threshold for "unknown" to rows of the stream."""
         self.recognizer.observe(X)
 
+    def in_metric(self, X: np.ndarray) -> np.ndarray:
+        """Return rows in the metric of the recogniser."""
+        return self.recognizer.in_metric(X)
+
     def fitted_parameters(self) -> FittedParameters:
         """Return alpha and the search for it, where the recogniser rejects by the paper's rule."""
         return FittedParameters({}, self.recognizer.alpha_, self.recognizer.alpha_search_)

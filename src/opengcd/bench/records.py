@@ -130,6 +130,8 @@ class PhaseResult:
     gcd_parts: metrics.Parts | None = None
     actions: int | None = None
     actions_by_kind: dict[str, int] = field(default_factory=dict)
+    actions_with_splits: int | None = None
+    """Of a reviewer who also splits groups that hold many items of several classes; None in older files."""
     named: int | None = None
     """Novel items that the reviewer gave a name."""
     learnt_share: float | None = None

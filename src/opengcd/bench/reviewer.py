@@ -5,7 +5,8 @@ These are the actions of a person who corrects groups, and their costs:
 - name a group (1 action), which may be the name of a known class;
 - merge a group into one that is already named (1 action);
 - move or remove a set of selected items (1 action, and 1 for each item selected);
-- confirm a named group (1 action).
+- confirm a named group (1 action);
+- split a group that holds several classes into a number of clusters (1 action), if the reviewer splits groups.
 
 Labelling one by one costs 1 action for each rejected item.
 """
@@ -13,10 +14,15 @@ Labelling one by one costs 1 action for each rejected item.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
+MANY = 10
+"""A reviewer splits a group if it holds this many items of a second class; fewer are selected one by one."""
+Split = Callable[[np.ndarray, int], Sequence[np.ndarray]]
+"""Divides rows into at most so many clusters."""
 
 
 class Review(NamedTuple):
@@ -28,7 +34,9 @@ class Review(NamedTuple):
     by_kind: dict[str, int]
 
 
-def simulate_review(groups: Sequence[np.ndarray], truth: Any, known: Iterable[Any]) -> Review:
+def simulate_review(
+    groups: Sequence[np.ndarray], truth: Any, known: Iterable[Any], split: Split | None = None
+) -> Review:
     """Correct and name groups of rows as a person who knows the truth would.
 
     The reviewer takes the groups from the largest to the smallest. In each, what does not belong to its most frequent
@@ -44,6 +52,9 @@ def simulate_review(groups: Sequence[np.ndarray], truth: Any, known: Iterable[An
         The true class of every row.
     known : iterable
         The known classes.
+    split : callable or None
+        How the review page clusters a group again. With it, the reviewer first splits groups that hold :data:`MANY`
+        items of several classes, into as many clusters as there are such classes, see :func:`split_mixed`.
 
     Returns
     -------
@@ -52,6 +63,8 @@ def simulate_review(groups: Sequence[np.ndarray], truth: Any, known: Iterable[An
     """
     truth, known = np.asarray(truth), set(known)
     counts: Counter[str] = Counter()
+    if split is not None:
+        groups, counts["split"] = split_mixed(groups, truth, split)
     named: set[Any] = set()
     kept: list[np.ndarray] = []
 
@@ -77,3 +90,38 @@ def simulate_review(groups: Sequence[np.ndarray], truth: Any, known: Iterable[An
     counts["confirm"] = len(named)
     rows = np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)
     return Review(rows, truth[rows], counts.total(), dict(counts))
+
+
+def split_mixed(groups: Sequence[np.ndarray], truth: np.ndarray, split: Split) -> tuple[list[np.ndarray], int]:
+    """Split groups while they hold many items of several classes.
+
+    The reviewer sees how many classes are frequent in a group, but not how well it will split; the parts are reviewed
+    as they are, and split again if they still hold many items of several classes.
+
+    Parameters
+    ----------
+    groups : sequence of int arrays
+        The rows of each group.
+    truth : array of shape (n,)
+        The true class of every row.
+    split : callable
+        How a group is clustered again.
+
+    Returns
+    -------
+    list of int arrays
+        The groups after it.
+    int
+        Number of splits.
+
+    """
+    done: list[np.ndarray] = []
+    splits, waiting = 0, list(groups)
+    while waiting:
+        rows = waiting.pop()
+        frequent = int((np.unique(truth[rows], return_counts=True)[1] >= MANY).sum())
+        parts = split(rows, frequent) if frequent > 1 else []
+        splits += frequent > 1
+        # A group that cannot be divided would be split for ever.
+        (waiting if len(parts) > 1 else done).extend(parts if len(parts) > 1 else [rows])
+    return done, splits

@@ -143,6 +143,7 @@ DETAIL_COLUMNS: list[PhaseColumn] = [
     Column("rejected", lambda phase: phase.rejected, digits=0),
     Column("actions per item", lambda phase: _ratio(phase.actions, phase.rejected), digits=2),
     _smaller("actions per name", lambda phase: _ratio(phase.actions, phase.named), digits=2),
+    _smaller("with splits", lambda phase: _ratio(phase.actions_with_splits, phase.named), digits=2),
 ]
 
 

@@ -9,6 +9,7 @@ from opengcd.discover.kmeans_discovery import KMeansDiscovery
 from opengcd.discover.mixture import Mixture, MixtureSettings, joint_mixture
 from opengcd.discover.refinement import refine
 from opengcd.discover.rehearsal import Rehearsal, RehearsedNumber, estimate_by_rehearsal, rehearse
+from opengcd.discover.splitting import Subcluster, split_rows
 from opengcd.discover.strategy import ClassCount, Confirmed, DiscoveryStrategy
 
 DISCOVERIES: dict[str, type[DiscoveryStrategy]] = {kind.name: kind for kind in (KMeansDiscovery, JointDiscovery)}
@@ -32,11 +33,13 @@ __all__ = [
     "RehearsedNumber",
     "Run",
     "SemiSupervisedKMeans",
+    "Subcluster",
     "arrange",
     "estimate_by_rehearsal",
     "estimate_class_number",
     "joint_mixture",
     "refine",
     "rehearse",
+    "split_rows",
     "ss_kmeans",
 ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from opengcd._internal.progress import silent
 from opengcd.workspace import groups, log
@@ -15,9 +13,6 @@ from opengcd.workspace.intake import Intake
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
-
-if TYPE_CHECKING:
-    from opengcd.recognizer import OpenWorldRecognizer
 
 
 class Subclusters(NamedTuple):
@@ -33,6 +28,8 @@ class Subclusters(NamedTuple):
 
         ``on`` is the last edit that the person has seen. Items that cannot be embedded stay with the largest part.
         """
+        from opengcd.discover import split_rows
+
         with self.store.database.reading() as connection:
             members = groups.members(connection, group)
         version, recognizer = self.recognizers.in_use()
@@ -46,21 +43,8 @@ class Subclusters(NamedTuple):
             if not 2 <= n <= len(items):
                 raise WorkspaceError(f"Group {group} has {len(items)} images and cannot be split in {n}.")
             X = self.vectors.scaled(store.of_items(connection, items))
-        found = [([items[row] for row in rows], spread) for rows, spread in self._cluster(recognizer, X, n)]
-        found[0][0].extend(item for item in members if item not in there)
-        return seen, [Part(*part) for part in found]
-
-    def _cluster(self, recognizer: OpenWorldRecognizer, X: np.ndarray, n: int) -> list[tuple[list[int], float]]:
-        """Return the rows of each cluster, the most typical first, with its spread; the largest cluster first."""
-        from opengcd.discover import SemiSupervisedKMeans
-
-        Z = recognizer.in_metric(X)
         seed = self.store.settings.recognizer.get("random_state")
-        found = SemiSupervisedKMeans(n, random_state=seed, device=self.store.device).fit([], [], Z)
-        distances = np.linalg.norm(Z - found.cluster_centers_[found.labels_], axis=1)
-        parts = [np.flatnonzero(found.labels_ == cluster) for cluster in range(n)]
-        parts = sorted((rows for rows in parts if len(rows)), key=len, reverse=True)
-        return [
-            (rows[np.argsort(distances[rows], kind="stable")].tolist(), float(np.sqrt(np.mean(distances[rows] ** 2))))
-            for rows in parts
-        ]
+        found = split_rows(recognizer.in_metric(X), n, random_state=seed, device=self.store.device)
+        parts = [[items[row] for row in part.rows.tolist()] for part in found]
+        parts[0].extend(item for item in members if item not in there)
+        return seen, [Part(part, of.spread) for part, of in zip(parts, found, strict=True)]
