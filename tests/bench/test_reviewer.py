@@ -46,7 +46,7 @@ def by_truth(truth):
 
 
 def test_a_group_of_two_frequent_classes_is_split_by_one_action():
-    # By hand: select ten, move them, name both, confirm both. With a split that is right: split, name both, confirm both.
+    # By hand: select ten, move them, name both, confirm both. With a split that is right: split, name and confirm both.
     truth = np.repeat([7, 8], [12, MANY])
     groups = [np.arange(len(truth))]
     assert simulate_review(groups, truth, known=[0]).actions == MANY + 1 + 2 + 2
