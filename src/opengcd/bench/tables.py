@@ -281,21 +281,24 @@ def commands(results: Sequence[CellResult], setting: Setting) -> str:
     Returns
     -------
     str
-        One command in a line, for each dataset, number of threads, and network if images were given.
+        One command in a line, for each dataset, number of threads, network if images were given, and set of seeds.
 
     """
     # Methods that take features were given those of the network that others started from.
     networks = {result.features: result.images.network for result in results if result.images is not None}
-    groups: dict[tuple[str, int, str], list[CellResult]] = {}
+    seeds_of: dict[tuple[str, int, str, str], set[int]] = {}
     for result in _under(results, setting):
-        key = result.cell.dataset, result.environment.threads or 1, networks.get(result.features, "")
-        groups.setdefault(key, []).append(result)
+        threads, network = result.environment.threads or 1, networks.get(result.features, "")
+        seeds_of.setdefault((result.cell.dataset, threads, network, result.cell.method), set()).add(result.cell.seed)
+    groups: dict[tuple[str, int, str, tuple[int, ...]], list[str]] = {}
+    for (dataset, threads, network, method), of_method in seeds_of.items():
+        groups.setdefault((dataset, threads, network, tuple(sorted(of_method))), []).append(method)
     lines: list[str] = []
-    for (dataset, threads, network), group in sorted(groups.items()):
-        seeds = sorted({result.cell.seed for result in group})
+    for (dataset, threads, network, its_seeds), its_methods in sorted(groups.items()):
+        seeds = list(its_seeds)
         consecutive = len(seeds) > 1 and seeds == list(range(seeds[0], seeds[-1] + 1))
         shown = f"{seeds[0]}-{seeds[-1]}" if consecutive else ",".join(map(str, seeds))
-        methods = ",".join(sorted({result.cell.method for result in group}, key=_rank))
+        methods = ",".join(sorted(its_methods, key=_rank))
         line = f"opengcd bench run --datasets {quote(dataset)} --methods {quote(methods)} --seeds {shown}"
         line += f" --protocol {setting.protocol}"
         line += f" --scenario {setting.scenario}" if setting.scenario != USUAL else ""
@@ -549,14 +552,16 @@ def _entries(
         return _entry(by_method[method], column, beside)
 
     rows = {method: [entry(method, column) for column in columns] for method in by_method}
+    # A single seed that was lucky is not better than the mean of several.
+    several = {method: runs for method, runs in by_method.items() if len(runs) > 1} or by_method
     for i, column in enumerate(columns):
         if column.merit is None or len(rows) < 2:
             continue
-        merits = {method: numbers(map(column.merit, runs)) for method, runs in by_method.items()}
+        merits = {method: numbers(map(column.merit, runs)) for method, runs in several.items()}
         means = {method: round(float(np.mean(values)), column.digits) for method, values in merits.items() if values}
         for method, row in rows.items():
             cell = row[i]
-            if isinstance(cell, Entry) and means[method] == max(means.values()):  # equal as printed
+            if isinstance(cell, Entry) and method in means and means[method] == max(means.values()):  # equal as printed
                 row[i] = cell._replace(best=True)
     return rows
 
