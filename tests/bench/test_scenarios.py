@@ -228,11 +228,22 @@ def test_results_of_scenarios_are_kept_apart(tmp_path):
     assert [row[0] for row in tables[0].rows] == ["usual", "new-five"]
 
 
-@pytest.mark.parametrize(("k", "near"), [(10, True), (11, True), (9, True), (12, False), (20, False)])
+@pytest.mark.parametrize(("k", "near"), [(14, True), (16, True), (12, True), (11, False), (17, False), (28, False)])
 def test_trust_is_right_if_the_number_of_new_classes_is_near(k, near):
-    # Of 5 new classes, 20 % is one; 12 for 10 is 7 new classes for 5.
-    phase = PhaseResult(1, 5, [], 0.0, k=k, k_true=10, k_trusted=True, k_interval=[9, 12])
+    # Of 6 new classes, a third is two; 17 for 14 is 9 new classes for 6.
+    phase = PhaseResult(1, 8, [], 0.0, k=k, k_true=14, k_trusted=True, k_interval=[12, 16])
     assert phase.trust_right is near
     assert dataclasses.replace(phase, k_trusted=False).trust_right is not near
     assert phase.k_covered
-    assert dataclasses.replace(phase, k_true=13).k_covered is False
+
+
+def test_one_class_off_is_near_however_few_there_are():
+    phase = PhaseResult(1, 8, [], 0.0, k=10, k_true=9, k_trusted=True)
+    assert phase.trust_right
+    assert not dataclasses.replace(phase, k=11).trust_right
+
+
+def test_the_interval_covers_its_ends():
+    phase = PhaseResult(1, 8, [], 0.0, k=14, k_true=16, k_interval=[12, 16])
+    assert phase.k_covered
+    assert dataclasses.replace(phase, k_true=17).k_covered is False

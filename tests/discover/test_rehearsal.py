@@ -5,9 +5,12 @@ import pytest
 import torch
 
 from opengcd._internal.whitening import WithinClassWhitening
+from opengcd.bench import read_results
+from opengcd.bench.records import CLOSE
 from opengcd.discover import rehearsal as rehearsal_module
 from opengcd.discover.mixture import StreamTensors, labelled_classes
-from opengcd.discover.rehearsal import Evidence, SizePrior, weigh
+from opengcd.discover.rehearsal import Evidence, SizePrior, is_trusted, weigh
+from tests.helpers.places import ROOT
 from tests.helpers.streams import open_world
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -46,6 +49,29 @@ def test_agreement_and_size_are_weighed():
     flat = weigh(10, Evidence(grid, np.full(5, 0.5), [rehearsed(0.5)] * 2), SizePrior(6.0, 1.0, 60))
     assert not flat.trusted
     assert "any number of classes from" in flat.reason
+
+
+def test_an_estimate_is_trusted_if_its_interval_spans_a_factor_of_four_at_most():
+    assert is_trusted(10, 40)
+    assert not is_trusted(10, 41)
+    assert is_trusted(0, 2)
+    assert not is_trusted(0, 5)
+    # Sizes alone give a log-normal distribution: 90 % lie within a factor of exp(1.645 * deviation) of its median,
+    # 1.90 for 0.39 and 2.13 for 0.46.
+    for deviation, factor, trusted in ((0.39, 1.90, True), (0.46, 2.13, False)):
+        found = weigh(100, Evidence([], np.empty(0), []), SizePrior(200.0, deviation, 5000))
+        low, high = (end - 100 for end in found.interval)
+        assert high / low == pytest.approx(factor**2, rel=0.03)
+        assert found.trusted == trusted == (found.reason == "")
+
+
+def test_most_published_numbers_that_the_rule_trusts_are_near_the_truth():
+    phases = [phase for result in read_results(ROOT / "docs" / "results-images") for phase in result.phases]
+    counted = [phase for phase in phases if phase.k_interval is not None]
+    trusted = [phase for phase in counted if is_trusted(*(end - phase.known for end in phase.k_interval))]
+    assert 0.5 * len(counted) < len(trusted) < len(counted)
+    near = [abs(phase.new_k_error) <= CLOSE for phase in trusted]
+    assert np.mean(near) > 2 / 3
 
 
 def test_few_classes_are_counted_by_what_one_group_too_many_does():

@@ -11,8 +11,8 @@ from opengcd import metrics
 from opengcd.bench.scenarios import USUAL
 from opengcd.discover import CurvePoint
 
-CLOSE = 0.2
-"""A number of new classes that is off by a smaller share is near enough to be trusted."""
+CLOSE = 1 / 3
+"""A number of new classes that is off by at most this share of them is near enough to be trusted."""
 
 
 class Setting(NamedTuple):
@@ -159,7 +159,7 @@ class PhaseResult:
 
     @property
     def trust_right(self) -> bool | None:
-        """Whether k was trusted just where the number of new classes is off by at most 20 %, or by one."""
+        """Whether k was trusted just where the number of new classes is off by at most a third, or by one."""
         if self.k is None or self.k_true is None or self.k_trusted is None:
             return None
         close = abs(self.k - self.k_true) <= max(1.0, CLOSE * (self.k_true - self.known))

@@ -54,8 +54,9 @@ SPAN, POINTS = 6.0, 10
 SHORT_STREAM = 8.0
 """If known classes have less than an eighth of all their rows in the stream, it is a short excerpt: sizes of classes
 are then compared within the stream, not with the labelled rows."""
-WIDE = 1.5
-"""An estimate is not trusted if the ends of its interval differ from it by more than this factor."""
+WIDE = 2.0
+"""An estimate is not trusted if the ends of its interval differ from it by more than this factor, see
+:func:`is_trusted`."""
 
 
 class RowsInMetric(NamedTuple):
@@ -407,9 +408,29 @@ def weigh(known: int, evidence: Evidence, prior: SizePrior) -> ClassNumberEstima
         median = max(median, int(np.clip(known + int(numbers[first + better]), low, high)))
     curve = [CurvePoint(known + q, float(log_p[q - 1] - log_p.max()), float(a), rehearsed.mean if rehearsed else 0.0)
              for q, a in zip(grid, agreements.tolist(), strict=True) if q <= len(numbers)]  # fmt: skip
-    wide = (high - known) > WIDE**2 * max(1, low - known) and high > low + 2
-    reason = f"the stream fits any number of classes from {low} to {high}" if wide else ""
-    return ClassNumberEstimate(median, curve, not wide, reason, median, (low, high))
+    trusted = is_trusted(low - known, high - known)
+    reason = "" if trusted else f"the stream fits any number of classes from {low} to {high}"
+    return ClassNumberEstimate(median, curve, trusted, reason, median, (low, high))
+
+
+def is_trusted(low: int, high: int) -> bool:
+    r"""Say whether the 90 % interval of the number of *new* classes is narrow enough to rely on the estimate.
+
+    Its ends must not be more than a factor of four apart, two on either side, or two classes. If the logarithm of the
+    number is normally distributed, its standard deviation is then at most :math:`\ln 2 / 1.645 = 0.42`, and it is more
+    likely than not (0.59) that the estimate is off by at most a third of the true number.
+
+    Parameters
+    ----------
+    low, high : int
+        Ends of the interval, without the known classes.
+
+    Returns
+    -------
+    bool
+
+    """
+    return high <= WIDE**2 * max(1, low) or high <= low + 2
 
 
 class _Spread(NamedTuple):
