@@ -94,7 +94,11 @@ def main() -> None:
                     free = world.measured(stream)
                 rows.append(np.stack([free, world.measured(stream)], 1).ravel())
             title = f"{100 * share:.0f}" if share < 1 else "the paper's stream"
-            print(f"| {title} | " + " | ".join(f"{value:.1f}" for value in np.mean(rows, 0)) + " |")
+            print(
+                f"| {title} | "
+                + " | ".join("-" if np.isnan(value) else f"{value:.1f}" for value in np.mean(rows, 0))
+                + " |"
+            )
         limited = [world.recognizer.threshold_for(threshold.ALWAYS_REJECTED).value for world in worlds]
         usual = [world.rng.permutation(len(world.scores)) for world in worlds]
         before, after = (

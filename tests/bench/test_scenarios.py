@@ -5,6 +5,8 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from opengcd._internal.numpy_json import plain
@@ -12,6 +14,7 @@ from opengcd.bench import (
     SCENARIOS,
     Cell,
     PhaseResult,
+    RecognizerMethod,
     commands,
     make_cells,
     make_method,
@@ -21,6 +24,7 @@ from opengcd.bench import (
     settings_of,
     tidy_csv,
 )
+from opengcd.bench.protocol import whole_groups
 from opengcd.bench.scenarios import StreamClasses, bursts, find_scenario, other_camera
 from opengcd.cli import app
 from tests.helpers.bench import blob_dataset, save_features
@@ -131,6 +135,54 @@ def test_a_drip_says_what_each_discovery_found():
     assert result.drips[0].steady is None
     assert 0.5 < result.steady <= 1, "these classes are easy to tell apart"
     assert PhaseResult.from_json(json.loads(json.dumps(result.to_json(), default=plain))).drips == result.drips
+
+
+def test_confirmed_groups_that_stay_whole_are_counted():
+    confirmed = np.array([7, 7, 8, 8, 9, 9])
+    assert whole_groups(confirmed, np.array([0, 0, 1, 1, 2, 2])) == 3
+    assert whole_groups(confirmed, np.array([0, 0, 1, 3, 2, 2])) == 2, "8 was split"
+    assert whole_groups(confirmed, np.array([0, 0, 0, 0, 2, 2])) == 1, "7 and 8 were merged"
+    assert whole_groups(confirmed, np.array([0, 0, 0, 1, 2, 2])) == 1, "7 got an item of 8"
+    assert whole_groups(confirmed, np.array([0, 0, 1, 1, -1, -1])) == 2, "9 was returned to known classes"
+    assert whole_groups(confirmed[:0], confirmed[:0]) == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(-1, 5)), max_size=30), st.permutations(range(6)))
+def test_only_what_is_kept_is_whole(pairs, names):
+    confirmed, labels = np.array(pairs, dtype=int).reshape(-1, 2).T
+    number = len(np.unique(confirmed))
+    assert 0 <= whole_groups(confirmed, labels) <= number
+    assert whole_groups(confirmed, np.array(names)[confirmed]) == number, "what groups are called does not matter"
+
+
+@pytest.mark.parametrize("method", ["best", "opengcd-svm"])
+def test_in_a_drip_confirmed_groups_stay(method):
+    method = make_method(method, memory_size=200, random_state=0)
+    result, _ = next(run_protocol(method, blobs(), GROUPS, scenario="drip", random_state=0))
+    assert result.drips[0].confirmed == 0
+    assert result.drips[-1].confirmed > 0
+    assert all(point.whole == point.confirmed for point in result.drips)
+    assert result.confirmed_whole == 1
+
+
+def test_a_method_that_ignores_what_was_confirmed_is_found_out():
+    class Forgetful(RecognizerMethod):
+        def discover_again(self, X, rejected, confirmed, *, progress):
+            rows, found = self.discover_in_stream(X, rejected, progress=progress)
+            return rows, dataclasses.replace(found, novel=np.zeros(len(rows), dtype=bool))
+
+    method = Forgetful(make_method("best", memory_size=200, random_state=0).recognizer)
+    result, _ = next(run_protocol(method, blobs(), GROUPS, scenario="drip", random_state=0))
+    assert result.drips[-1].confirmed > 0
+    assert result.confirmed_whole == 0
+
+
+def test_without_a_drip_nothing_is_confirmed():
+    assert PhaseResult(1, 5, [], 0.0).confirmed_whole is None
+    older = PhaseResult.from_json(
+        {"phase": 1, "known": 5, "accuracy": [], "accuracy_all": 0, "drips": [[9, 2, 2, None]]}
+    )
+    assert older.confirmed_whole is None
 
 
 def test_another_camera_moves_all_features_alike():

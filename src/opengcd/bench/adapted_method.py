@@ -80,7 +80,7 @@ class AdaptedMethod(OpenWorldMethod):
         """Adapt the network to labelled images, and start from their features."""
         self._adapt(X, y, progress=progress)
         self.recognizer.fit(self._features[X], y, trained=self._mask(X), progress=progress)
-        self.unknown_label_ = self.recognizer.unknown_label_
+        self.unknown_label_ = self._method.unknown_label_ = self.recognizer.unknown_label_
         self._exemplars = X[self.recognizer.memory_.kept]
 
     def learn(self, X: np.ndarray, y: np.ndarray, *, progress: Progress = silent) -> Any:
@@ -108,14 +108,15 @@ class AdaptedMethod(OpenWorldMethod):
         self, X: np.ndarray, rejected: np.ndarray, *, progress: Progress = silent
     ) -> tuple[np.ndarray, Discovery]:
         """Group images of the stream, perhaps after adapting the network to them."""
-        if self.uses_stream:
-            self._adapt(self._exemplars, self.recognizer.memory_.y, np.setdiff1d(X, self._exemplars), progress=progress)
-            self._reembed(progress)
-            # Scores of another network say nothing about this one.
-            self.observe(X)
-            if self.recognizer.discovers_from == "stream":
-                rejected = self.recognize(X).labels == self.unknown_label_
+        rejected = self._adapt_to_stream(X, rejected, progress)
         return self._method.discover_in_stream(self._features[X], rejected, progress=progress)
+
+    def discover_again(
+        self, X: np.ndarray, rejected: np.ndarray, confirmed: np.ndarray, *, progress: Progress = silent
+    ) -> tuple[np.ndarray, Discovery]:
+        """Group images of the stream; those with a confirmed label keep it."""
+        rejected = self._adapt_to_stream(X, rejected, progress)
+        return self._method.discover_again(self._features[X], rejected, confirmed, progress=progress)
 
     @property
     def adapts(self) -> bool:
@@ -171,6 +172,18 @@ class AdaptedMethod(OpenWorldMethod):
             self._features = unit_rows(check_features(in_few_bits(X)))
         last = curve[-1]._asdict() if curve else {}
         self._adaptations.append({"labelled": len(labelled), "unlabelled": len(unlabelled)} | last)
+
+    def _adapt_to_stream(self, X: np.ndarray, rejected: np.ndarray, progress: Progress) -> np.ndarray:
+        """Adapt the network to the stream, if that is wanted; return which images are rejected then."""
+        if not self.uses_stream:
+            return rejected
+        self._adapt(self._exemplars, self.recognizer.memory_.y, np.setdiff1d(X, self._exemplars), progress=progress)
+        self._reembed(progress)
+        # Scores of another network say nothing about this one.
+        self.observe(X)
+        if self.recognizer.discovers_from != "stream":
+            return rejected
+        return np.asarray(self.recognize(X).labels == self.unknown_label_)
 
     def _reembed(self, progress: Progress) -> None:
         """Fit the recogniser again on its exemplars, as the current network sees them."""

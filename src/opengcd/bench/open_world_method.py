@@ -174,6 +174,32 @@ class OpenWorldMethod(ABC):
         rows = np.flatnonzero(rejected)
         return rows, self.discover(X[rows], progress=progress)
 
+    def discover_again(
+        self, X: np.ndarray, rejected: np.ndarray, confirmed: np.ndarray, *, progress: Progress = silent
+    ) -> tuple[np.ndarray, Discovery]:
+        """Group rows of a stream after a person has labelled some of them; by default the labels are ignored.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            All rows of the stream so far.
+        rejected : bool array of shape (n,)
+            Which of them were rejected.
+        confirmed : array of shape (n,)
+            The labels given, and ``unknown_label_`` for the other rows.
+        progress : callable
+            Called with a stage, the steps done and their total.
+
+        Returns
+        -------
+        rows : int array
+            The rows of ``X`` that were examined.
+        discovery : Discovery
+            What was found in ``X[rows]``.
+
+        """
+        return self.discover_in_stream(X, rejected, progress=progress)
+
     @property
     def adapts(self) -> bool:
         """Whether the method adapts to the stream: it then sees the stream in parts and :meth:`observe` is called."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
@@ -19,7 +21,7 @@ from opengcd._internal.splits import split_share
 from opengcd.bench.image_dataset import DatasetImages
 from opengcd.bench.open_world_method import OpenWorldMethod, Predictions
 from opengcd.bench.records import AlphaPoint, DripPoint, PhaseResult
-from opengcd.bench.reviewer import Review, simulate_review
+from opengcd.bench.reviewer import Review, confirm_groups, simulate_review
 from opengcd.bench.scenarios import USUAL, Scenario, StreamClasses, find_scenario
 from opengcd.discover import Discovery
 
@@ -281,10 +283,11 @@ def _open_phase(
         on_stream = hna_by_alpha(stream.y, closed, score, known, search.grid)
         points = zip(search.grid.tolist(), search.scores.tolist(), on_stream, strict=True)
         result.alpha_curve = [AlphaPoint(*point) for point in points]
-    earlier = _discover_early(method, stream, rejected, drips, progress)
+    confirmed = np.full(len(stream.y), unknown, dtype=np.result_type(stream.y, np.asarray(unknown)))
+    earlier = _discover_early(method, stream, rejected, known, confirmed, drips, progress)
     with _measured(result, "discover"):
-        examined, found = method.discover_in_stream(stream.X, rejected, progress=progress)
-    result.drips = _drip_points([*earlier, (len(stream.y), examined, found)], stream.y, known)
+        examined, found = _discover(method, stream.X, rejected, confirmed, progress)
+    result.drips = _drip_points([*earlier, Discovered(confirmed, examined, found)], stream.y, known, unknown)
     y_pred = y_pred.copy()
     y_pred[examined] = _renumbered(found, known, novel)
     result.k, result.k_true, result.k_trusted = found.k, len(known) + len(novel), found.trusted
@@ -300,38 +303,91 @@ def _open_phase(
     return PhaseDetail(stream, examined, found, review)
 
 
-Discovered = tuple[int, np.ndarray, Discovery]
-"""Number of items seen, those that were examined, and what was discovered among them."""
+class Discovered(NamedTuple):
+    """One of several discoveries in a stream."""
+
+    confirmed: np.ndarray
+    """(seen,) The labels that the reviewer had given to the items so far; ``unknown_label_`` for the others."""
+    examined: np.ndarray
+    """Items that were examined."""
+    found: Discovery
+    """What was discovered among them."""
 
 
 def _discover_early(
-    method: OpenWorldMethod, stream: Stream, rejected: np.ndarray, drips: int, progress: Progress
+    method: OpenWorldMethod,
+    stream: Stream,
+    rejected: np.ndarray,
+    known: np.ndarray,
+    confirmed: np.ndarray,
+    drips: int,
+    progress: Progress,
 ) -> list[Discovered]:
-    """Discover in the first parts of the stream, each time in all that was seen so far; the last time is left out."""
-    found = []
+    """Discover in the first parts of the stream, each time in all that was seen so far; the last time is left out.
+
+    After each, the reviewer confirms some groups: their labels are written to ``confirmed``.
+    """
+    discovered = []
     for drip in range(1, drips):
         seen = round(len(stream.y) * drip / drips)
-        found.append((seen, *method.discover_in_stream(stream.X[:seen], rejected[:seen], progress=progress)))
-    return found
+        before = confirmed[:seen].copy()
+        examined, found = _discover(method, stream.X[:seen], rejected[:seen], before, progress)
+        discovered.append(Discovered(before, examined, found))
+        rows = confirm_groups(
+            [examined[group.rows] for group in found.groups], stream.y, known, before != method.unknown_label_
+        )
+        confirmed[rows] = stream.y[rows]
+    return discovered
 
 
-def _drip_points(discovered: list[Discovered], y: np.ndarray, known: np.ndarray) -> list[DripPoint]:
+def _discover(
+    method: OpenWorldMethod, X: np.ndarray, rejected: np.ndarray, confirmed: np.ndarray, progress: Progress
+) -> tuple[np.ndarray, Discovery]:
+    if (confirmed == method.unknown_label_).all():
+        return method.discover_in_stream(X, rejected, progress=progress)
+    return method.discover_again(X, rejected, confirmed, progress=progress)
+
+
+def _drip_points(discovered: list[Discovered], y: np.ndarray, known: np.ndarray, unknown: Any) -> list[DripPoint]:
     """Return what each of several discoveries found, and how well its groups agree with those found before."""
     if len(discovered) == 1:
         return []
     points = []
     before: np.ndarray | None = None
-    for seen, examined, found in discovered:
+    for confirmed, examined, found in discovered:
         labels = np.full(len(y), -1)
-        labels[examined[found.novel]] = found.labels[found.novel]
+        labels[examined[found.novel]] = np.unique(found.labels[found.novel], return_inverse=True)[1]
         steady = None
         if before is not None:
             both = (before >= 0) & (labels >= 0)
             steady = float(adjusted_rand_score(before[both], labels[both])) if both.any() else None
-        before = labels
+        before, seen = labels, len(confirmed)
         true = len(np.setdiff1d(y[:seen], known))
-        points.append(DripPoint(seen, true, found.k - len(known), steady))
+        given = np.flatnonzero(confirmed != unknown)
+        whole = whole_groups(confirmed[given], labels[given])
+        points.append(DripPoint(seen, true, found.k - len(known), steady, len(np.unique(confirmed[given])), whole))
     return points
+
+
+def whole_groups(confirmed: np.ndarray, labels: np.ndarray) -> int:
+    """Count the confirmed classes whose items are all in one group, in which no item of another one is.
+
+    Parameters
+    ----------
+    confirmed : array of shape (n,)
+        The class of each confirmed item.
+    labels : int array of shape (n,)
+        Its group in a later discovery; negative if it is in none.
+
+    Returns
+    -------
+    int
+
+    """
+    groups_of = {c: set(labels[confirmed == c].tolist()) for c in np.unique(confirmed).tolist()}
+    held = [groups.copy().pop() for groups in groups_of.values() if len(groups) == 1]
+    shared = Counter(group for groups in groups_of.values() for group in groups)
+    return sum(group >= 0 and shared[group] == 1 for group in held)
 
 
 def hna_by_alpha(

@@ -77,3 +77,38 @@ def simulate_review(groups: Sequence[np.ndarray], truth: Any, known: Iterable[An
     counts["confirm"] = len(named)
     rows = np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)
     return Review(rows, truth[rows], counts.total(), dict(counts))
+
+
+def confirm_groups(
+    groups: Sequence[np.ndarray], truth: np.ndarray, known: np.ndarray, confirmed: np.ndarray
+) -> np.ndarray:
+    """Return the items that a person confirms who looks at every second group, from the largest on.
+
+    In each, the items of its most frequent class are confirmed if that class is new. Groups of which more than half of
+    the items have been confirmed before are passed over.
+
+    Parameters
+    ----------
+    groups : sequence of int arrays
+        The rows of each group.
+    truth : array of shape (n,)
+        The true class of every row.
+    known : array
+        The known classes.
+    confirmed : bool array
+        Which rows were confirmed before.
+
+    Returns
+    -------
+    int array
+        Rows, ascending; those confirmed before are left out.
+
+    """
+    fresh = [rows for rows in sorted(groups, key=len, reverse=True) if 2 * confirmed[rows].sum() <= len(rows)]
+    chosen = [np.empty(0, dtype=np.int64)]
+    for rows in fresh[::2]:
+        classes, sizes = np.unique(truth[rows], return_counts=True)
+        majority = classes[sizes.argmax()]
+        if majority not in known:
+            chosen.append(rows[(truth[rows] == majority) & ~confirmed[rows]])
+    return np.sort(np.concatenate(chosen))

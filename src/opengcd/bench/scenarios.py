@@ -26,7 +26,7 @@ DRIPS = 5
 STEP = 0.08
 """Length of the step in feature space from one image of a burst to the next; features have length 1."""
 SHIFT, STRETCH = 0.3, 0.2
-"""Another camera: length of the displacement, and standard deviation of the logarithms of the factors."""
+"""In place of another camera: length of the displacement, and standard deviation of the logarithms of the factors."""
 
 
 class StreamClasses(NamedTuple):
@@ -231,7 +231,9 @@ def bursts(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[np.n
 
 
 def other_camera(X: np.ndarray, _: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Displace and stretch all features alike, as another camera or season would.
+    """Displace all features in a random direction and stretch them by random factors, all alike.
+
+    It stands for another camera or season, without being measured from one: what a scenario gets is the stream alone.
 
     Parameters
     ----------
@@ -271,9 +273,13 @@ SCENARIOS = {
     "new-five": Scenario("every new class has five items", partial(new_size, 5)),
     "one-new": Scenario("each phase brings one new class", most_new=1),
     "no-new": Scenario("no phase brings a new class", most_new=0),
-    "drip": Scenario("new classes appear one after the other, and discovery is repeated", drips=DRIPS),
+    "drip": Scenario(
+        "new classes appear one after the other, discovery is repeated, and some groups are confirmed", drips=DRIPS
+    ),
     "no-known": Scenario("no item is of a known class", no_known),
-    "shifted": Scenario("the features of the stream are displaced and stretched", change=other_camera),
+    "shifted": Scenario(
+        "the features of the stream are displaced and stretched at random, all alike", change=other_camera
+    ),
 }
 """Streams by name."""
 
