@@ -10,6 +10,7 @@ import numpy as np
 from opengcd import UNKNOWN
 from opengcd._internal.progress import Progress, silent
 from opengcd.bench.image_dataset import DatasetImages
+from opengcd.bench.near_copies import NearCopies
 from opengcd.discover import Discovery
 from opengcd.osr import AlphaSearch
 
@@ -133,6 +134,22 @@ class OpenWorldMethod(ABC):
             All images, without their classes.
 
         """
+
+    def add_copies(self, copies: NearCopies) -> Any:
+        """Take near copies of images that the next stream shows, in place of earlier ones, if ``takes_images`` is true.
+
+        Parameters
+        ----------
+        copies : NearCopies
+            Numbered after the images of the dataset.
+
+        Raises
+        ------
+        NotImplementedError
+            Unless the method can.
+
+        """
+        raise NotImplementedError(f"{type(self).__name__} takes images, but no near copies; give it add_copies.")
 
     def predict_closed(self, X: np.ndarray) -> np.ndarray:
         """Return the known class of each row, rejecting nothing.

@@ -19,6 +19,7 @@ from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive, generator
 from opengcd._internal.splits import split_share
 from opengcd.bench.image_dataset import DatasetImages
+from opengcd.bench.near_copies import NearCopies
 from opengcd.bench.open_world_method import OpenWorldMethod, Predictions
 from opengcd.bench.records import AlphaPoint, DripPoint, PhaseResult
 from opengcd.bench.reviewer import Review, confirm_groups, simulate_review
@@ -112,7 +113,7 @@ class Stream:
     """The online instances of a phase; ``row`` counts over the training and then the test rows of the dataset."""
 
     X: np.ndarray
-    """What the method is given: features, or the numbers in ``row`` if it takes images."""
+    """What the method is given: features, or numbers of images: those in ``row``, and larger ones for near copies."""
     y: np.ndarray
     row: np.ndarray
 
@@ -219,7 +220,9 @@ def run_protocol(
         novel = groups[t]
         rows = np.concatenate([*tests, data.train_rows(novel), data.test_rows(novel)])
         rows = generator(derive(random_state, t)).permutation(rows)
-        stream = _show(shape, rows, inputs, data.y, known, novel, generator(derive(random_state, t, 1)))
+        rng = generator(derive(random_state, t, 1))
+        rows = _shown(shape, rows, StreamClasses(data.y[rows], known, novel), rng)
+        stream = (_show_images if method.takes_images else _show_features)(method, shape, rows, data, rng)
         detail = _open_phase(method, stream, known, novel, result, progress, shape.drips)
         result.seconds |= method.spent()
         learnable, test = np.intersect1d(data.train_rows(novel), stream.row), data.test_rows(novel)
@@ -238,23 +241,36 @@ def run_protocol(
         yield result, detail
 
 
-def _show(
-    scenario: Scenario,
-    rows: np.ndarray,
-    inputs: np.ndarray,
-    y: np.ndarray,
-    known: np.ndarray,
-    novel: np.ndarray,
-    rng: np.random.Generator,
+def _shown(scenario: Scenario, rows: np.ndarray, classes: StreamClasses, rng: np.random.Generator) -> np.ndarray:
+    """Return which rows of the usual stream a scenario shows, in its order."""
+    keep = scenario.select(classes, rng)
+    rows, classes = rows[keep], classes._replace(y=classes.y[keep])
+    return np.asarray(rows[scenario.order(classes, rng)])
+
+
+def _show_features(
+    _: OpenWorldMethod, scenario: Scenario, rows: np.ndarray, data: Dataset, rng: np.random.Generator
 ) -> Stream:
-    """Return what a scenario shows of the rows of the usual stream."""
-    rows = rows[scenario.select(StreamClasses(y[rows], known, novel), rng)]
-    rows = rows[scenario.order(StreamClasses(y[rows], known, novel), rng)]
-    X = inputs[rows]
+    X = data.X[rows]
     if scenario.change is not None:
-        X, original = scenario.change(X, y[rows], rng)
+        X, original = scenario.change(X, data.y[rows], rng)
         rows = rows[original]
-    return Stream(X, y[rows], rows)
+    return Stream(X, data.y[rows], rows)
+
+
+def _show_images(
+    method: OpenWorldMethod, scenario: Scenario, rows: np.ndarray, data: Dataset, rng: np.random.Generator
+) -> Stream:
+    """Return the numbers of images; near copies are numbered after those of the dataset, and given to the method."""
+    if scenario.view is None:
+        return Stream(rows, data.y[rows], rows)
+    views, original = scenario.view(data.y[rows], rng)
+    rows = rows[original]
+    X, copies = rows.copy(), views.any(axis=1)
+    X[copies] = len(data.y) + np.arange(copies.sum())
+    assert data.images is not None  # a method that takes images was given them
+    method.add_copies(NearCopies(data.images.crops, rows[copies], views[copies]))
+    return Stream(X, data.y[rows], rows)
 
 
 def _open_phase(
