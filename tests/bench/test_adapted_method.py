@@ -26,6 +26,7 @@ from opengcd.bench import (
     run_protocol,
     takes_images,
 )
+from opengcd.bench.near_copies import NearCopies
 from opengcd.bench.raw import in_few_bits
 from opengcd.cli import app
 from tests.helpers.networks import save_vit
@@ -242,6 +243,9 @@ class Looking(OpenWorldMethod):
     def observe(self, X):
         self.method.observe(self.X[X])
 
+    def in_metric(self, X):
+        return self.method.in_metric(self.X[X])
+
 
 @pytest.mark.usefixtures("one_thread")
 def test_a_training_that_changes_nothing_changes_no_result(blobs, monkeypatch):
@@ -295,6 +299,37 @@ def test_methods_by_name():
         assert takes_images(name)
     assert takes_images("tests.bench.test_adapted_method:Looking")
     assert not any(map(takes_images, ("best", "opengcd-svm", "nno", "opengcd.bench.baselines:NNO")))
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_near_copies_are_embedded_recognised_and_forgotten(blobs, monkeypatch):
+    data, trained_on = with_images(blobs[0]), []
+
+    def train_network(backbone, images, *_, **__):
+        trained_on.append(numbers_of(images.crops))
+        return Trained(backbone + 1, np.zeros(len(images.codes), dtype=bool), [])
+
+    monkeypatch.setattr(adapted_method, "train_network", train_network)
+    monkeypatch.setattr(
+        adapted_method,
+        "embed_crops",
+        lambda _, crops, progress: data.X[numbers_of(crops[np.arange(len(crops))])].astype(np.float32),
+    )
+    method = AdaptedMethod(OpenWorldRecognizer(memory_size=60, **SETTINGS), uses_stream=True)
+    method.open_images(data.images)
+    known, new = data.train_rows(np.arange(4)), data.train_rows(np.arange(4, 6))
+    method.fit(known, data.y[known])
+    original = data.test_rows(np.arange(6))
+    method.add_copies(NearCopies(data.images.crops, original, np.zeros((len(original), 4))))
+    copies = len(data.y) + np.arange(len(original))
+    for mine, theirs in zip(method.recognize(copies), method.recognize(original), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    stream = np.concatenate([new, copies])
+    method.discover_in_stream(stream, method.recognize(stream).labels == method.unknown_label_)
+    assert set(trained_on[-1]) >= set(new) | set(original), "copies count as their originals"
+    method.learn(new, data.y[new])
+    with pytest.raises(IndexError):
+        method.recognize(copies)
 
 
 # The whole command.

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opengcd.bench.reviewer import MANY, simulate_review, split_mixed
+from opengcd.bench.reviewer import MANY, confirm_groups, simulate_review, split_mixed
 
 
 def test_a_clean_group_costs_a_name_and_a_confirmation():
@@ -89,3 +89,27 @@ def test_splitting_loses_no_item(truth, seed):
     review = simulate_review([np.arange(len(truth))], truth, [0], at_random)
     assert sorted(review.rows.tolist()) == np.flatnonzero(truth > 0).tolist()
     np.testing.assert_array_equal(review.labels, truth[review.rows])
+
+
+def test_every_second_group_of_a_new_class_is_confirmed():
+    truth = np.array([5, 5, 5, 0, 6, 6, 6, 7, 7, 0, 0, 8])
+    groups = [np.array([0, 1, 2, 3]), np.array([4, 5, 6]), np.array([7, 8]), np.array([9, 10]), np.array([11])]
+    nobody = np.zeros(len(truth), dtype=bool)
+    # The first, third and fifth: 5 without the item of a known class, 7, and 8.
+    assert confirm_groups(groups, truth, np.array([0]), nobody).tolist() == [0, 1, 2, 7, 8, 11]
+    # The first is confirmed already, so that the second and the fourth follow; the fourth is of a known class.
+    before = truth == 5
+    assert confirm_groups(groups, truth, np.array([0]), before).tolist() == [4, 5, 6]
+    assert confirm_groups([], truth, np.array([0]), before).tolist() == []
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(1, 6), st.integers(0, 2**40 - 1))
+def test_only_new_items_of_one_class_of_a_group_are_confirmed(truth, n_groups, before):
+    truth = np.array(truth)
+    confirmed = (before >> np.arange(len(truth)) & 1).astype(bool)
+    groups = [np.flatnonzero(np.arange(len(truth)) % n_groups == g) for g in range(n_groups)]
+    groups = [g for g in groups if len(g)]
+    rows = confirm_groups(groups, truth, np.array([0, 1]), confirmed)
+    assert (truth[rows] > 1).all()
+    assert not confirmed[rows].any()
+    assert all(len(np.unique(truth[np.intersect1d(rows, g)])) <= 1 for g in groups)

@@ -5,6 +5,8 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from opengcd._internal.numpy_json import plain
@@ -12,6 +14,7 @@ from opengcd.bench import (
     SCENARIOS,
     Cell,
     PhaseResult,
+    RecognizerMethod,
     commands,
     make_cells,
     make_method,
@@ -21,6 +24,7 @@ from opengcd.bench import (
     settings_of,
     tidy_csv,
 )
+from opengcd.bench.protocol import whole_groups
 from opengcd.bench.scenarios import StreamClasses, bursts, find_scenario, other_camera
 from opengcd.cli import app
 from tests.helpers.bench import blob_dataset, save_features
@@ -133,6 +137,54 @@ def test_a_drip_says_what_each_discovery_found():
     assert PhaseResult.from_json(json.loads(json.dumps(result.to_json(), default=plain))).drips == result.drips
 
 
+def test_confirmed_groups_that_stay_whole_are_counted():
+    confirmed = np.array([7, 7, 8, 8, 9, 9])
+    assert whole_groups(confirmed, np.array([0, 0, 1, 1, 2, 2])) == 3
+    assert whole_groups(confirmed, np.array([0, 0, 1, 3, 2, 2])) == 2, "8 was split"
+    assert whole_groups(confirmed, np.array([0, 0, 0, 0, 2, 2])) == 1, "7 and 8 were merged"
+    assert whole_groups(confirmed, np.array([0, 0, 0, 1, 2, 2])) == 1, "7 got an item of 8"
+    assert whole_groups(confirmed, np.array([0, 0, 1, 1, -1, -1])) == 2, "9 was returned to known classes"
+    assert whole_groups(confirmed[:0], confirmed[:0]) == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(-1, 5)), max_size=30), st.permutations(range(6)))
+def test_only_what_is_kept_is_whole(pairs, names):
+    confirmed, labels = np.array(pairs, dtype=int).reshape(-1, 2).T
+    number = len(np.unique(confirmed))
+    assert 0 <= whole_groups(confirmed, labels) <= number
+    assert whole_groups(confirmed, np.array(names)[confirmed]) == number, "what groups are called does not matter"
+
+
+@pytest.mark.parametrize("method", ["best", "opengcd-svm"])
+def test_in_a_drip_confirmed_groups_stay(method):
+    method = make_method(method, memory_size=200, random_state=0)
+    result, _ = next(run_protocol(method, blobs(), GROUPS, scenario="drip", random_state=0))
+    assert result.drips[0].confirmed == 0
+    assert result.drips[-1].confirmed > 0
+    assert all(point.whole == point.confirmed for point in result.drips)
+    assert result.confirmed_whole == 1
+
+
+def test_a_method_that_ignores_what_was_confirmed_is_found_out():
+    class Forgetful(RecognizerMethod):
+        def discover_again(self, X, rejected, confirmed, *, progress):
+            rows, found = self.discover_in_stream(X, rejected, progress=progress)
+            return rows, dataclasses.replace(found, novel=np.zeros(len(rows), dtype=bool))
+
+    method = Forgetful(make_method("best", memory_size=200, random_state=0).recognizer)
+    result, _ = next(run_protocol(method, blobs(), GROUPS, scenario="drip", random_state=0))
+    assert result.drips[-1].confirmed > 0
+    assert result.confirmed_whole == 0
+
+
+def test_without_a_drip_nothing_is_confirmed():
+    assert PhaseResult(1, 5, [], 0.0).confirmed_whole is None
+    older = PhaseResult.from_json(
+        {"phase": 1, "known": 5, "accuracy": [], "accuracy_all": 0, "drips": [[9, 2, 2, None]]}
+    )
+    assert older.confirmed_whole is None
+
+
 def test_another_camera_moves_all_features_alike():
     data = blobs()
     moved, original = other_camera(data.x_test, data.y_test, np.random.default_rng(0))
@@ -152,8 +204,8 @@ def test_an_unknown_scenario_is_an_error():
 
 def test_images_cannot_be_changed_as_features_are():
     with pytest.raises(ValueError, match="best-adapted takes images"):
-        make_cells(["cub"], ["best-adapted"], [0], scenarios=["bursts"])
-    assert make_cells(["cub"], ["best-adapted"], [0], scenarios=["tail-10"])
+        make_cells(["cub"], ["best-adapted"], [0], scenarios=["shifted"])
+    assert make_cells(["cub"], ["best-adapted"], [0], scenarios=["tail-10", "bursts"])
 
 
 @pytest.mark.parametrize("name", list(SCENARIOS))
@@ -228,11 +280,22 @@ def test_results_of_scenarios_are_kept_apart(tmp_path):
     assert [row[0] for row in tables[0].rows] == ["usual", "new-five"]
 
 
-@pytest.mark.parametrize(("k", "near"), [(10, True), (11, True), (9, True), (12, False), (20, False)])
+@pytest.mark.parametrize(("k", "near"), [(18, True), (20, True), (16, True), (15, False), (21, False), (36, False)])
 def test_trust_is_right_if_the_number_of_new_classes_is_near(k, near):
-    # Of 5 new classes, 20 % is one; 12 for 10 is 7 new classes for 5.
-    phase = PhaseResult(1, 5, [], 0.0, k=k, k_true=10, k_trusted=True, k_interval=[9, 12])
+    # Of 10 new classes, 20 % are two; 21 for 18 is 13 new classes for 10.
+    phase = PhaseResult(1, 8, [], 0.0, k=k, k_true=18, k_trusted=True, k_interval=[12, 16])
     assert phase.trust_right is near
     assert dataclasses.replace(phase, k_trusted=False).trust_right is not near
     assert phase.k_covered
-    assert dataclasses.replace(phase, k_true=13).k_covered is False
+
+
+def test_one_class_off_is_near_however_few_there_are():
+    phase = PhaseResult(1, 8, [], 0.0, k=10, k_true=9, k_trusted=True)
+    assert phase.trust_right
+    assert not dataclasses.replace(phase, k=11).trust_right
+
+
+def test_the_interval_covers_its_ends():
+    phase = PhaseResult(1, 8, [], 0.0, k=14, k_true=16, k_interval=[12, 16])
+    assert phase.k_covered
+    assert dataclasses.replace(phase, k_true=17).k_covered is False

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -25,6 +25,14 @@ BATCH = {"cpu": 16, "cuda": 512}
 """Images that pass the network at a time."""
 SAVED = 256
 """Images that are decoded before they are noted as done."""
+
+
+class Crops(Protocol):
+    """Square images that are computed where they are read."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray: ...
 
 
 class LabelledCrops(NamedTuple):
@@ -130,13 +138,13 @@ def read_crops(
 
 
 @torch.no_grad()
-def embed_crops(backbone: Backbone, crops: np.ndarray, progress: Progress = silent) -> np.ndarray:
+def embed_crops(backbone: Backbone, crops: np.ndarray | Crops, progress: Progress = silent) -> np.ndarray:
     """Return the features of square images.
 
     Parameters
     ----------
     backbone : Backbone
-    crops : uint8 array of shape (n, s, s, 3)
+    crops : uint8 array of shape (n, s, s, 3), or Crops
         Resized as the network's preparation does, but not yet cropped; or smaller: then they are resized here.
     progress : callable
         Called with a stage, the steps done and their total.

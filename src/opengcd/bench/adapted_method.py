@@ -17,6 +17,7 @@ from opengcd._internal.unit_length import unit_rows
 from opengcd._internal.validation import check_features
 from opengcd.adapt import AdaptSettings, LabelledCrops, embed_crops, train_network
 from opengcd.bench.image_dataset import DatasetImages
+from opengcd.bench.near_copies import NearCopies
 from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Predictions
 from opengcd.bench.raw import in_few_bits
 from opengcd.bench.recognizer_method import RecognizerMethod
@@ -70,21 +71,30 @@ class AdaptedMethod(OpenWorldMethod):
     def open_images(self, images: DatasetImages) -> None:
         """Take the images of a dataset, and load the network."""
         self._crops = images.crops
+        self._copies: NearCopies | None = None
+        self._features = np.empty((0, 0), dtype=np.float32)
         self._network = images.load_network()
         self._seed = seed_sequence(self.recognizer.random_state)
         self._adaptations: list[dict[str, Any]] = []
         self._trained = np.zeros(len(self._crops), dtype=bool)
         self._spent: defaultdict[str, float] = defaultdict(float)
 
+    def add_copies(self, copies: NearCopies) -> None:
+        """Take near copies of images, and embed them; they are forgotten when the next classes are learnt."""
+        self._copies = copies
+        with self._timed("embed"):
+            self._features = np.concatenate([self._features[: len(self._crops)], self._embed(copies, silent)])
+
     def fit(self, X: np.ndarray, y: np.ndarray, *, progress: Progress = silent) -> Any:
         """Adapt the network to labelled images, and start from their features."""
         self._adapt(X, y, progress=progress)
         self.recognizer.fit(self._features[X], y, trained=self._mask(X), progress=progress)
-        self.unknown_label_ = self.recognizer.unknown_label_
+        self.unknown_label_ = self._method.unknown_label_ = self.recognizer.unknown_label_
         self._exemplars = X[self.recognizer.memory_.kept]
 
     def learn(self, X: np.ndarray, y: np.ndarray, *, progress: Progress = silent) -> Any:
         """Enter the next phase with newly labelled images; then adapt the network to them and to the exemplars."""
+        self._copies = None
         rows, labels = np.concatenate([self._exemplars, X]), np.concatenate([self.recognizer.memory_.y, y])
         self.recognizer.learn(self._features[X], y, trained=self._mask(X), progress=progress)
         self._exemplars = rows[self.recognizer.memory_.kept]
@@ -108,14 +118,15 @@ class AdaptedMethod(OpenWorldMethod):
         self, X: np.ndarray, rejected: np.ndarray, *, progress: Progress = silent
     ) -> tuple[np.ndarray, Discovery]:
         """Group images of the stream, perhaps after adapting the network to them."""
-        if self.uses_stream:
-            self._adapt(self._exemplars, self.recognizer.memory_.y, np.setdiff1d(X, self._exemplars), progress=progress)
-            self._reembed(progress)
-            # Scores of another network say nothing about this one.
-            self.observe(X)
-            if self.recognizer.discovers_from == "stream":
-                rejected = self.recognize(X).labels == self.unknown_label_
+        rejected = self._adapt_to_stream(X, rejected, progress)
         return self._method.discover_in_stream(self._features[X], rejected, progress=progress)
+
+    def discover_again(
+        self, X: np.ndarray, rejected: np.ndarray, confirmed: np.ndarray, *, progress: Progress = silent
+    ) -> tuple[np.ndarray, Discovery]:
+        """Group images of the stream; those with a confirmed label keep it."""
+        rejected = self._adapt_to_stream(X, rejected, progress)
+        return self._method.discover_again(self._features[X], rejected, confirmed, progress=progress)
 
     @property
     def adapts(self) -> bool:
@@ -160,7 +171,7 @@ class AdaptedMethod(OpenWorldMethod):
         with self._timed("adapt"):
             network, trained, curve = train_network(
                 self._network,
-                LabelledCrops(self._crops[rows], codes, rows.tolist()),
+                LabelledCrops(self._images(rows), codes, rows.tolist()),
                 replace(self.settings, unlabelled=len(unlabelled) > 0),
                 random_state=as_int(derive(self._seed, ADAPTATION, len(self._adaptations))),
                 progress=progress,
@@ -170,11 +181,38 @@ class AdaptedMethod(OpenWorldMethod):
         # What an image without a label teaches the network does not draw it to its class.
         self._trained[labelled] |= np.asarray(trained)[: len(labelled)]
         with self._timed("embed"):
-            X = check_features(embed_crops(network, self._crops, progress), name="What the adapted network returns")
-            # As features of a frozen network are stored and read.
-            self._features = unit_rows(check_features(in_few_bits(X)))
+            self._features = self._embed(self._crops, progress)
+            if self._copies is not None:
+                self._features = np.concatenate([self._features, self._embed(self._copies, progress)])
         last = curve[-1]._asdict() if curve else {}
         self._adaptations.append({"labelled": len(labelled), "unlabelled": len(unlabelled)} | last)
+
+    def _embed(self, images: np.ndarray | NearCopies, progress: Progress) -> np.ndarray:
+        X = embed_crops(self._network, images, progress)
+        # As features of a frozen network are stored and read.
+        return unit_rows(check_features(in_few_bits(check_features(X, name="What the adapted network returns"))))
+
+    def _images(self, rows: np.ndarray) -> np.ndarray:
+        """Return images of the dataset and near copies by number."""
+        if self._copies is None:
+            return self._crops[rows]
+        of_dataset = rows < len(self._crops)
+        images = np.empty((len(rows), *self._crops.shape[1:]), dtype=np.uint8)
+        images[of_dataset] = self._crops[rows[of_dataset]]
+        images[~of_dataset] = self._copies[rows[~of_dataset] - len(self._crops)]
+        return images
+
+    def _adapt_to_stream(self, X: np.ndarray, rejected: np.ndarray, progress: Progress) -> np.ndarray:
+        """Adapt the network to the stream, if that is wanted; return which images are rejected then."""
+        if not self.uses_stream:
+            return rejected
+        self._adapt(self._exemplars, self.recognizer.memory_.y, np.setdiff1d(X, self._exemplars), progress=progress)
+        self._reembed(progress)
+        # Scores of another network say nothing about this one.
+        self.observe(X)
+        if self.recognizer.discovers_from != "stream":
+            return rejected
+        return np.asarray(self.recognize(X).labels == self.unknown_label_)
 
     def _reembed(self, progress: Progress) -> None:
         """Fit the recogniser again on its exemplars, as the current network sees them."""

@@ -10,6 +10,7 @@ import numpy as np
 from opengcd import UNKNOWN
 from opengcd._internal.progress import Progress, silent
 from opengcd.bench.image_dataset import DatasetImages
+from opengcd.bench.near_copies import NearCopies
 from opengcd.discover import Discovery
 from opengcd.osr import AlphaSearch
 
@@ -134,6 +135,22 @@ class OpenWorldMethod(ABC):
 
         """
 
+    def add_copies(self, copies: NearCopies) -> Any:
+        """Take near copies of images that the next stream shows, in place of earlier ones, if ``takes_images`` is true.
+
+        Parameters
+        ----------
+        copies : NearCopies
+            Numbered after the images of the dataset.
+
+        Raises
+        ------
+        NotImplementedError
+            Unless the method can.
+
+        """
+        raise NotImplementedError(f"{type(self).__name__} takes images, but no near copies; give it add_copies.")
+
     def predict_closed(self, X: np.ndarray) -> np.ndarray:
         """Return the known class of each row, rejecting nothing.
 
@@ -173,6 +190,32 @@ class OpenWorldMethod(ABC):
         """
         rows = np.flatnonzero(rejected)
         return rows, self.discover(X[rows], progress=progress)
+
+    def discover_again(
+        self, X: np.ndarray, rejected: np.ndarray, confirmed: np.ndarray, *, progress: Progress = silent
+    ) -> tuple[np.ndarray, Discovery]:
+        """Group rows of a stream after a person has labelled some of them; by default the labels are ignored.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            All rows of the stream so far.
+        rejected : bool array of shape (n,)
+            Which of them were rejected.
+        confirmed : array of shape (n,)
+            The labels given, and ``unknown_label_`` for the other rows.
+        progress : callable
+            Called with a stage, the steps done and their total.
+
+        Returns
+        -------
+        rows : int array
+            The rows of ``X`` that were examined.
+        discovery : Discovery
+            What was found in ``X[rows]``.
+
+        """
+        return self.discover_in_stream(X, rejected, progress=progress)
 
     @property
     def adapts(self) -> bool:

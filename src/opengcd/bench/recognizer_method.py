@@ -66,6 +66,16 @@ class RecognizerMethod(OpenWorldMethod):
             return np.arange(len(X)), self.recognizer.discover(X, rejected=rejected, progress=progress)
         return super().discover_in_stream(X, rejected, progress=progress)
 
+    def discover_again(
+        self, X: np.ndarray, rejected: np.ndarray, confirmed: np.ndarray, *, progress: Progress = silent
+    ) -> tuple[np.ndarray, Discovery]:
+        """Group the same rows as :meth:`discover_in_stream`, and those with a confirmed label, which keep it."""
+        if self.recognizer.discovers_from == "stream":
+            found = self.recognizer.discover(X, rejected=rejected, confirmed=confirmed, progress=progress)
+            return np.arange(len(X)), found
+        rows = np.flatnonzero(rejected | (confirmed != self.unknown_label_))
+        return rows, self.recognizer.discover(X[rows], confirmed=confirmed[rows], progress=progress)
+
     @property
     def adapts(self) -> bool:
         """Whether the threshold for "unknown" follows the stream."""

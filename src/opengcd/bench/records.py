@@ -12,7 +12,7 @@ from opengcd.bench.scenarios import USUAL
 from opengcd.discover import CurvePoint
 
 CLOSE = 0.2
-"""A number of new classes that is off by a smaller share is near enough to be trusted."""
+"""A number of new classes that is off by at most this share of them is near enough to be trusted."""
 
 
 class Setting(NamedTuple):
@@ -85,6 +85,10 @@ class DripPoint(NamedTuple):
     """New classes found."""
     steady: float | None
     """Adjusted Rand index with the groups of the discovery before, on the items that are in groups in both."""
+    confirmed: int = 0
+    """New classes of which the reviewer had confirmed a group before this discovery."""
+    whole: int = 0
+    """Of these, the ones whose confirmed items are all in one group, and in it no item confirmed as another class."""
 
 
 @dataclass
@@ -151,6 +155,12 @@ class PhaseResult:
         """Mean agreement of the groups of successive discoveries; None without any."""
         agreements = [point.steady for point in self.drips if point.steady is not None]
         return sum(agreements) / len(agreements) if agreements else None
+
+    @property
+    def confirmed_whole(self) -> float | None:
+        """Share of the confirmed groups that stayed whole in later discoveries; None if none was confirmed."""
+        confirmed = sum(point.confirmed for point in self.drips)
+        return sum(point.whole for point in self.drips) / confirmed if confirmed else None
 
     @property
     def k_covered(self) -> bool | None:

@@ -125,3 +125,38 @@ def split_mixed(groups: Sequence[np.ndarray], truth: np.ndarray, split: Split) -
         # A group that cannot be divided would be split for ever.
         (waiting if len(parts) > 1 else done).extend(parts if len(parts) > 1 else [rows])
     return done, splits
+
+
+def confirm_groups(
+    groups: Sequence[np.ndarray], truth: np.ndarray, known: np.ndarray, confirmed: np.ndarray
+) -> np.ndarray:
+    """Return the items that a person confirms who looks at every second group, from the largest on.
+
+    In each, the items of its most frequent class are confirmed if that class is new. Groups of which more than half of
+    the items have been confirmed before are passed over.
+
+    Parameters
+    ----------
+    groups : sequence of int arrays
+        The rows of each group.
+    truth : array of shape (n,)
+        The true class of every row.
+    known : array
+        The known classes.
+    confirmed : bool array
+        Which rows were confirmed before.
+
+    Returns
+    -------
+    int array
+        Rows, ascending; those confirmed before are left out.
+
+    """
+    fresh = [rows for rows in sorted(groups, key=len, reverse=True) if 2 * confirmed[rows].sum() <= len(rows)]
+    chosen = [np.empty(0, dtype=np.int64)]
+    for rows in fresh[::2]:
+        classes, sizes = np.unique(truth[rows], return_counts=True)
+        majority = classes[sizes.argmax()]
+        if majority not in known:
+            chosen.append(rows[(truth[rows] == majority) & ~confirmed[rows]])
+    return np.sort(np.concatenate(chosen))

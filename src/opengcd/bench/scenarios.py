@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opengcd._internal.unit_length import unit_rows
+from opengcd.bench.near_copies import STEPS
 
 USUAL = "usual"
 LEAST_ROWS = 2
@@ -26,7 +27,7 @@ DRIPS = 5
 STEP = 0.08
 """Length of the step in feature space from one image of a burst to the next; features have length 1."""
 SHIFT, STRETCH = 0.3, 0.2
-"""Another camera: length of the displacement, and standard deviation of the logarithms of the factors."""
+"""In place of another camera: length of the displacement, and standard deviation of the logarithms of the factors."""
 
 
 class StreamClasses(NamedTuple):
@@ -58,6 +59,8 @@ Limits = Callable[[StreamClasses, np.random.Generator], dict[int, int]]
 """Returns the largest number of items of some classes; the others keep all of theirs."""
 Change = Callable[[np.ndarray, np.ndarray, np.random.Generator], tuple[np.ndarray, np.ndarray]]
 """Returns features, and the number of the original item of each, from the features of a stream."""
+View = Callable[[np.ndarray, np.random.Generator], tuple[np.ndarray, np.ndarray]]
+"""Returns how images differ from those of a stream (:func:`near_copy`; zeros: not at all), and their originals."""
 
 
 class Scenario(NamedTuple):
@@ -66,7 +69,9 @@ class Scenario(NamedTuple):
     text: str
     limits: Limits | None = None
     change: Change | None = None
-    """For features only: images cannot be changed so."""
+    """For methods that take features."""
+    view: View | None = None
+    """The same for methods that take images; None if these cannot be changed so."""
     most_new: int | None = None
     """New classes that each phase brings, at most."""
     drips: int = 1
@@ -219,10 +224,7 @@ def bursts(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[np.n
         The item that each comes from.
 
     """
-    chosen = _thinned(y, BURST_ITEMS // (1 + MOST_COPIES // 2), rng)
-    copies = rng.integers(0, MOST_COPIES + 1, len(chosen))
-    original = np.repeat(chosen, copies + 1)
-    place = np.arange(len(original)) - np.repeat(np.cumsum(copies + 1) - copies - 1, copies + 1)
+    original, place = _burst_places(y, rng)
     burst = X[original].copy()
     for i in range(1, MOST_COPIES + 1):
         rows = np.flatnonzero(place == i)
@@ -230,8 +232,45 @@ def bursts(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[np.n
     return burst.astype(X.dtype), original
 
 
+def image_bursts(y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Let every image be followed by 0 to 30 near copies, each cut, moved and lit a little unlike the one before.
+
+    The same items are followed by as many copies as in :func:`bursts`.
+
+    Parameters
+    ----------
+    y : int array of shape (n,)
+        The classes of the images.
+    rng : Generator
+
+    Returns
+    -------
+    array of shape (m, 4)
+        How each differs from its original; zeros for the original itself.
+    int array of shape (m,)
+        The item that each comes from.
+
+    """
+    original, place = _burst_places(y, rng)
+    views = np.where(place[:, None] > 0, STEPS * rng.normal(size=(len(place), len(STEPS))), 0.0)
+    for i in range(1, MOST_COPIES + 1):
+        rows = np.flatnonzero(place == i)
+        views[rows] += views[rows - 1]
+    return views, original
+
+
+def _burst_places(y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return the original of each item of a stream in bursts, and its place in its burst: 0 for the original itself."""
+    chosen = _thinned(y, BURST_ITEMS // (1 + MOST_COPIES // 2), rng)
+    copies = rng.integers(0, MOST_COPIES + 1, len(chosen))
+    original = np.repeat(chosen, copies + 1)
+    return original, np.arange(len(original)) - np.repeat(np.cumsum(copies + 1) - copies - 1, copies + 1)
+
+
 def other_camera(X: np.ndarray, _: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Displace and stretch all features alike, as another camera or season would.
+    """Displace all features in a random direction and stretch them by random factors, all alike.
+
+    It stands for another camera or season, without being measured from one: what a scenario gets is the stream alone.
 
     Parameters
     ----------
@@ -264,16 +303,20 @@ SCENARIOS = {
     USUAL: Scenario("the paper's stream"),
     "tail-10": Scenario("class sizes fall to a tenth, known and new", partial(long_tail, 10)),
     "tail-100": Scenario("class sizes fall to a hundredth, known and new", partial(long_tail, 100)),
-    "bursts": Scenario("each item is followed by 0 to 30 near copies", change=bursts),
+    "bursts": Scenario("each item is followed by 0 to 30 near copies", change=bursts, view=image_bursts),
     "new-double": Scenario("new classes are twice as frequent as known ones", partial(new_frequency, 2)),
     "new-half": Scenario("new classes are half as frequent as known ones", partial(new_frequency, 0.5)),
     "new-fifth": Scenario("new classes are a fifth as frequent as known ones", partial(new_frequency, 0.2)),
     "new-five": Scenario("every new class has five items", partial(new_size, 5)),
     "one-new": Scenario("each phase brings one new class", most_new=1),
     "no-new": Scenario("no phase brings a new class", most_new=0),
-    "drip": Scenario("new classes appear one after the other, and discovery is repeated", drips=DRIPS),
+    "drip": Scenario(
+        "new classes appear one after the other, discovery is repeated, and some groups are confirmed", drips=DRIPS
+    ),
     "no-known": Scenario("no item is of a known class", no_known),
-    "shifted": Scenario("the features of the stream are displaced and stretched", change=other_camera),
+    "shifted": Scenario(
+        "the features of the stream are displaced and stretched at random, all alike", change=other_camera
+    ),
 }
 """Streams by name."""
 
@@ -296,11 +339,11 @@ def find_scenario(name: str, *, takes_images: bool, method: str = "this method")
     Raises
     ------
     ValueError
-        If there is none of this name, or it changes features and the method takes images.
+        If there is none of this name, or it changes features alone and the method takes images.
 
     """
     if name not in SCENARIOS:
         raise ValueError(f"Unknown scenario {name!r}; choose from {', '.join(SCENARIOS)}.")
-    if SCENARIOS[name].change is not None and takes_images:
+    if takes_images and SCENARIOS[name].change is not None and SCENARIOS[name].view is None:
         raise ValueError(f"The scenario {name!r} changes features, and {method} takes images; leave one out.")
     return SCENARIOS[name]

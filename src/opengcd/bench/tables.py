@@ -137,6 +137,7 @@ DETAIL_COLUMNS: list[PhaseColumn] = [
     _larger("k in interval", _percent(lambda phase: phase.k_covered)),
     _larger("trust right", _percent(lambda phase: phase.trust_right)),
     _larger("steady", _percent(lambda phase: phase.steady)),
+    _larger("confirmed whole", _percent(lambda phase: phase.confirmed_whole)),
     _smaller("forgetting", _percent(lambda phase: phase.forgetting)),
     _larger("learnt", _percent(lambda phase: phase.learnt_share)),
     _smaller("classes missed", lambda phase: phase.missing_classes),

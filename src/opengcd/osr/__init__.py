@@ -9,7 +9,15 @@ from opengcd.osr.novelty import NoveltyFeatures, NoveltyScore
 from opengcd.osr.novelty_rejection import NoveltyRejection
 from opengcd.osr.rejection import HeldOutScores, Judgement, Rejection, ScoredRejection, ScoresAmong
 from opengcd.osr.rule import UncertaintyRule, check_alpha, critical_alpha
-from opengcd.osr.threshold import Share, Threshold, UnknownProfile, bounded_threshold, known_share, stream_threshold
+from opengcd.osr.threshold import (
+    Share,
+    Threshold,
+    UnknownProfile,
+    bounded_threshold,
+    evident_share,
+    known_share,
+    stream_threshold,
+)
 from opengcd.osr.uncertainty_rejection import UncertaintyRejection
 
 REJECTIONS: dict[str, type[Rejection]] = {kind.name: kind for kind in (UncertaintyRejection, NoveltyRejection)}
@@ -40,6 +48,7 @@ __all__ = [
     "bounded_threshold",
     "check_alpha",
     "critical_alpha",
+    "evident_share",
     "known_share",
     "search_alpha",
     "split_open_world",

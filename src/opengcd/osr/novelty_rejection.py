@@ -32,7 +32,7 @@ class NoveltyRejection(ScoredRejection):
     with :math:`\sigma` the standard deviation of the scores of known rows: the probability of "unknown" is one half at
     the threshold :math:`t`, and a row is rejected above it. Before any stream has been seen, t rejects the share of
     known rows that gave the best HNA when some known classes were treated as unknown; from then on it is the t with the
-    best expected HNA (:func:`stream_threshold`).
+    best expected HNA (:func:`stream_threshold`), unless the stream holds hardly any unknown row: then few are rejected.
 
     Parameters
     ----------

@@ -22,6 +22,12 @@ MOST_REJECTED = 0.6
 """No threshold rejects a larger share of known rows."""
 MOST_KNOWN = 0.999
 """Upper limit of the known share: any stream may hold an unknown row."""
+ALWAYS_REJECTED, KNOWN_PER_UNKNOWN = 0.05, 10.0
+"""Share of known rows that may be rejected whatever the stream holds, and the number of known rows that may be rejected
+beyond that for each unknown row that is. They were chosen on other seeds than those reported: streams with a fifth or
+more of unknown rows keep their threshold."""
+RECENT = 1000
+"""Latest rows of the stream that are also judged by themselves: new classes may appear late."""
 
 
 class Share(NamedTuple):
@@ -96,6 +102,14 @@ def stream_threshold(
     noisy. It is therefore averaged with the AUS of hidden known classes (``unknown``), each weighted by its inverse
     variance. The estimate assumes that known rows of the stream are distributed like the labelled ones.
 
+    HNA gives known and unknown rows the same weight, however few of the latter there are. Where there are hardly any,
+    most rejected rows would be known ones, so the share :math:`1 - A_k(t)` of known rows rejected is limited:
+
+    .. math:: (1 - \nu)\,(1 - A_k(t) - 0.05) \le 10\,\nu\,\mathrm{AUS}(t)
+
+    with :math:`\nu` the :func:`evident_share` of unknown rows in the stream, or in its latest rows (:data:`RECENT`) if
+    that is larger: in words, at most 5 % of the known rows, and ten more for each unknown row that is rejected.
+
     Parameters
     ----------
     known_scores, known_right : array
@@ -115,13 +129,18 @@ def stream_threshold(
     candidates = _candidates(known_scores, stream_scores)
     known_accepted, stream_accepted = (_share_below(s, candidates) for s in (known_scores, stream_scores))
     right = _share_below(known_scores[known_right], candidates) * known_right.mean()
-    share = known_share(known_scores, stream_scores, unknown).value
+    estimate = known_share(known_scores, stream_scores, unknown)
+    latest = known_share(known_scores, stream_scores[-RECENT:], unknown)
+    share, evident = estimate.value, max(evident_share(estimate), evident_share(latest))
     expected, spread = _interpolate(unknown, known_accepted)
     noise = _noise(known_accepted, len(known_scores), stream_accepted, len(stream_scores)) / (1 - share) ** 2
     prior = spread**2 + PROFILE_DEVIATION**2
     accepted = (stream_accepted - share * known_accepted) / (1 - share)
     unknown_rejected = np.clip(1 - (accepted * prior + expected * noise) / (prior + noise), 0, 1)
-    hna = harmonic_means(right, unknown_rejected) * (known_accepted >= 1 - MOST_REJECTED)
+    beyond = (1 - evident) * (1 - known_accepted - ALWAYS_REJECTED)
+    allowed = (known_accepted >= 1 - MOST_REJECTED) & (beyond <= KNOWN_PER_UNKNOWN * evident * unknown_rejected)
+    allowed[-1] = True
+    hna = np.where(allowed, harmonic_means(right, unknown_rejected), -1.0)
     best = int(hna.argmax())
     value = float(candidates[best])
     return Threshold(value, "stream", float(1 - known_accepted[best]), share, float(hna[best]))
@@ -164,6 +183,28 @@ def known_share(known_scores: np.ndarray, stream_scores: np.ndarray, unknown: Un
     variance = (noise + ((1 - estimate) * spread[useful]) ** 2) / c**2
     # Errors at neighbouring thresholds are correlated, so the mean is hardly more precise than a single estimate.
     return Share(float(np.average(estimate, weights=1 / variance)), float(np.mean(1 / variance) ** -0.5))
+
+
+def evident_share(known: Share) -> float:
+    r"""Return the share of unknown rows as far as the stream gives evidence of any.
+
+    .. math:: \nu = (1 - \pi)\,\frac{(1 - \pi)^2}{(1 - \pi)^2 + \sigma^2}
+
+    The estimated share, multiplied by that part of its second moment which is not error: nearly 0 where the estimate is
+    within its standard deviation :math:`\sigma` of 0, and nearly the estimate where it is several times as large.
+
+    Parameters
+    ----------
+    known : Share
+        Of known rows, see :func:`known_share`.
+
+    Returns
+    -------
+    float
+
+    """
+    share = 1 - known.value
+    return share**3 / (share**2 + known.deviation**2) if share > 0 else 0.0
 
 
 def _interpolate(unknown: UnknownProfile, known_accepted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
