@@ -26,9 +26,9 @@ from opengcd._internal.validation import (
     unknown_label,
 )
 from opengcd.classify import Inference, Labelled, check_classifier, fit_classifier, infer, predict_labels
-from opengcd.discover import ClassCount, Confirmed, Discovery
+from opengcd.discover import ClassCount, Confirmed, Discovery, MetricRows, hidden_classes
 from opengcd.memory import ExemplarMemory, Selector, check_selector, selector_properties
-from opengcd.osr import AlphaSearch, Rejection, Threshold
+from opengcd.osr import AlphaSearch, Rejection, ScoredRejection, Threshold
 from opengcd.persistence import Given, Phase
 from opengcd.presets import Preset, resolve_preset
 
@@ -518,6 +518,24 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
 
         """
         return self._rejection.transform(self._check_rows(X, min_rows=1))
+
+    def metric_rows(self, X: Any) -> MetricRows:
+        """Return the exemplars and rows of a stream in the metric, from which questions about groups are made.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            The rows that :meth:`discover` was given.
+
+        Returns
+        -------
+        MetricRows
+            See :func:`opengcd.discover.rank_questions`.
+
+        """
+        labelled, rejection = self._labelled(), self._rejection
+        hidden = hidden_classes(labelled, rejection) if isinstance(rejection, ScoredRejection) else []
+        return MetricRows(self.in_metric(labelled.X), labelled.codes, self.in_metric(X), hidden)
 
     @property
     def alpha_(self) -> float | None:
