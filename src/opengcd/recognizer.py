@@ -16,6 +16,7 @@ from opengcd._internal.kernels import resolve_device
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive, seed_sequence
 from opengcd._internal.run import CLASSIFIER, MEMORY, Run
+from opengcd._internal.unit_length import unit_rows
 from opengcd._internal.validation import (
     check_features,
     check_first_classes,
@@ -535,7 +536,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         """
         labelled, rejection = self._labelled(), self._rejection
         hidden = hidden_classes(labelled, rejection) if isinstance(rejection, ScoredRejection) else []
-        return MetricRows(self.in_metric(labelled.X), labelled.codes, self.in_metric(X), hidden)
+        L, U = (unit_rows(self.in_metric(rows)) for rows in (labelled.X, X))
+        return MetricRows(L, labelled.codes, U, hidden)
 
     @property
     def alpha_(self) -> float | None:
