@@ -94,11 +94,39 @@ class LinkedGroups:
         return {row: group for group, seen in self.together.items() for row in seen} | dict(self.placed)
 
     def kept_whole(self, group: int, seen: Iterable[int]) -> LinkedGroups:
-        """Return the groups after a person saw that one is a single class."""
+        """Return the groups after a person saw that one is a single class.
+
+        Parameters
+        ----------
+        group : int
+            Its number.
+        seen : iterable of int
+            The rows that the person saw.
+
+        Returns
+        -------
+        LinkedGroups
+
+        """
         return replace(self._linked(group, seen), whole=self.whole | {group})
 
     def divided(self, group: int, parts: Sequence[np.ndarray], seen: Sequence[Iterable[int]]) -> LinkedGroups:
-        """Return the groups after a person saw that two parts of a group are different classes."""
+        """Return the groups after a person saw that two parts of a group are different classes.
+
+        Parameters
+        ----------
+        group : int
+            Its number.
+        parts : pair of int arrays
+            The rows of both parts; the first keeps the number of the group.
+        seen : pair of iterables of int
+            The rows of either part that the person saw.
+
+        Returns
+        -------
+        LinkedGroups
+
+        """
         new = self._next()
         rows = dict(self.rows) | {group: parts[0], new: parts[1]}
         together = {group: frozenset[int](), new: frozenset[int]()}
@@ -111,13 +139,39 @@ class LinkedGroups:
         return cut._linked(group, seen[0])._linked(new, seen[1])
 
     def narrowed(self, group: int, rows: np.ndarray, seen: Iterable[int]) -> LinkedGroups:
-        """Return the groups after a person saw that only a part of a group is a class; the rest is free."""
+        """Return the groups after a person saw that only a part of a group is a class; the rest is free.
+
+        Parameters
+        ----------
+        group : int
+            Its number.
+        rows : int array
+            The part that is a class.
+        seen : iterable of int
+            The rows that the person saw.
+
+        Returns
+        -------
+        LinkedGroups
+
+        """
         kept = self.together.get(group, frozenset()) & frozenset(rows.tolist())
         cut = replace(self, rows=dict(self.rows) | {group: rows}, together=dict(self.together) | {group: kept})
         return cut._linked(group, seen)
 
     def dissolved(self, group: int) -> LinkedGroups:
-        """Return the groups after a person saw that one is no class; its rows are free."""
+        """Return the groups after a person saw that one is no class; its rows are free.
+
+        Parameters
+        ----------
+        group : int
+            Its number.
+
+        Returns
+        -------
+        LinkedGroups
+
+        """
         return replace(
             self,
             rows={number: rows for number, rows in self.rows.items() if number != group},
@@ -128,7 +182,20 @@ class LinkedGroups:
         )
 
     def joined(self, group: int, other: int) -> LinkedGroups:
-        """Return the groups after a person saw that two are one class."""
+        """Return the groups after a person saw that two are one class.
+
+        Parameters
+        ----------
+        group : int
+            The number that they keep.
+        other : int
+            The number of the group that joins it.
+
+        Returns
+        -------
+        LinkedGroups
+
+        """
         rows = dict(self.rows)
         rows[group] = np.concatenate([rows[group], rows.pop(other)])
         together = dict(self.together)
@@ -139,11 +206,35 @@ class LinkedGroups:
         return replace(self, rows=rows, together=together, apart=apart, whole=whole, placed=placed)
 
     def kept_apart(self, group: int, other: int) -> LinkedGroups:
-        """Return the groups after a person saw that two are different classes."""
+        """Return the groups after a person saw that two are different classes.
+
+        Parameters
+        ----------
+        group, other : int
+            Their numbers.
+
+        Returns
+        -------
+        LinkedGroups
+
+        """
         return replace(self, apart=self.apart | {frozenset({group, other})})
 
     def with_placed(self, row: int, home: int) -> LinkedGroups:
-        """Return the groups after a person put a row into a group or a known class."""
+        """Return the groups after a person put a row into a group or a known class.
+
+        Parameters
+        ----------
+        row : int
+            The row.
+        home : int
+            The group or known class.
+
+        Returns
+        -------
+        LinkedGroups
+
+        """
         rows = {number: group[group != row] for number, group in self.rows.items()}
         if home in rows:
             rows[home] = np.append(rows[home], row)
@@ -151,7 +242,20 @@ class LinkedGroups:
         return replace(self, rows=rows, together=together, placed=dict(self.placed) | {row: home})
 
     def with_excluded(self, row: int, homes: Iterable[int]) -> LinkedGroups:
-        """Return the groups after a person saw that a row is in none of some groups and known classes."""
+        """Return the groups after a person saw that a row is in none of some groups and known classes.
+
+        Parameters
+        ----------
+        row : int
+            The row.
+        homes : iterable of int
+            These groups and known classes.
+
+        Returns
+        -------
+        LinkedGroups
+
+        """
         excluded = self.excluded.get(row, frozenset()) | set(homes)
         rows = {number: group[group != row] if number in excluded else group for number, group in self.rows.items()}
         return replace(self, rows=rows, excluded=dict(self.excluded) | {row: excluded})
@@ -201,7 +305,22 @@ def hidden_classes(labelled: Labelled, rejection: ScoredRejection) -> list[Hidde
 
 
 def typical(U: np.ndarray, rows: np.ndarray, number: int = SHOWN) -> np.ndarray:
-    """Return the rows that are most like the mean of all of them, the most typical first."""
+    """Return the rows that are most like the mean of all of them, the most typical first.
+
+    Parameters
+    ----------
+    U : array of shape (n, d)
+        All rows.
+    rows : int array
+        The rows to choose from.
+    number : int
+        How many to return.
+
+    Returns
+    -------
+    int array
+
+    """
     likeness = U[rows] @ U[rows].mean(0)
     return rows[np.lexsort((rows, -likeness.round(6)))[:number]]
 

@@ -89,7 +89,18 @@ class SameQuestion(Question):
     """The most typical rows of either group."""
 
     def answered(self, groups: LinkedGroups, answer: str) -> LinkedGroups:
-        """Return the groups after an answer, ``"yes"`` or ``"no"``."""
+        """Return the groups after an answer.
+
+        Parameters
+        ----------
+        groups : LinkedGroups
+        answer : {"yes", "no"}
+
+        Returns
+        -------
+        LinkedGroups
+
+        """
         _check(answer, ("yes", "no"))
         return groups.joined(*self.groups) if answer == "yes" else groups.kept_apart(*self.groups)
 
@@ -104,7 +115,19 @@ class WhichQuestion(Question):
     """Known classes and groups, the most likely first."""
 
     def answered(self, groups: LinkedGroups, answer: int | None) -> LinkedGroups:
-        """Return the groups after an answer: one of the choices, or None if the item belongs to none of them."""
+        """Return the groups after an answer.
+
+        Parameters
+        ----------
+        groups : LinkedGroups
+        answer : int or None
+            One of the choices, or None if the item belongs to none of them.
+
+        Returns
+        -------
+        LinkedGroups
+
+        """
         _check(answer, (*self.choices, None))
         return groups.with_excluded(self.row, self.choices) if answer is None else groups.with_placed(self.row, answer)
 
@@ -121,7 +144,17 @@ class Line(NamedTuple):
     intercept: float
 
     def __call__(self, value: Any) -> Any:
-        """Return the probability."""
+        """Return the probability.
+
+        Parameters
+        ----------
+        value : number or array
+
+        Returns
+        -------
+        number or array
+
+        """
         return expit(self.slope * np.asarray(value) + self.intercept)
 
 
