@@ -16,6 +16,7 @@ from opengcd._internal.kernels import resolve_device
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive, seed_sequence
 from opengcd._internal.run import CLASSIFIER, MEMORY, Run
+from opengcd._internal.unit_length import unit_rows
 from opengcd._internal.validation import (
     check_features,
     check_first_classes,
@@ -26,9 +27,9 @@ from opengcd._internal.validation import (
     unknown_label,
 )
 from opengcd.classify import Inference, Labelled, check_classifier, fit_classifier, infer, predict_labels
-from opengcd.discover import ClassCount, Confirmed, Discovery
+from opengcd.discover import ClassCount, Confirmed, Discovery, MetricRows, hidden_classes
 from opengcd.memory import ExemplarMemory, Selector, check_selector, selector_properties
-from opengcd.osr import AlphaSearch, Rejection, Threshold
+from opengcd.osr import AlphaSearch, Rejection, ScoredRejection, Threshold
 from opengcd.persistence import Given, Phase
 from opengcd.presets import Preset, resolve_preset
 
@@ -518,6 +519,25 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
 
         """
         return self._rejection.transform(self._check_rows(X, min_rows=1))
+
+    def metric_rows(self, X: Any) -> MetricRows:
+        """Return the exemplars and rows of a stream in the metric, from which questions about groups are made.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            The rows that :meth:`discover` was given.
+
+        Returns
+        -------
+        MetricRows
+            See :func:`opengcd.discover.rank_questions`.
+
+        """
+        labelled, rejection = self._labelled(), self._rejection
+        hidden = hidden_classes(labelled, rejection) if isinstance(rejection, ScoredRejection) else []
+        L, U = (unit_rows(self.in_metric(rows)) for rows in (labelled.X, X))
+        return MetricRows(L, labelled.codes, U, hidden)
 
     @property
     def alpha_(self) -> float | None:

@@ -60,6 +60,7 @@ def test_a_perfect_method_scores_perfectly_and_never_sees_a_test_row():
         # Stream: 6 test rows of each known class; 12 rows of two new classes: all rejected.
         assert (r.rejected, r.k, r.k_true) == (24, r.known + 2, r.known + 2)
         assert r.actions == r.actions_with_splits == 4  # two names, two confirmations
+        assert (r.actions_with_questions, r.named_with_questions, r.questions) == (None, None, {})  # it has no metric
     assert results[2].hna is None
     for X, _ in oracle.taught:
         assert (X[:, 1] < 100).all()
@@ -311,3 +312,5 @@ def test_the_recogniser_follows_the_protocol_reproducibly():
     assert first == second
     assert first[0].accuracy_all > 0.97
     assert first[0].hna > 0.7
+    assert first[0].actions_with_questions >= sum(first[0].questions.values()) + 4  # names and confirmations
+    assert 0 < first[0].named_with_questions <= 120

@@ -15,8 +15,8 @@ from opengcd.cli import app
 from tests.helpers.pictures import KNOWN, paint, paint_world, truth
 
 
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
+def run(*arguments, code=0, keys=None):
+    result = CliRunner().invoke(app, [str(a) for a in arguments], input=keys)
     assert result.exit_code == code, result.output
     return result
 
@@ -84,6 +84,24 @@ def test_bad_images_are_listed_and_the_status_says_so(workspace, tmp_path):
     assert "nothing.png: it cannot be read: No such file" in result.stderr
     assert "2 could not be used; all others were processed." in result.stderr
     assert "2 files could not be used" in run("status", workspace.path).stdout
+
+
+def test_questions_are_answered_with_one_key(workspace):
+    first, second = (group.id for group in workspace.groups() if group.kind == "novel")
+    workspace.merge(second, first)
+    shown = run("review", workspace.path, "--ask", keys="x2u2q").stdout
+    assert "Is this group one class, or does it split here? (about 1 second of questions left)" in shown
+    assert "blue" in shown
+    assert "1 answered." in shown
+    assert [entry.verb for entry in workspace.history(3)] == ["divide", "undo", "divide"]
+    assert "0 answered." in run("review", workspace.path, "--ask", keys="q").stdout
+
+
+def test_a_question_can_be_skipped(workspace):
+    first, second = (group.id for group in workspace.groups() if group.kind == "novel")
+    workspace.merge(second, first)
+    assert "0 answered." in run("review", workspace.path, "--ask", keys="us").stdout
+    assert workspace.history(1)[0].verb == "merge"
 
 
 def test_errors_are_one_line(tmp_path, workspace):

@@ -43,6 +43,20 @@ def test_the_loop_by_the_client(workspace):
             Client(address, "wrong").events()
 
 
+def test_questions_are_answered_by_the_client(workspace):
+    first, second = (group.id for group in workspace.groups() if group.kind == "novel")
+    workspace.merge(second, first)
+    token = workspace.access.make("ann")
+    with server(workspace.path) as (_, address), Client(address, token) as client:
+        (question,) = client.questions()
+        assert question["kind"] == "split"
+        with pytest.raises(ValueError, match="no answer to this question"):
+            client.answer(question, "x")
+        client.answer(question, "2")
+        assert question not in client.questions()
+    assert len([group for group in workspace.groups() if group.kind == "novel"]) == 2
+
+
 def test_the_client_raises_errors_of_python_where_there_is_no_answer(workspace):
     token = workspace.access.make("ann")
     with server(workspace.path) as (_, address), Client(address, token) as client:

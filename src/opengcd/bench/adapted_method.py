@@ -21,7 +21,7 @@ from opengcd.bench.near_copies import NearCopies
 from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Predictions
 from opengcd.bench.raw import in_few_bits
 from opengcd.bench.recognizer_method import RecognizerMethod
-from opengcd.discover import Discovery
+from opengcd.discover import Discovery, MetricRows
 from opengcd.recognizer import OpenWorldRecognizer
 
 ADAPTATION = 10_000
@@ -140,6 +140,10 @@ class AdaptedMethod(OpenWorldMethod):
     def in_metric(self, X: np.ndarray) -> np.ndarray:
         """Return images as the current network sees them, in the metric of the recogniser."""
         return self._method.in_metric(self._features[X])
+
+    def question_rows(self, X: np.ndarray) -> MetricRows | None:
+        """Return labelled images and those that were grouped, as the current network sees them."""
+        return self._method.question_rows(self._features[X])
 
     def spent(self) -> dict[str, float]:
         """Return the seconds of adapting and of embedding all images, since the last call."""

@@ -11,7 +11,7 @@ from opengcd import UNKNOWN
 from opengcd._internal.progress import Progress, silent
 from opengcd.bench.image_dataset import DatasetImages
 from opengcd.bench.near_copies import NearCopies
-from opengcd.discover import Discovery
+from opengcd.discover import Discovery, MetricRows
 from opengcd.osr import AlphaSearch
 
 
@@ -246,6 +246,21 @@ class OpenWorldMethod(ABC):
 
         """
         return None if self.takes_images else X
+
+    def question_rows(self, X: np.ndarray) -> MetricRows | None:
+        """Return what questions about groups are made from; by default None: there are no questions.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The rows that were grouped.
+
+        Returns
+        -------
+        MetricRows or None
+
+        """
+        return None
 
     def spent(self) -> dict[str, float]:
         """Return the seconds of steps that are to be reported by name, since the last call; none by default.

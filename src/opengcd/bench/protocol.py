@@ -21,6 +21,7 @@ from opengcd._internal.splits import split_share
 from opengcd.bench.image_dataset import DatasetImages
 from opengcd.bench.near_copies import NearCopies
 from opengcd.bench.open_world_method import OpenWorldMethod, Predictions
+from opengcd.bench.questioner import answer_questions
 from opengcd.bench.records import AlphaPoint, DripPoint, PhaseResult
 from opengcd.bench.reviewer import Review, Split, confirm_groups, simulate_review
 from opengcd.bench.scenarios import USUAL, Scenario, StreamClasses, find_scenario
@@ -319,6 +320,11 @@ def _open_phase(
         result.actions, result.actions_by_kind = result.rejected, {"label": result.rejected}
     elif split := _splitting(method, stream.X[examined]):
         result.actions_with_splits = simulate_review(groups, truth, known.tolist(), split).actions
+    if groups and (rows := method.question_rows(stream.X[examined])):
+        asked = answer_questions(groups, rows, truth)
+        after = simulate_review(asked.groups, truth, known.tolist())
+        result.questions, result.named_with_questions = dict(asked.asked), len(after.rows)
+        result.actions_with_questions = asked.asked.total() + after.actions
     return PhaseDetail(stream, examined, found, review)
 
 

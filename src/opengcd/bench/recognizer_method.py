@@ -8,7 +8,7 @@ import numpy as np
 
 from opengcd._internal.progress import Progress, silent
 from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Predictions
-from opengcd.discover import Discovery
+from opengcd.discover import Discovery, MetricRows
 from opengcd.recognizer import OpenWorldRecognizer
 
 
@@ -88,6 +88,10 @@ class RecognizerMethod(OpenWorldMethod):
     def in_metric(self, X: np.ndarray) -> np.ndarray:
         """Return rows in the metric of the recogniser."""
         return self.recognizer.in_metric(X)
+
+    def question_rows(self, X: np.ndarray) -> MetricRows | None:
+        """Return the labelled rows and those that were grouped, where discovery takes the whole stream."""
+        return self.recognizer.metric_rows(X) if self.recognizer.discovers_from == "stream" else None
 
     def fitted_parameters(self) -> FittedParameters:
         """Return alpha and the search for it, where the recogniser rejects by the paper's rule."""

@@ -138,6 +138,12 @@ class PhaseResult:
     """Of a reviewer who also splits groups that hold many items of several classes; None in older files."""
     named: int | None = None
     """Novel items that the reviewer gave a name."""
+    questions: dict[str, int] = field(default_factory=dict)
+    """Questions about groups that were worth asking, by kind."""
+    actions_with_questions: int | None = None
+    """Of an annotator who answers these first, the answers included; None in older files."""
+    named_with_questions: int | None = None
+    """Novel items that this annotator gave a name."""
     learnt_share: float | None = None
     """Share of what could be learnt that is learnt."""
     missing_classes: int | None = None

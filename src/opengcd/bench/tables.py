@@ -145,6 +145,10 @@ DETAIL_COLUMNS: list[PhaseColumn] = [
     Column("actions per item", lambda phase: _ratio(phase.actions, phase.rejected), digits=2),
     _smaller("actions per name", lambda phase: _ratio(phase.actions, phase.named), digits=2),
     _smaller("with splits", lambda phase: _ratio(phase.actions_with_splits, phase.named), digits=2),
+    _smaller(
+        "with questions", lambda phase: _ratio(phase.actions_with_questions, phase.named_with_questions), digits=2
+    ),
+    Column("named then", lambda phase: _ratio(phase.named_with_questions, phase.named), digits=2),
 ]
 
 

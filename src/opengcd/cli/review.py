@@ -10,6 +10,7 @@ import typer
 from opengcd.cli.failures import report_bad_files, report_errors
 from opengcd.cli.options import Copy, Folder
 from opengcd.cli.output import echo
+from opengcd.cli.questions import ask_questions
 from opengcd.cli.service import serve
 
 
@@ -20,14 +21,18 @@ def review(
         Path | None, typer.Option("--import", help="Import the folders after a person has changed them.")
     ] = None,
     copy: Copy = False,
+    ask: Annotated[bool, typer.Option("--ask", help="Ask here what saves most work; one key an answer.")] = False,
 ) -> None:
     """Review groups in the browser; or in a file manager: export, rename folders, move and delete images, import."""
     from opengcd import Workspace
     from opengcd._internal import terminal
     from opengcd.workspace import readable
 
-    if export is not None and import_ is not None:
-        raise typer.BadParameter("give either --export or --import")
+    if (export is not None) + (import_ is not None) + ask > 1:
+        raise typer.BadParameter("give only one of --export, --import and --ask")
+    if ask:
+        ask_questions(workspace)
+        return
     if export is None and import_ is None:
         serve(workspace, open_page=True)
         return

@@ -6,7 +6,17 @@ from opengcd.discover.discovery import Discovery, Group, arrange
 from opengcd.discover.joint_discovery import JointDiscovery
 from opengcd.discover.kmeans import Clustering, SemiSupervisedKMeans, ss_kmeans
 from opengcd.discover.kmeans_discovery import KMeansDiscovery
+from opengcd.discover.linked_groups import HiddenClasses, LinkedGroups, MetricRows, hidden_classes, memberships, regroup
 from opengcd.discover.mixture import Mixture, MixtureSettings, joint_mixture
+from opengcd.discover.questions import (
+    Calibration,
+    Question,
+    SameQuestion,
+    SplitQuestion,
+    WhichQuestion,
+    calibrate,
+    rank_questions,
+)
 from opengcd.discover.refinement import refine
 from opengcd.discover.rehearsal import Rehearsal, RehearsedNumber, estimate_by_rehearsal, rehearse
 from opengcd.discover.splitting import Subcluster, split_rows
@@ -17,6 +27,7 @@ DISCOVERIES: dict[str, type[DiscoveryStrategy]] = {kind.name: kind for kind in (
 
 __all__ = [
     "DISCOVERIES",
+    "Calibration",
     "ClassCount",
     "ClassNumberEstimate",
     "Clustering",
@@ -25,20 +36,32 @@ __all__ = [
     "Discovery",
     "DiscoveryStrategy",
     "Group",
+    "HiddenClasses",
     "JointDiscovery",
     "KMeansDiscovery",
+    "LinkedGroups",
+    "MetricRows",
     "Mixture",
     "MixtureSettings",
+    "Question",
     "Rehearsal",
     "RehearsedNumber",
     "Run",
+    "SameQuestion",
     "SemiSupervisedKMeans",
+    "SplitQuestion",
     "Subcluster",
+    "WhichQuestion",
     "arrange",
+    "calibrate",
     "estimate_by_rehearsal",
     "estimate_class_number",
+    "hidden_classes",
     "joint_mixture",
+    "memberships",
+    "rank_questions",
     "refine",
+    "regroup",
     "rehearse",
     "split_rows",
     "ss_kmeans",

@@ -10,7 +10,7 @@ import io
 import json
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import quote
@@ -207,6 +207,43 @@ class Client:
         """
         on = self.seen if self.seen is not None else self.get("status")["edit"]
         return self.send("POST", "edits", {"on": on, "act": act, **what})
+
+    def questions(self, limit: int = 25) -> list[dict[str, Any]]:
+        """Return the questions about groups that save most work, the best first; :meth:`answer` answers one.
+
+        Parameters
+        ----------
+        limit : int
+            Largest number of questions.
+
+        Returns
+        -------
+        list of dict
+            Each with its ``text``, the images to show (``shown``), and its ``answers``.
+
+        """
+        return self.get("questions", limit=limit)["questions"]
+
+    def answer(self, question: Mapping[str, Any], key: str) -> dict[str, Any]:
+        """Answer a question, which is an edit.
+
+        Parameters
+        ----------
+        question : mapping
+            One that :meth:`questions` returned.
+        key : str
+            The ``key`` of one of its answers.
+
+        Returns
+        -------
+        dict
+            What was changed.
+
+        """
+        edits = {answer["key"]: answer["edit"] for answer in question["answers"]}
+        if key not in edits:
+            raise ValueError(f"{key!r} is no answer to this question; give one of {', '.join(edits)}.")
+        return self.edit(**edits[key])
 
     def run(self, verb: str, **arguments: Any) -> dict[str, Any]:
         """Start a job and wait until it has ended.

@@ -55,6 +55,12 @@ def members(
     return api.ItemPage(edit=page.edit, total=page.total, items=items)
 
 
+@reading.get("/questions")
+def questions(workspace: UserWorkspace, limit: Annotated[int, Query(ge=1, le=100)] = 25) -> api.Questions:
+    """Return the questions about groups that save most work; an answer is the edit that comes with it."""
+    return api.Questions.model_validate(workspace.questions.ask(limit))
+
+
 @reading.get("/items/{id}", responses=MISSING)
 def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
     """Return the details of an image."""

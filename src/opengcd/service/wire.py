@@ -356,6 +356,36 @@ class Groups(Model):
     groups: list[Group]
 
 
+class Answer(Model):
+    """An answer to a question: its key, its meaning, and the edit to send for it."""
+
+    key: str
+    text: str
+    edit: dict[str, Any]
+
+
+class Question(Model):
+    """A question about groups, with the images to show."""
+
+    kind: Literal["split", "same"]
+    text: str
+    gain: float
+    """Actions that the answer is expected to save, less the one that it takes."""
+    groups: list[int]
+    shown: list[list[int]]
+    """The most typical images of both parts of a group, or of two groups."""
+    answers: list[Answer]
+
+
+class Questions(Model):
+    """The questions that are worth asking now, the best first, as of an edit."""
+
+    edit: int
+    seconds: float
+    """How long it takes to answer them, about."""
+    questions: list[Question]
+
+
 class Item(Model):
     """An image."""
 

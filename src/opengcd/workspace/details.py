@@ -145,9 +145,9 @@ class NameDetails(Details):
 
 @dataclass(frozen=True)
 class ConfirmDetails(Details):
-    """A group was confirmed, or is open again."""
+    """A group was confirmed, is open again, or was said to be one class."""
 
-    verbs = ("confirm", "unconfirm")
+    verbs = ("confirm", "unconfirm", "keep")
     group: int
 
 
@@ -187,6 +187,27 @@ class SplitDetails(Details):
 
 
 @dataclass(frozen=True)
+class CompareDetails(Details):
+    """A person said whether two groups are the same class; if so, they were joined."""
+
+    verbs = ("compare",)
+    group: int
+    into: int
+    same: bool
+
+
+@dataclass(frozen=True)
+class DivideDetails(Details):
+    """A person said that a part of a group is not of its class and which of both are classes; ``part`` is its group."""
+
+    verbs = ("divide",)
+    group: int
+    part: int
+    one: bool
+    other: bool
+
+
+@dataclass(frozen=True)
 class UndoDetails(Details):
     """An edit was undone or redone: its number and verb."""
 
@@ -210,6 +231,8 @@ AnyDetails = (
     | RemoveDetails
     | MergeDetails
     | SplitDetails
+    | CompareDetails
+    | DivideDetails
     | UndoDetails
 )
 DETAILS: dict[str, type[AnyDetails]] = {verb: record for record in get_args(AnyDetails) for verb in record.verbs}

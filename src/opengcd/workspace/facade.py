@@ -29,6 +29,7 @@ from opengcd.workspace.models import Models
 from opengcd.workspace.opening import create_database
 from opengcd.workspace.originals import Original, embed_originals
 from opengcd.workspace.predictions import Result
+from opengcd.workspace.questions import Questions
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.review import Review
@@ -84,6 +85,8 @@ class Workspace(ReviewVerbs):
         Status, groups, items and phases, to look at.
     similarity : Similarity
         Neighbours, and the map.
+    questions : Questions
+        What to ask a person about the groups.
     exemplars : Exemplars
         The items in the memory of the recogniser.
     formats : Formats
@@ -122,6 +125,7 @@ class Workspace(ReviewVerbs):
         self.recognizers = Recognizers(store)
         self.views = Views(store)
         self.similarity = Similarity(store, self.vectors, self.recognizers)
+        self.questions = Questions(store, self.vectors, self.recognizers)
         self.exemplars = Exemplars(store, self.vectors, self.recognizers)
         self._intake = Intake(store.database, self.vectors)
         self._estimates: dict[Any, TimeEstimate] = {}

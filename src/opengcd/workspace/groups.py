@@ -223,6 +223,14 @@ def split(edit: Edit, group: int, parts: Sequence[Part]) -> list[int]:
     return homes
 
 
+def keep(edit: Edit, group: int, decided: bool = True) -> None:
+    """Note that a person has decided that the items of a group belong together, or that this is open."""
+    chosen = members(edit.connection, group)
+    edit.touch(assignments, chosen)
+    for part in in_parts(chosen):
+        edit.connection.execute(update(assignments).where(assignments.c.item_id.in_(part)).values(by_person=decided))
+
+
 def make_group(edit: Edit, kind: str, label: str, named: bool = True, **more: Any) -> int:
     """Add an empty group; return its number."""
     values = {"kind": kind, "label": label, "name": label if named else None, "confirmed": False} | more

@@ -142,6 +142,12 @@ def last_discovery_id(connection: Connection) -> int:
     return connection.scalar(query) or 0
 
 
+def standing(connection: Connection, verbs: Iterable[str]) -> list[Entry]:
+    """Return the entries of some verbs that are not undone, the oldest first."""
+    query = select(*SHOWN).where(edits.c.verb.in_(list(verbs)), edits.c.id.not_in(UNDONE)).order_by(edits.c.id)
+    return [read_entry(row) for row in connection.execute(query)]
+
+
 def last_entry(connection: Connection, verb: str) -> Entry | None:
     """Return the last entry of a verb; None if there is none."""
     query = select(*SHOWN, edits.c.id.in_(UNDONE).label("undone")).where(edits.c.verb == verb)

@@ -30,7 +30,9 @@ from typing import (
 from opengcd.workspace import groups
 from opengcd.workspace.conflicts import Concerns
 from opengcd.workspace.details import (
+    CompareDetails,
     ConfirmDetails,
+    DivideDetails,
     MergeDetails,
     MoveDetails,
     NameDetails,
@@ -359,6 +361,94 @@ class Split(Verb):
         raise NotImplementedError
 
 
+@review_verb
+@dataclass(frozen=True)
+class Keep(Verb):
+    """Say that a group is one class: discover leaves its images together.
+
+    Parameters
+    ----------
+    group : int
+        Number of the group.
+
+    """
+
+    act = "keep"
+    group: GroupId
+
+    def apply(self, edit: Edit) -> int:
+        """Make the change."""
+        groups.keep(edit, self.group)
+        edit.details = ConfirmDetails(self.group).as_dict()
+        return self.group
+
+
+@review_verb
+@dataclass(frozen=True)
+class Compare(Verb):
+    """Say whether two groups are the same class: they are merged, or discover keeps them apart.
+
+    Parameters
+    ----------
+    group : int
+        Number of the group whose images move if they are the same.
+    into : int
+        Number of the other group.
+    same : bool
+        Whether they are the same class.
+
+    """
+
+    act = "compare"
+    group: GroupId
+    into: TargetId
+    same: Flag = field(default=True, kw_only=True)
+
+    def apply(self, edit: Edit) -> int:
+        """Make the change."""
+        groups.keep(edit, self.into)
+        if self.same:
+            groups.merge(edit, self.group, self.into)
+        else:
+            groups.keep(edit, self.group)
+        edit.details = CompareDetails(self.group, self.into, self.same).as_dict()
+        return self.into
+
+
+@review_verb
+@dataclass(frozen=True)
+class Divide(Verb):
+    """Say that some images of a group are not of its class; they become a group, which may be a class or not.
+
+    Parameters
+    ----------
+    group : int
+        Number of the group.
+    items : sequence of int
+        Numbers of the images that are not of its class.
+    one, other : bool
+        Whether the images that stay, and those that move, are a class: discover leaves these together, and groups the
+        images of what is no class again.
+
+    """
+
+    act = "divide"
+    group: GroupId
+    items: ItemIds
+    one: Flag = field(default=True, kw_only=True)
+    other: Flag = field(default=True, kw_only=True)
+
+    def apply(self, edit: Edit) -> int:
+        """Make the change."""
+        if strange := set(self.items) - set(groups.members(edit.connection, self.group)):
+            raise WorkspaceError(f"Item {min(strange)} is not in group {self.group}.")
+        home = groups.separate(edit, self.items)
+        groups.keep(edit, self.group, self.one)
+        groups.keep(edit, home, self.other)
+        edit.details = DivideDetails(self.group, home, self.one, self.other).as_dict()
+        return home
+
+
 Given = ParamSpec("Given")
 COMMON_SECTIONS = """
 on : int or None
@@ -421,3 +511,6 @@ class ReviewVerbs(ABC):
     remove = _as_method(Remove)
     merge = _as_method(Merge)
     split = _as_method(Split)
+    keep = _as_method(Keep)
+    compare = _as_method(Compare)
+    divide = _as_method(Divide)

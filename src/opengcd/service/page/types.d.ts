@@ -122,6 +122,13 @@ export interface AdaptationReport {
   seconds: Record<string, number>;
 }
 
+/** An answer to a question: its key, its meaning, and the edit to send for it. */
+export interface Answer {
+  key: string;
+  text: string;
+  edit: Record<string, any>;
+}
+
 /** A known class with its exemplars. */
 export interface Class {
   label: string;
@@ -141,6 +148,23 @@ export interface ClassNumber {
   confirmed: number;
 }
 
+/** Say whether two groups are the same class: they are merged, or discover keeps them apart. */
+export interface Compare {
+  /** The last edit that the client has seen. */
+  on: number;
+  act: "compare";
+  group: number;
+  into: number;
+  same?: boolean;
+}
+
+/** A person said whether two groups are the same class; if so, they were joined. */
+export interface CompareDetails {
+  group: number;
+  into: number;
+  same: boolean;
+}
+
 /** Confirm a named group, so that learn takes it. */
 export interface Confirm {
   /** The last edit that the client has seen. */
@@ -149,7 +173,7 @@ export interface Confirm {
   group: number;
 }
 
-/** A group was confirmed, or is open again. */
+/** A group was confirmed, is open again, or was said to be one class. */
 export interface ConfirmDetails {
   group: number;
 }
@@ -225,6 +249,25 @@ export interface DiscoverResult {
   left_alone?: number;
 }
 
+/** Say that some images of a group are not of its class; they become a group, which may be a class or not. */
+export interface Divide {
+  /** The last edit that the client has seen. */
+  on: number;
+  act: "divide";
+  group: number;
+  items: number[];
+  one?: boolean;
+  other?: boolean;
+}
+
+/** A person said that a part of a group is not of its class and which of both are classes; ``part`` is its group. */
+export interface DivideDetails {
+  group: number;
+  part: number;
+  one: boolean;
+  other: boolean;
+}
+
 /** The event `edit`: who did what, and which groups it changed. */
 export interface EditEvent {
   edit: number;
@@ -251,7 +294,7 @@ export interface Entry {
   at: string;
   who: string;
   verb: string;
-  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | MoveDetails | RemoveDetails | MergeDetails | SplitDetails | UndoDetails | Record<string, any>;
+  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | MoveDetails | RemoveDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | UndoDetails | Record<string, any>;
   undone: boolean;
 }
 
@@ -331,6 +374,14 @@ export interface ItemPage {
 
 /** Long work. */
 export type Job = DiscoverJob | LearnJob | AdaptJob;
+
+/** Say that a group is one class: discover leaves its images together. */
+export interface Keep {
+  /** The last edit that the client has seen. */
+  on: number;
+  act: "keep";
+  group: number;
+}
 
 /** The last adaptation, or rehearsal of one. */
 export interface LastAdaptation {
@@ -506,6 +557,23 @@ export interface Phase {
 /** Why a request failed, for people to read. */
 export interface Problem {
   detail: string;
+}
+
+/** A question about groups, with the images to show. */
+export interface Question {
+  kind: "split" | "same";
+  text: string;
+  gain: number;
+  groups: number[];
+  shown: number[][];
+  answers: Answer[];
+}
+
+/** The questions that are worth asking now, the best first, as of an edit. */
+export interface Questions {
+  edit: number;
+  seconds: number;
+  questions: Question[];
 }
 
 /** Images were recognised. */
@@ -775,6 +843,11 @@ export interface Operations {
     query?: { offset?: number; limit?: number; order?: "typical" | "odd" };
     answer: ItemPage;
   };
+  /** Return the questions about groups that save most work; an answer is the edit that comes with it. */
+  "GET /questions": {
+    query?: { limit?: number };
+    answer: Questions;
+  };
   /** Return the details of an image. */
   "GET /items/{id}": {
     path: { id: number };
@@ -839,7 +912,7 @@ export interface Operations {
   };
   /** Change groups; refused if someone else has changed the same ones since the edit that the client saw. */
   "POST /edits": {
-    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Merge | Split;
+    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Merge | Split | Keep | Compare | Divide;
     answer: Edited;
   };
   /** Return who is logged in. */
@@ -876,11 +949,14 @@ export interface Details {
   name: NameDetails;
   confirm: ConfirmDetails;
   unconfirm: ConfirmDetails;
+  keep: ConfirmDetails;
   move: MoveDetails;
   separate: MoveDetails;
   remove: RemoveDetails;
   merge: MergeDetails;
   split: SplitDetails;
+  compare: CompareDetails;
+  divide: DivideDetails;
   undo: UndoDetails;
   redo: UndoDetails;
 }

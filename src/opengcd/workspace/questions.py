@@ -1,0 +1,182 @@
+"""The questions about the groups under review that save a person most work, and the edits that answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection
+
+from opengcd._internal.unit_length import unit_rows
+from opengcd.workspace import groups, log
+from opengcd.workspace.groups import NOVEL
+from opengcd.workspace.recognizers import Recognizers
+from opengcd.workspace.store import Store
+from opengcd.workspace.vectors import Vectors
+
+if TYPE_CHECKING:
+    from opengcd.discover import Calibration, LinkedGroups, MetricRows, SameQuestion, SplitQuestion
+
+SECONDS = 1.0
+"""What an answer takes a person."""
+ANSWERING = ("keep", "compare", "divide")
+"""The verbs that answers are edits of."""
+
+
+class Answer(NamedTuple):
+    """One of the answers to a question: a key, its meaning, and the edit that it is."""
+
+    key: str
+    text: str
+    edit: dict[str, Any]
+    """``act`` is the verb; the rest are its parameters."""
+
+
+class AskedQuestion(NamedTuple):
+    """A question about groups under review."""
+
+    kind: str
+    """``split``: is this group one class, or does it split here? ``same``: are these two groups the same class?"""
+    text: str
+    gain: float
+    """Actions that the answer is expected to save, less the one that it takes."""
+    groups: list[int]
+    """The group, or the two groups."""
+    shown: list[list[int]]
+    """The most typical items of either part, or of either group."""
+    answers: list[Answer]
+
+
+class Asked(NamedTuple):
+    """Questions, the best first, as of an edit."""
+
+    edit: int
+    seconds: float
+    """How long it takes to answer them, about."""
+    questions: list[AskedQuestion]
+
+
+class _Kept(NamedTuple):
+    """What a version of the recogniser brings to the questions."""
+
+    version: int
+    rows: MetricRows
+    calibration: Calibration
+
+
+class Questions:
+    """Asks about the groups that nobody has named."""
+
+    def __init__(self, store: Store, vectors: Vectors, recognizers: Recognizers) -> None:
+        self._database = store.database
+        self._vectors = vectors
+        self._recognizers = recognizers
+        self._kept: _Kept | None = None
+
+    def ask(self, limit: int = 25) -> Asked:
+        """Return the questions whose answers are expected to save more work than they take.
+
+        A question that was answered is not asked again, unless the answer is undone. An answer is an edit: of the verbs
+        ``keep``, ``compare`` and ``divide``.
+
+        Parameters
+        ----------
+        limit : int
+            Largest number of questions.
+
+        Returns
+        -------
+        Asked
+
+        """
+        from opengcd.discover import rank_questions
+
+        version, recognizer = self._recognizers.in_use()
+        with self._database.reading() as connection:
+            edit = log.last_edit(connection)
+            homes, whole, apart = _to_ask(connection)
+            store = self._vectors.shards(connection, version)
+            there = store.having(connection, [item for members in homes.values() for item in members])
+            homes = {group: [item for item in members if item in there] for group, members in homes.items()}
+            items = [item for members in homes.values() for item in members]
+            X = self._vectors.scaled(store.of_items(connection, items)) if items else None
+        if X is None:
+            return Asked(edit, 0.0, [])
+        kept = self._prepare(version, recognizer, X)
+        rows = kept.rows._replace(U=unit_rows(recognizer.in_metric(X)))
+        linked, numbers = _link(homes, whole, apart, rows.known)
+        ranked = rank_questions(rows, linked, kept.calibration, most=limit)
+        found = [_as_asked(question, items, numbers) for question in ranked if question.kind != "which"]  # type: ignore[arg-type]
+        return Asked(edit, SECONDS * len(found), found)
+
+    def _prepare(self, version: int, recognizer: Any, X: np.ndarray) -> _Kept:
+        """Return the exemplars in the metric, and the calibration; they are kept for the version in use."""
+        from opengcd.discover import calibrate
+
+        kept = self._kept
+        if kept is None or kept.version != version:
+            rows = recognizer.metric_rows(X[:1])
+            kept = self._kept = _Kept(version, rows, calibrate(rows.hidden))
+        return kept
+
+
+def _to_ask(connection: Connection) -> tuple[dict[int, list[int]], set[int], set[frozenset[int]]]:
+    """Return the groups to ask about with their items, those that are one class, and pairs of different classes."""
+    homes = {g.id: g.items for g in groups.open_groups(connection) if g.kind == NOVEL and not g.named}
+    whole, apart, none = set[int](), set[frozenset[int]](), set[int]()
+    for entry in log.standing(connection, ANSWERING):
+        said = entry.details
+        if entry.verb == "keep":
+            whole.add(said["group"])
+        elif entry.verb == "compare" and not said["same"]:
+            apart.add(frozenset({said["group"], said["into"]}))
+        elif entry.verb == "divide":
+            parts = {said["group"]: said["one"], said["part"]: said["other"]}
+            apart.add(frozenset(parts))
+            none |= {group for group, is_class in parts.items() if not is_class}
+    return {group: items for group, items in homes.items() if group not in none}, whole, apart
+
+
+def _link(
+    homes: dict[int, list[int]], whole: set[int], apart: set[frozenset[int]], known: int
+) -> tuple[LinkedGroups, dict[int, int]]:
+    """Return the groups as discovery numbers them, with what was said of them; and their numbers in the database."""
+    from opengcd.discover import LinkedGroups
+
+    ends = np.cumsum([0, *map(len, homes.values())])
+    linked = LinkedGroups.of([np.arange(*span) for span in pairwise(ends)], known)
+    code = {group: known + i for i, group in enumerate(homes)}
+    pairs = frozenset(frozenset(code[one] for one in pair) for pair in apart if pair <= code.keys())
+    linked = replace(linked, whole=frozenset(code[group] for group in whole if group in code), apart=pairs)
+    return linked, {number: group for group, number in code.items()}
+
+
+def _as_asked(question: SplitQuestion | SameQuestion, items: Sequence[int], numbers: dict[int, int]) -> AskedQuestion:
+    shown = [[items[row] for row in part.tolist()] for part in question.shown]
+    if question.kind == "same":
+        into, group = (numbers[number] for number in question.groups)  # type: ignore[union-attr]
+        answers = [
+            Answer("y", "the same class", {"act": "compare", "group": group, "into": into, "same": True}),
+            Answer("n", "different classes", {"act": "compare", "group": group, "into": into, "same": False}),
+        ]
+        return AskedQuestion(
+            "same", "Are these two groups the same class?", question.gain, [into, group], shown, answers
+        )
+    group = numbers[question.group]  # type: ignore[union-attr]
+    part = [items[row] for row in question.parts[1].tolist()]  # type: ignore[union-attr]
+
+    def divide(one: bool, other: bool) -> dict[str, Any]:
+        return {"act": "divide", "group": group, "items": part, "one": one, "other": other}
+
+    answers = [
+        Answer("1", "one class", {"act": "keep", "group": group}),
+        Answer("2", "two classes, split here", divide(True, True)),
+        Answer("a", "only the first part is a class", divide(True, False)),
+        Answer("b", "only the second part is a class", divide(False, True)),
+        Answer("0", "no part is a class", divide(False, False)),
+    ]
+    text = "Is this group one class, or does it split here?"
+    return AskedQuestion("split", text, question.gain, [group], shown, answers)
