@@ -50,14 +50,14 @@ def test_single_rows_have_no_scale():
     assert not discriminant.weight.any()
 
 
-def test_rows_correct_the_discriminant_against_a_pull_that_does_not_depend_on_their_number():
+def test_rows_correct_the_discriminant_against_a_pull():
     X, codes = normal_classes(60, 0)
     statistics = ClassStatistics.of(X, codes, 5)
     model = Logistic(tol=1e-7, device="cpu").fit(X, codes, statistics)
     moved = model.weight_ - fit_discriminant(statistics, X, codes).weight * model.scale_
     residual = model.predict_proba(X) - np.eye(5)[codes]
     assert np.abs(moved).max() > 0.01
-    np.testing.assert_allclose(residual.T @ model.standardised(X), -2 * 20 * moved, atol=1e-4)
+    np.testing.assert_allclose(residual.T @ model.standardised(X), -2 * 0.1 * 5 * moved, atol=1e-4)
     np.testing.assert_allclose(residual.sum(0), 0, atol=1e-4)
 
 
@@ -70,9 +70,7 @@ def test_statistics_of_many_rows_make_up_for_few_exemplars():
         model = fit_classifier("logistic", X[:20], codes[:20], 0, "cpu", **more)
         return (model.predict(later) == truth).mean()
 
-    best = (fit_classifier("logistic", X, codes, 0, "cpu").predict(later) == truth).mean()
-    assert right() < best - 0.05
-    assert right(statistics=statistics) > best - 0.02
+    assert right(statistics=statistics) > right() + 0.1
 
 
 def test_other_classifiers_are_fitted_on_the_rows_alone():

@@ -23,17 +23,17 @@ CURVATURE = 0.005
 """Typical curvature of a row's loss when most rows are classified with confidence; at the start it is up to 1/2."""
 LEAST_RIDGE = 1e-6
 """Added to the diagonal of the preconditioner: keeps it invertible for constant features without a penalty."""
-PULL = 20.0
-"""Penalty on the distance from the discriminant, for the sum of the losses of all rows: that of a normal prior, which
-does not depend on the number of rows."""
+PULL = 0.1
+"""Penalty on the distance from the discriminant, over the number of rows of a class: the weights of a class are mostly
+corrected by its own rows, and few of them should count for less."""
 
 
 class Logistic(ArrayClassifier):
     r"""Minimise :math:`-\frac1n \sum_i \log p_{y_i}(x_i) + \lambda \|W - W_0\|^2` by L-BFGS; offsets are not penalised.
 
     :math:`W_0 = 0`, unless statistics of the classes are given, which may be of many more rows: then :math:`W_0` is
-    their scaled discriminant (:func:`~opengcd.classify.discriminant.fit_discriminant`), and :math:`\lambda = 20 / n`:
-    many rows correct it much, few rows little.
+    their scaled discriminant (:func:`~opengcd.classify.discriminant.fit_discriminant`), and
+    :math:`\lambda = 0.1\,C / n`: many rows of a class correct it much, few rows little.
 
     Features are centred and divided by *one* standard deviation, that of all entries: the features of a backbone share
     a scale, and directions of small variance carry more noise than signal. The problem is convex: no seed is needed.
@@ -100,9 +100,10 @@ class Logistic(ArrayClassifier):
         self.scale_ = np.array(deviation if deviation > 0 else 1.0)
         where = kernels.resolve_device(self.device)
         Z, targets = kernels.to_tensor(self.standardised(X), where), kernels.to_tensor(y, where).long()
-        start, penalty = Z.new_zeros(int(y.max()) + 1, X.shape[1] + 1), self.penalty
+        classes = int(y.max()) + 1
+        start, penalty = Z.new_zeros(classes, X.shape[1] + 1), self.penalty
         if statistics is not None:
-            (weight, bias), penalty = fit_discriminant(statistics, X, y), PULL / len(X)
+            (weight, bias), penalty = fit_discriminant(statistics, X, y), PULL * classes / len(X)
             bias = bias + weight @ self.mean_  # of centred and scaled features
             start = kernels.to_tensor(np.column_stack([weight * self.scale_, bias - bias.mean()]), where)
         with kernels.threads_for(Z.numel()):
