@@ -1,7 +1,8 @@
-"""Which exemplars to keep: ``python -m benchmarks.exemplars --features FOLDER --dataset cub``.
+"""What to remember of a class: ``python -m benchmarks.exemplars --features FOLDER --dataset cub``.
 
-Every class is learnt from all of its training rows; only the memory limits what is remembered. For each selector the
-accuracy on all classes so far, phase by phase, with the logistic classifier, mean over the seeds.
+Every class is learnt from all of its training rows; only the memory limits what is remembered. For each selector, and
+with statistics of all rows beside the exemplars, the accuracy on all classes so far, phase by phase, with the logistic
+classifier, mean over the seeds.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from opengcd.classify import fit_classifier, predict_labels
 from opengcd.memory import ExemplarMemory
 
 RULES = {
+    "herding, ranked once, and statistics": ("herding", True, True),
     "herding, ranked once": ("herding", True),
     "herding": ("herding", False),
     "k-center": ("kcenter", False),
@@ -29,19 +31,25 @@ RULES = {
 
 
 def accuracies(
-    features: Path, dataset: str, seed: int, selector: str, rank_once: bool, classifier: Any = "logistic"
+    features: Path,
+    dataset: str,
+    seed: int,
+    selector: str,
+    rank_once: bool,
+    keep_statistics: bool = False,
+    classifier: Any = "logistic",
 ) -> list[float]:
     """Return the accuracy on all classes so far after each phase."""
     data = load_dataset(features, dataset)
     plan = plan_for(data)
     groups = class_groups(len(data.class_names), plan.sizes, derive(seed, 0))
-    memory = ExemplarMemory(plan.memory, selector, seed, rank_once=rank_once)
+    memory = ExemplarMemory(plan.memory, selector, seed, rank_once=rank_once, keep_statistics=keep_statistics)
     found = []
     for phase, group in enumerate(groups, start=1):
         rows, test = data.train_rows(group), data.test_rows(np.concatenate(groups[:phase]))
         memory.update(data.X[rows], data.y[rows])
         classes, codes = np.unique(memory.y, return_inverse=True)
-        model = fit_classifier(classifier, memory.X, codes, seed)
+        model = fit_classifier(classifier, memory.X, codes, seed, statistics=memory.statistics)
         found.append(float((classes[predict_labels(model, data.X[test])] == data.y[test]).mean()))
     return found
 

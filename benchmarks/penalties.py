@@ -28,7 +28,10 @@ def main() -> None:
     seeds = parse_numbers(chosen.seeds, "seeds")
     print(f"| {chosen.dataset} | phase 1 | phase 2 | phase 3 | phase 4 |\n| --- | --- | --- | --- | --- |")
     for penalty in PENALTIES:
-        runs = [accuracies(chosen.features, chosen.dataset, seed, "herding", True, Logistic(penalty)) for seed in seeds]
+        runs = [
+            accuracies(chosen.features, chosen.dataset, seed, "herding", True, classifier=Logistic(penalty))
+            for seed in seeds
+        ]
         print(
             f"| {penalty:g} | " + " | ".join(f"{100 * value:.1f}" for value in np.mean(runs, axis=0)) + " |", flush=True
         )

@@ -64,7 +64,8 @@ class Phase(NamedTuple):
         memory, classes = self.memory, self.classes
         seen = np.array([memory.seen[c] for c in classes.tolist()])
         kept = len(memory) / int(seen.sum()) if chosen_by_mean else 1.0
-        return Labelled(memory.X, encode(memory.y, classes), classes, seen, kept, self.model, memory.trained)
+        codes, statistics = encode(memory.y, classes), memory.statistics_of(classes)
+        return Labelled(memory.X, codes, classes, seen, kept, self.model, memory.trained, statistics)
 
 
 def save(path: str | os.PathLike[str], phase: Phase, parameters: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Presets: named compositions of a classifier, a rule for exemplars, a rejection and a discovery strategy."""
+"""Presets: named compositions of a classifier, what is remembered, a rejection and a discovery strategy."""
 
 from __future__ import annotations
 
@@ -37,6 +37,9 @@ class Preset:
         do.
     classifier_settings : mapping
         Constructor arguments for classifiers by name, such as ``{"mlp": {"max_iter": 50}}``.
+    keep_statistics : bool
+        Whether count, mean and pooled covariance of all rows of a class are remembered beside its exemplars. Of the
+        classifiers, ``logistic`` uses them.
 
     """
 
@@ -47,6 +50,7 @@ class Preset:
     rejection: Rejection = field(default_factory=UncertaintyRejection)
     discovery: DiscoveryStrategy = field(default_factory=KMeansDiscovery)
     classifier_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    keep_statistics: bool = False
 
     def __post_init__(self) -> None:
         for what, part, kind in (

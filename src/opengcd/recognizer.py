@@ -205,8 +205,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         names = _feature_names(X)
         X, y, classes = check_first_classes(X, y)
         seed = seed_sequence(self.random_state)
-        rank_once = self._preset().rank_once
-        memory = ExemplarMemory(self.memory_size, self._selector(), derive(seed, MEMORY), self.device, rank_once)
+        memory = ExemplarMemory(self.memory_size, self._selector(), derive(seed, MEMORY), self.device)
+        memory.rank_once, memory.keep_statistics = self._preset().rank_once, self._preset().keep_statistics
         phase = Phase(1, seed, classes, memory, None, self._preset().rejection, names)
         self._enter(phase, X, y, _check_trained(trained, len(X)), progress)
         return self
@@ -237,7 +237,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         y = check_labels(y, len(X), like=self.classes_)
         refuse_unknown_label(y)
         memory = copy.copy(self.memory_)
-        memory.selector, memory.device, memory.rank_once = self._selector(), self.device, self._preset().rank_once
+        memory.selector, memory.device = self._selector(), self.device
+        memory.rank_once, memory.keep_statistics = self._preset().rank_once, self._preset().keep_statistics
         if self.memory_size is not None:
             memory.size = self.memory_size
         phase = self._phase()
@@ -249,7 +250,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
     def reembed(self, X: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
         """Stay in the same phase with the same exemplars, but with features of another network.
 
-        Everything is fitted again, and the threshold for "unknown" forgets the stream that it has seen.
+        Everything is fitted again, and the threshold for "unknown" forgets the stream that it has seen. Remembered
+        statistics of the classes are replaced by those of the exemplars.
 
         Parameters
         ----------
@@ -273,8 +275,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
                 f"There are {len(self.memory_)} exemplars, but X has {len(X)} rows; give one row for each."
             )
         phase = self._phase()
-        memory = copy.copy(phase.memory)
-        memory.X, memory.trained = X, _check_trained(trained, len(X))
+        memory = phase.memory.with_features(X, _check_trained(trained, len(X)))
         self._fit_phase(phase._replace(memory=memory, feature_names=None), progress)
         return self
 
@@ -655,7 +656,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         return labelled, self._unfitted_rejection().fit(labelled, self._classifier(), run)
 
     def _fit_classifier(self, labelled: Labelled, run: Run) -> Any:
-        return fit_classifier(self._classifier(), labelled.X, labelled.codes, run.at(CLASSIFIER).seed, self.device)
+        seed = run.at(CLASSIFIER).seed
+        return fit_classifier(self._classifier(), labelled.X, labelled.codes, seed, self.device, labelled.statistics)
 
     def _become(self, phase: Phase) -> None:
         self.phase_, self._seed, self.classes_, self.memory_, self._model, self._rejection, names = phase

@@ -209,9 +209,9 @@ def test_share_of_exemplars_is_passed_only_if_the_selector_keeps_the_mean(monkey
     X, y = classes()
     told, fit = [], NoveltyScore.fit
 
-    def noted(self, *rows, kept, trained):
+    def noted(self, *rows, kept, **rest):
         told.append(kept)
-        return fit(self, *rows, kept=kept, trained=trained)
+        return fit(self, *rows, kept=kept, **rest)
 
     monkeypatch.setattr(NoveltyScore, "fit", noted)
     recognizer = OpenWorldRecognizer(memory_size=120, random_state=0, device="cpu").fit(X, y)

@@ -42,7 +42,7 @@ def test_status(client):
     assert (status["name"], status["embedder"], status["edit"]) == ("workspace", "pixels", 3)
     assert (status["groups"], status["to_review"], status["to_learn"]) == (2, 16, 0)
     assert status["version"]["classes"] == sorted(KNOWN)
-    assert status["memory"] == {"size": 32, "used": 32}
+    assert status["memory"] == {"size": 20_000, "used": 32}
     assert status["can_undo"] == {"id": 3, "verb": "discover"}
     assert status["can_redo"] is None
     (phase,) = get(client, "phases")

@@ -84,6 +84,10 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "counts new classes by merging small groups, whatever the sizes of classes",
         {"discovery": JointDiscovery(search="merging")},
     ),
+    "best-statistics": (
+        "also remembers the mean and covariance of all rows of a class, not its exemplars alone",
+        {"keep_statistics": True},
+    ),
     "best-headless": ("without the refinement head", {"discovery": JointDiscovery(head=False)}),
 }
 """``best`` and its ablations: a description, and the parts of the preset that differ."""

@@ -63,6 +63,8 @@ class ArrayClassifier(Standardised, BaseEstimator, ABC):
     """
 
     ARRAYS: ClassVar[tuple[str, ...]] = ()
+    takes_statistics: ClassVar[bool] = False
+    """Whether ``fit`` also takes the statistics of the classes, which may be of more rows than those it is given."""
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the class number of each row.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from opengcd._internal.class_statistics import ClassStatistics
 from opengcd._internal.randomness import Seed, as_int
 from opengcd.classify.classifier import ArrayClassifier, Inference
 from opengcd.classify.registry import CLASSIFIERS
@@ -45,7 +46,14 @@ def _make(classifier: Any, random_state: Seed, device: str) -> Any:
     return fresh.set_params(**seeds)
 
 
-def fit_classifier(classifier: Any, X: np.ndarray, y: np.ndarray, random_state: Seed, device: str = "auto") -> Any:
+def fit_classifier(
+    classifier: Any,
+    X: np.ndarray,
+    y: np.ndarray,
+    random_state: Seed,
+    device: str = "auto",
+    statistics: ClassStatistics | None = None,
+) -> Any:
     """Fit a new classifier from scratch.
 
     Parameters
@@ -58,6 +66,8 @@ def fit_classifier(classifier: Any, X: np.ndarray, y: np.ndarray, random_state: 
         Used if the classifier has no seed.
     device : str
         Torch device of the built-in classifiers.
+    statistics : ClassStatistics or None
+        Of the classes, from these rows and perhaps more; classifiers that cannot use them are fitted on the rows alone.
 
     Returns
     -------
@@ -65,7 +75,10 @@ def fit_classifier(classifier: Any, X: np.ndarray, y: np.ndarray, random_state: 
         The fitted classifier.
 
     """
-    return _make(classifier, random_state, device).fit(X, y)
+    model = _make(classifier, random_state, device)
+    if statistics is not None and isinstance(model, ArrayClassifier) and model.takes_statistics:
+        return model.fit(X, y, statistics)
+    return model.fit(X, y)
 
 
 def infer(model: Any, X: np.ndarray) -> Inference:

@@ -14,17 +14,26 @@ from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from opengcd._internal import kernels
+from opengcd._internal.class_statistics import ClassStatistics
 from opengcd._internal.randomness import Seed
 from opengcd.classify.classifier import ArrayClassifier, Inference, softmax_inference
+from opengcd.classify.discriminant import fit_discriminant
 
 CURVATURE = 0.005
 """Typical curvature of a row's loss when most rows are classified with confidence; at the start it is up to 1/2."""
 LEAST_RIDGE = 1e-6
 """Added to the diagonal of the preconditioner: keeps it invertible for constant features without a penalty."""
+PULL = 0.1
+"""Penalty on the distance from the discriminant, over the number of rows of a class: the weights of a class are mostly
+corrected by its own rows, and few of them should count for less."""
 
 
 class Logistic(ArrayClassifier):
-    r"""Minimise :math:`-\frac1n \sum_i \log p_{y_i}(x_i) + \lambda \|W\|^2` by L-BFGS; the offsets are not penalised.
+    r"""Minimise :math:`-\frac1n \sum_i \log p_{y_i}(x_i) + \lambda \|W - W_0\|^2` by L-BFGS; offsets are not penalised.
+
+    :math:`W_0 = 0`, unless statistics of the classes are given, which may be of many more rows: then :math:`W_0` is
+    their scaled discriminant (:func:`~opengcd.classify.discriminant.fit_discriminant`), and
+    :math:`\lambda = 0.1\,C / n`: many rows of a class correct it much, few rows little.
 
     Features are centred and divided by *one* standard deviation, that of all entries: the features of a backbone share
     a scale, and directions of small variance carry more noise than signal. The problem is convex: no seed is needed.
@@ -37,7 +46,7 @@ class Logistic(ArrayClassifier):
     Parameters
     ----------
     penalty : float
-        :math:`\lambda`.
+        :math:`\lambda`, if no statistics are given.
     max_iter : int
         Largest number of L-BFGS steps; a :class:`~sklearn.exceptions.ConvergenceWarning` says if it was too small.
     tol : float
@@ -51,6 +60,7 @@ class Logistic(ArrayClassifier):
     """
 
     ARRAYS = ("mean_", "scale_", "weight_", "bias_")
+    takes_statistics = True
 
     def __init__(
         self,
@@ -66,7 +76,7 @@ class Logistic(ArrayClassifier):
         self.random_state = random_state
         self.device = device
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> Logistic:
+    def fit(self, X: np.ndarray, y: np.ndarray, statistics: ClassStatistics | None = None) -> Logistic:
         """Train from scratch.
 
         Parameters
@@ -75,6 +85,8 @@ class Logistic(ArrayClassifier):
             Feature vectors.
         y : int array of shape (n,)
             Their classes, numbered from 0 without gaps.
+        statistics : ClassStatistics or None
+            Of the same classes, each with at least one row; the rows ``X`` are among those that they are of.
 
         Returns
         -------
@@ -88,23 +100,29 @@ class Logistic(ArrayClassifier):
         self.scale_ = np.array(deviation if deviation > 0 else 1.0)
         where = kernels.resolve_device(self.device)
         Z, targets = kernels.to_tensor(self.standardised(X), where), kernels.to_tensor(y, where).long()
+        classes = int(y.max()) + 1
+        start, penalty = Z.new_zeros(classes, X.shape[1] + 1), self.penalty
+        if statistics is not None:
+            (weight, bias), penalty = fit_discriminant(statistics, X, y), PULL * classes / len(X)
+            bias = bias + weight @ self.mean_  # of centred and scaled features
+            start = kernels.to_tensor(np.column_stack([weight * self.scale_, bias - bias.mean()]), where)
         with kernels.threads_for(Z.numel()):
-            W, b = self._minimise(Z, targets)
+            W, b = self._minimise(Z, targets, start, penalty)
         self.weight_, self.bias_ = W.cpu().numpy(), b.cpu().numpy()
         return self
 
-    def _minimise(self, Z: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the optimal weights, (C, d), and offsets, (C,)."""
-        (n, d), classes = Z.shape, int(targets.max()) + 1
+    def _minimise(self, Z: Tensor, targets: Tensor, start: Tensor, penalty: float) -> tuple[Tensor, Tensor]:
+        """Return the optimal weights, (C, d), and offsets, (C,); ``start`` has those to start from side by side."""
+        n, d = Z.shape
         scatter = CURVATURE * (Z.T @ Z) / n
-        scatter.diagonal().add_(2 * self.penalty + LEAST_RIDGE)
-        inverse = torch.linalg.solve_triangular(
-            torch.linalg.cholesky(scatter), torch.eye(d, dtype=Z.dtype, device=Z.device), upper=False
-        )
+        scatter.diagonal().add_(2 * penalty + LEAST_RIDGE)
+        root = torch.linalg.cholesky(scatter)
+        inverse = torch.linalg.solve_triangular(root, torch.eye(d, dtype=Z.dtype, device=Z.device), upper=False)
         # The offsets are the weights of a constant feature.
         rows = torch.cat([Z @ inverse.T, Z.new_full((n, 1), CURVATURE**-0.5)], 1)
         metric = inverse @ inverse.T  # for the squared norm of W
-        A = Z.new_zeros(classes, d + 1)
+        origin = start[:, :-1] @ root
+        A = torch.cat([origin, start[:, -1:] * CURVATURE**0.5], 1)
         optimiser = torch.optim.LBFGS(
             [A],
             max_iter=self.max_iter,
@@ -117,9 +135,10 @@ class Logistic(ArrayClassifier):
 
         def loss() -> Tensor:
             value, A.grad = _mean_loss(A, rows, targets)
-            penalised = self.penalty * A[:, :-1] @ metric
+            moved = A[:, :-1] - origin
+            penalised = penalty * moved @ metric
             A.grad[:, :-1] += 2 * penalised
-            return value + (A[:, :-1] * penalised).sum()
+            return value + (moved * penalised).sum()
 
         optimiser.step(loss)
         largest = float(A.grad.abs().max()) if A.grad is not None else np.inf

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from opengcd._internal.class_statistics import ClassStatistics
 from opengcd.classify.inference import infer
 
 
@@ -29,6 +30,8 @@ class Labelled:
     """The fitted classifier; None where only the rows are needed."""
     trained: np.ndarray | None = None
     """(n,) Whether the network that computed a row was trained on its label; None: no row was."""
+    statistics: ClassStatistics | None = None
+    """Of all labelled rows so far, numbered as ``codes``; None if they are not remembered."""
 
     @cached_property
     def probabilities(self) -> np.ndarray:

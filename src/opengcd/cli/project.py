@@ -29,7 +29,14 @@ def init(
     ] = "auto",
     preset: Annotated[str | None, typer.Option(help="best, robust, paper or authors; see OpenWorldRecognizer.")] = None,
     classifier: Annotated[str | None, typer.Option(help="svm, mlp, xgb or logistic.")] = None,
-    memory: Annotated[int | None, typer.Option(min=1, help="Number of exemplars kept for all classes.")] = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of labelled images that are learnt from, in all (default: all up to 20,000, or as many as "
+            "there are known ones).",
+        ),
+    ] = None,
     max_known_rejected: Annotated[
         float | None,
         typer.Option(min=0, max=1, help="Reject at most this share of known images (default: follow the stream)."),

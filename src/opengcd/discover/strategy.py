@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opengcd._internal.class_statistics import ClassStatistics
 from opengcd._internal.part import Part
 from opengcd._internal.run import Run
 from opengcd._internal.validation import encode
@@ -136,6 +137,10 @@ class DiscoveryStrategy(Part, ABC):
 def with_rows(labelled: Labelled, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> Labelled:
     """Add rows with labels ``y``, which may be of ``new`` classes, to labelled rows."""
     classes, rows = np.concatenate([labelled.classes, new]), np.concatenate([labelled.X, X])
+    statistics = labelled.statistics
+    if statistics is not None:
+        numbers = np.append(np.arange(len(labelled.classes)), np.full(len(new), -1))
+        statistics = statistics.of_classes(numbers).merged(ClassStatistics.of(X, encode(y, classes), len(classes)))
     return replace(
         labelled,
         X=rows,
@@ -145,4 +150,5 @@ def with_rows(labelled: Labelled, X: np.ndarray, y: np.ndarray, new: np.ndarray)
         seen=np.concatenate([labelled.seen, np.full(len(new), labelled.seen.mean())]),
         kept=1.0 if labelled.kept == 1 else len(rows) / (int(labelled.seen.sum()) + len(y)),
         trained=None if labelled.trained is None else np.append(labelled.trained, np.zeros(len(y), dtype=bool)),
+        statistics=statistics,
     )

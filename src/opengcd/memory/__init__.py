@@ -1,5 +1,6 @@
 """The fixed-size, class-balanced exemplar memory and the selection of exemplars (Sec. 3.2)."""
 
+from opengcd._internal.class_statistics import ClassStatistics
 from opengcd.memory.buffer import ExemplarMemory, allot
 from opengcd.memory.ds3 import DS3Solution, lambda_max, solve_ds3
 from opengcd.memory.greedy_selection import greedy
@@ -14,6 +15,7 @@ from opengcd.memory.selectors import (
 
 __all__ = [
     "SELECTORS",
+    "ClassStatistics",
     "DS3Solution",
     "ExemplarMemory",
     "Selector",

@@ -1,12 +1,15 @@
-"""The exemplar memory: a fixed number of labelled rows, shared evenly by the classes."""
+"""The exemplar memory: a fixed number of labelled rows, shared evenly by the classes, and statistics of all rows."""
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 
+from opengcd._internal.class_statistics import ClassStatistics
 from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.part import State
 from opengcd._internal.randomness import Seed, derive, seed_from_json, seed_sequence, seed_to_json
@@ -32,6 +35,8 @@ class ExemplarMemory:
         importance: herding, greedy, kcenter, and functions with a true attribute ``nested``.
     random_state, device
         Passed to the selector.
+    keep_statistics : bool
+        Whether the statistics of all rows of a class so far are kept, not only those of its exemplars.
 
     Attributes
     ----------
@@ -46,6 +51,9 @@ class ExemplarMemory:
     kept : array
         The rows that the last update kept, numbered over the exemplars before it and then its new rows: with it, what
         belongs to a row can follow the row into the memory. It is not saved.
+    statistics : ClassStatistics or None
+        Of all labelled rows so far, the exemplars among them, with classes numbered in sorted order; None if they are
+        not kept.
 
     """
 
@@ -56,11 +64,14 @@ class ExemplarMemory:
         random_state: Seed = None,
         device: str = "auto",
         rank_once: bool = False,
+        keep_statistics: bool = False,
     ) -> None:
         self.size = None if size is None else check_integer(size, "memory_size")
         self.selector = selector
         self.device = device
         self.rank_once = rank_once
+        self.keep_statistics = keep_statistics
+        self.statistics: ClassStatistics | None = None
         self.seed = seed_sequence(random_state)
         self.updates = 0
         self.X = np.empty((0, 0), dtype=np.float32)
@@ -92,6 +103,7 @@ class ExemplarMemory:
         X = check_features(X, width=self.X.shape[1] if len(self) else None)
         y = check_labels(y, len(X), like=self.y)
         trained = np.zeros(len(X), dtype=bool) if trained is None else trained
+        statistics = self._statistics_with(X, y) if self.keep_statistics else None
         new_labels = y
         seen = Counter(self.seen) + Counter(y.tolist())
         if len(self):
@@ -112,11 +124,64 @@ class ExemplarMemory:
         cut = {name for name, r, quota in zip(names, rows, quotas, strict=True) if quota < len(r)}
         kept = np.concatenate([r[p] for r, p in zip(rows, picks, strict=True)])
         self.X, self.y, self.trained = X[kept], y[kept], trained[kept]
-        self.size, self.seen = size, dict(seen)
+        self.size, self.seen, self.statistics = size, dict(seen), statistics
         self.ranked = kept_in_order | cut
         self.updates += 1
         self.kept = kept
         return kept
+
+    def _statistics_with(self, X: np.ndarray, y: np.ndarray) -> ClassStatistics:
+        """Return the statistics of all rows so far and of new ones."""
+        known = np.unique(self.y)
+        classes = np.unique(np.concatenate([known, y])) if len(self) else np.unique(y)
+        new = ClassStatistics.of(X, encode(y, classes), len(classes))
+        if not len(self):
+            return new
+        numbers = np.full(len(classes), -1)
+        numbers[encode(known, classes)] = np.arange(len(known))
+        return (self.statistics or self._of_exemplars()).of_classes(numbers).merged(new)
+
+    def _of_exemplars(self) -> ClassStatistics:
+        """Return the statistics of the exemplars: all that is there if none were kept, or those kept do not apply."""
+        classes, codes = np.unique(self.y, return_inverse=True)
+        return ClassStatistics.of(self.X, codes, len(classes))
+
+    def statistics_of(self, classes: np.ndarray) -> ClassStatistics | None:
+        """Return the statistics of all rows so far, with classes numbered in another order; None if none are kept.
+
+        Parameters
+        ----------
+        classes : array of shape (C,)
+            All known classes.
+
+        Returns
+        -------
+        ClassStatistics or None
+
+        """
+        return None if self.statistics is None else self.statistics.of_classes(encode(classes, np.unique(self.y)))
+
+    def with_features(self, X: np.ndarray, trained: np.ndarray) -> Self:
+        """Return the memory with features of another network.
+
+        Statistics of the old features do not apply to the new ones: those of the exemplars alone take their place.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            New features of the exemplars.
+        trained : bool array of shape (n,)
+            Which of them that network was trained on.
+
+        Returns
+        -------
+        ExemplarMemory
+
+        """
+        memory = copy.copy(self)
+        memory.X, memory.trained = X, trained
+        memory.statistics = memory._of_exemplars() if self.keep_statistics else None
+        return memory
 
     def keep_only(self, rows: Any) -> None:
         """Drop all exemplars but some, for example because their images are gone.
@@ -158,6 +223,9 @@ class ExemplarMemory:
         arrays = {"memory.X": self.X, "memory.codes": encode(self.y, classes)}
         if self.trained.any():
             arrays["memory.trained"] = self.trained
+        statistics = self.statistics_of(classes)
+        if statistics is not None:
+            arrays |= {f"memory.{name}": value for name, value in statistics._asdict().items()}
         return State(header, arrays)
 
     @classmethod
@@ -200,7 +268,46 @@ class ExemplarMemory:
         seen = [check_integer(number, "memory.seen") for number in stored["seen"]]
         memory.seen = dict(zip(classes.tolist(), seen, strict=True))
         memory.ranked = {c for c, ranked in zip(classes.tolist(), stored["ranked"], strict=True) if ranked}
+        statistics = restored_statistics(state.arrays, X.shape[1], len(classes))
+        if statistics is not None:
+            memory.keep_statistics = True
+            memory.statistics = statistics.of_classes(encode(np.unique(classes), classes))
         return memory
+
+
+def restored_statistics(arrays: Mapping[str, np.ndarray], n_features: int, n_classes: int) -> ClassStatistics | None:
+    """Return the statistics that a model folder holds; None if it has none, as those of earlier versions.
+
+    Parameters
+    ----------
+    arrays : mapping of arrays
+        Of the model.
+    n_features, n_classes : int
+        Of the model.
+
+    Returns
+    -------
+    ClassStatistics or None
+
+    Raises
+    ------
+    ModelFileError
+        If they do not fit the model.
+
+    """
+    names = [f"memory.{name}" for name in ClassStatistics._fields]
+    if not any(name in arrays for name in names):
+        return None
+    stored = ClassStatistics(*(arrays[name] for name in names))
+    expected = ((n_classes,), (n_classes, n_features), (n_features, n_features))
+    if (
+        tuple(array.shape for array in stored) != expected
+        or stored.counts.dtype != np.int64
+        or stored.counts.min() < 1
+        or not all(array.dtype == np.float64 and np.isfinite(array).all() for array in stored[1:])
+    ):
+        raise ModelFileError("The model is damaged: the statistics of its classes do not fit the model.")
+    return stored
 
 
 def allot(size: int, available: list[int]) -> list[int]:

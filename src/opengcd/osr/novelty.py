@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from opengcd._internal.class_statistics import ClassStatistics
 from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.randomness import Seed, derive, generator, seed_sequence
 from opengcd._internal.splits import assign_folds, hide_classes
@@ -71,6 +72,44 @@ class NoveltyFeatures(NamedTuple):
         return np.stack([uncertainty, distance, ratio], axis=1)
 
 
+class Refitting(NamedTuple):
+    """Labelled rows, and the classifier to fit again on a part of them."""
+
+    X: np.ndarray
+    """(n, d) Feature vectors."""
+    codes: np.ndarray
+    """(n,) Their class numbers."""
+    classifier: Any
+    """A name or an unfitted estimator."""
+    statistics: ClassStatistics | None
+    """Of the classes, from these rows and perhaps more."""
+    device: str
+    """Torch device."""
+
+    def fit(self, rows: np.ndarray, held_out: np.ndarray, seed: Seed) -> Any:
+        """Return the classifier fitted on some rows, which knows nothing of others.
+
+        Parameters
+        ----------
+        rows : array
+            Mask or numbers of the rows to fit on; their classes are renumbered without gaps.
+        held_out : bool array of shape (n,)
+            Rows that are taken out of the statistics.
+        seed : int, SeedSequence or None
+
+        Returns
+        -------
+        estimator
+
+        """
+        present, renumbered = np.unique(self.codes[rows], return_inverse=True)
+        statistics = self.statistics
+        if statistics is not None:
+            out = ClassStatistics.of(self.X[held_out], self.codes[held_out], len(statistics.counts))
+            statistics = statistics.without(out).of_classes(present)
+        return fit_classifier(self.classifier, self.X[rows], renumbered, seed, self.device, statistics)
+
+
 class NoveltyScore:
     r"""Unknown score of a row: a weighted sum of three features, each standardised by held-out known rows.
 
@@ -134,6 +173,7 @@ class NoveltyScore:
         classifier: Any,
         kept: float = 1.0,
         trained: np.ndarray | None = None,
+        statistics: ClassStatistics | None = None,
     ) -> NoveltyScore:
         """Fit features, their standardisation, and the open-set search on labelled rows.
 
@@ -148,6 +188,9 @@ class NoveltyScore:
         trained : bool array of shape (n,) or None
             Rows that the network was trained on. They lie closer to their class than rows of the stream will, so they
             help to fit the features but are not scored, unless too few others are left.
+        statistics : ClassStatistics or None
+            Of the classes, from these rows and perhaps more, if the classifier is to be fitted with them. Rows that are
+            held out are taken out of them.
 
         Returns
         -------
@@ -156,6 +199,7 @@ class NoveltyScore:
 
         """
         seed = seed_sequence(self.random_state)
+        rows = Refitting(X, codes, classifier, statistics, self.device)
         few = np.median(np.bincount(codes)) < FEW_ROWS
         folds = self.folds or (FOLDS_OF_FEW if few else FOLDS)
         # The only row of a class must always be in the training set, so it is in no fold.
@@ -164,7 +208,7 @@ class NoveltyScore:
         if not held_out.any():
             raise ValueError("Every class has a single row, so none can be held out; add rows.")
         held_out = untrained(held_out, trained)
-        values, right = self._hold_out(X, codes, classifier, fold, derive(seed, 1))
+        values, right = self._hold_out(rows, fold, derive(seed, 1))
         self.features_, _ = self.fit_features(X, codes)
         self.center_ = values[held_out].mean(0)
         deviation = values[held_out].std(0)
@@ -173,11 +217,11 @@ class NoveltyScore:
         shift = np.zeros(len(SHARES))
         if few and self.folds is None:
             halves = np.where(fold >= 0, fold % 2, -1)
-            by_halves = self._combine(self._hold_out(X, codes, classifier, halves, derive(seed, 2))[0][held_out])
+            by_halves = self._combine(self._hold_out(rows, halves, derive(seed, 2))[0][held_out])
             without_choice = extrapolate(self.known_scores_, by_halves)
             self.known_scores_ = extrapolate(self.known_scores_, by_halves, kept)
             shift = np.quantile(self.known_scores_, SHARES) - np.quantile(without_choice, SHARES)
-        self.known_rejected_, self.unknown_ = self._search(X, codes, classifier, fold, held_out, shift, derive(seed, 3))
+        self.known_rejected_, self.unknown_ = self._search(rows, fold, held_out, shift, derive(seed, 3))
         return self
 
     def __call__(self, X: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -299,14 +343,13 @@ class NoveltyScore:
     def _fit_neighbours(self, X: np.ndarray) -> NeighbourDistanceRatio | None:
         return NeighbourDistanceRatio(self.device).fit(X) if self.neighbours else None
 
-    def _hold_out(
-        self, X: np.ndarray, codes: np.ndarray, classifier: Any, fold: np.ndarray, seed: Seed
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _hold_out(self, rows: Refitting, fold: np.ndarray, seed: Seed) -> tuple[np.ndarray, np.ndarray]:
         """Return the features of each row by models not fitted on it, and whether they classify it correctly."""
+        X, codes = rows.X, rows.codes
         values, right = np.zeros((len(X), len(WEIGHTS))), np.zeros(len(X), dtype=bool)
         for f in np.unique(fold[fold >= 0]):
             train, test = fold != f, fold == f
-            model = fit_classifier(classifier, X[train], codes[train], derive(seed, int(f)), self.device)
+            model = rows.fit(train, test, derive(seed, int(f)))
             labels, p = infer(model, X[test])
             features, _ = self.fit_features(X[train], codes[train])
             values[test] = features(X[test], p)
@@ -314,14 +357,7 @@ class NoveltyScore:
         return values, right
 
     def _search(
-        self,
-        X: np.ndarray,
-        codes: np.ndarray,
-        classifier: Any,
-        fold: np.ndarray,
-        scored: np.ndarray,
-        shift: np.ndarray,
-        seed: Seed,
+        self, rows: Refitting, fold: np.ndarray, scored: np.ndarray, shift: np.ndarray, seed: Seed
     ) -> tuple[float, UnknownProfile]:
         """Treat a quarter of the classes as unknown, and measure HNA and the share of them accepted at each threshold.
 
@@ -331,6 +367,7 @@ class NoveltyScore:
         If the network was trained on the others, it was trained on the hidden classes too, and more rows of truly new
         classes may be accepted: the spread says so.
         """
+        X, codes = rows.X, rows.codes
         number, folds = int(codes.max()) + 1, np.unique(fold[fold >= 0])
         some = not scored[fold >= 0].all()  # then a fold has few rows to judge: half of all are held out
         hna, accepted = [], []
@@ -344,7 +381,7 @@ class NoveltyScore:
             unknown = np.flatnonzero(hidden & (scored | (not some)))
             if len(present) < 2 or not len(known) or not len(unknown):
                 continue
-            model = fit_classifier(classifier, X[train], renumbered, derive(seed, r, 0), self.device)
+            model = rows.fit(train, test | hidden, derive(seed, r, 0))
             judged = np.concatenate([known, rng.permutation(unknown)[:SEARCH_ROWS]])
             labels, p = infer(model, X[judged])
             features, _ = self.fit_features(X[train], renumbered)

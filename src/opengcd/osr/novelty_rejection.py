@@ -69,7 +69,12 @@ class NoveltyRejection(ScoredRejection):
         """Return a copy with the score and the first threshold, both fitted on labelled rows."""
         run.progress("learning to reject", 0, 1)
         score = self._score(run.at(NOVELTY)).fit(
-            labelled.X, labelled.codes, classifier, kept=labelled.kept, trained=labelled.trained
+            labelled.X,
+            labelled.codes,
+            classifier,
+            kept=labelled.kept,
+            trained=labelled.trained,
+            statistics=labelled.statistics,
         )
         run.progress("learning to reject", 1, 1)
         return self._with_score(score)

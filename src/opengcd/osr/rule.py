@@ -112,11 +112,11 @@ def critical_alpha(p: Any) -> np.ndarray:
     Returns
     -------
     array of shape (n,)
-        Infinite where :math:`u = 0`.
+        Infinite where :math:`u = 0`, or so small that the ratio is beyond the largest number.
 
     """
     p, u = _uncertainty(p)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return p.max(axis=1) / u
 
 

@@ -166,8 +166,8 @@ class Workspace(ReviewVerbs):
         pooling, precision : str
             See :func:`opengcd.embed.load_embedder`.
         recognizer : mapping or None
-            Parameters of :class:`~opengcd.OpenWorldRecognizer`, as ``{"preset": "robust"}``; ``random_state`` is 0 by
-            default.
+            Parameters of :class:`~opengcd.OpenWorldRecognizer`, as ``{"preset": "robust"}``; by default
+            ``random_state`` is 0, and ``memory_size`` 20,000 or the number of known images, if that is larger.
         database : str or None
             A SQLAlchemy URL of PostgreSQL; None keeps the database in a SQLite file in the folder.
         **options

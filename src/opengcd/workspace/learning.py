@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
 LabelledRows = tuple[np.ndarray, np.ndarray]
+MEMORY = 20_000
+"""Labelled images that the recogniser remembers unless told otherwise. All images stay on disk, so none is dropped
+before learning from them takes minutes."""
 
 
 class Learning:
@@ -69,6 +72,8 @@ class Learning:
             bad += unusable
             if not labels:
                 raise WorkspaceError(f"No image in {known} can be used: {bad[0][1]}.")
+            if "memory_size" not in self._store.settings.recognizer:
+                recognizer.set_params(memory_size=max(MEMORY, len(labels)))
             recognizer.fit(self._vectors.of_items(list(labels)), list(labels.values()), progress=progress)
             with self._database.reading() as connection:
                 version = versions.next_id(connection)
