@@ -37,6 +37,9 @@ class Preset:
         do.
     classifier_settings : mapping
         Constructor arguments for classifiers by name, such as ``{"mlp": {"max_iter": 50}}``.
+    stack_copies : bool
+        Whether near copies in a stream, such as the images of a burst, are found and count once
+        (:func:`opengcd.discover.find_stacks`).
 
     """
 
@@ -47,6 +50,7 @@ class Preset:
     rejection: Rejection = field(default_factory=UncertaintyRejection)
     discovery: DiscoveryStrategy = field(default_factory=KMeansDiscovery)
     classifier_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    stack_copies: bool = False
 
     def __post_init__(self) -> None:
         for what, part, kind in (
@@ -128,6 +132,7 @@ PRESETS: dict[str, Preset] = {
             rank_once=True,
             rejection=NoveltyRejection(),
             discovery=JointDiscovery(),
+            stack_copies=True,
         ),
         # The paper's text.
         Preset("paper"),

@@ -77,6 +77,7 @@ def restore_preset(stored: Any, given: str | Preset | None) -> str | Preset:
         _restore_part(REJECTIONS, described["rejection"]),
         _restore_part(DISCOVERIES, described["discovery"]),
         described["classifier_settings"],
+        described.get("stack_copies", False),
     )
 
 
@@ -135,7 +136,9 @@ def _compare(stored: Mapping[str, Any], given: Preset) -> None:
         differences = [
             f"{field} was {_show(stored[field])}, not {_show(found[field])}"
             for field in found
-            if field != "name" and _text(stored[field]) != _text(_as_stored(found[field], stored[field]))
+            if field in stored
+            and field != "name"
+            and _text(stored[field]) != _text(_as_stored(found[field], stored[field]))
         ]
     if differences:
         raise ModelFileError(

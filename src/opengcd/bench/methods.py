@@ -84,6 +84,7 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "counts new classes by merging small groups, whatever the sizes of classes",
         {"discovery": JointDiscovery(search="merging")},
     ),
+    "best-copies": ("near copies in the stream count one by one", {"stack_copies": False}),
     "best-headless": ("without the refinement head", {"discovery": JointDiscovery(head=False)}),
 }
 """``best`` and its ablations: a description, and the parts of the preset that differ."""

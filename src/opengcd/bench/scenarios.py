@@ -219,7 +219,7 @@ def bursts(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[np.n
         The item that each comes from.
 
     """
-    chosen = _thinned(y, BURST_ITEMS // (1 + MOST_COPIES // 2), rng)
+    _, chosen = without_copies(X, y, rng)
     copies = rng.integers(0, MOST_COPIES + 1, len(chosen))
     original = np.repeat(chosen, copies + 1)
     place = np.arange(len(original)) - np.repeat(np.cumsum(copies + 1) - copies - 1, copies + 1)
@@ -228,6 +228,27 @@ def bursts(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[np.n
         rows = np.flatnonzero(place == i)
         burst[rows] = unit_rows(burst[rows - 1] + STEP * unit_rows(rng.normal(size=(len(rows), X.shape[1]))))
     return burst.astype(X.dtype), original
+
+
+def without_copies(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Show the items of :func:`bursts` without their copies.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    y : int array of shape (n,)
+        Their classes.
+    rng : Generator
+
+    Returns
+    -------
+    array of shape (m, d)
+    int array of shape (m,)
+        The item that each comes from.
+
+    """
+    chosen = _thinned(y, BURST_ITEMS // (1 + MOST_COPIES // 2), rng)
+    return X[chosen], chosen
 
 
 def other_camera(X: np.ndarray, _: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -265,6 +286,7 @@ SCENARIOS = {
     "tail-10": Scenario("class sizes fall to a tenth, known and new", partial(long_tail, 10)),
     "tail-100": Scenario("class sizes fall to a hundredth, known and new", partial(long_tail, 100)),
     "bursts": Scenario("each item is followed by 0 to 30 near copies", change=bursts),
+    "no-bursts": Scenario("the items of bursts without their copies", change=without_copies),
     "new-double": Scenario("new classes are twice as frequent as known ones", partial(new_frequency, 2)),
     "new-half": Scenario("new classes are half as frequent as known ones", partial(new_frequency, 0.5)),
     "new-fifth": Scenario("new classes are a fifth as frequent as known ones", partial(new_frequency, 0.2)),
