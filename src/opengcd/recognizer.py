@@ -530,6 +530,22 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             found = strategy.discover_again(labelled, stream, self._rejection, given, count, run)
         return expand(found, once)
 
+    def stacks(self, X: Any) -> np.ndarray:
+        """Return which rows are near copies of each other, as :meth:`discover` finds them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, one row per item.
+
+        Returns
+        -------
+        int array of shape (n,)
+            Rows with the same number are near copies; if the preset does not search for any, no number occurs twice.
+
+        """
+        return self._stacks(self._check_rows(X)).of_row
+
     def in_metric(self, X: Any) -> np.ndarray:
         """Return rows in the metric in which groups have their centres: whitened if the rejection whitens.
 

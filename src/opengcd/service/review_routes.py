@@ -49,6 +49,8 @@ def members(
             unknown=member.prediction and member.prediction.unknown,
             label=member.prediction and member.prediction.label,
             top=member.prediction.top if member.prediction else [],
+            stack=member.stack,
+            copies=member.copies,
         )
         for member in page.items
     ]

@@ -19,6 +19,7 @@ from opengcd.workspace.items import hash_of, paths_of
 from opengcd.workspace.labels import Labelled, count_by_source, labelled_items
 from opengcd.workspace.predictions import Prediction, predicted
 from opengcd.workspace.schema import assignments, failures, items, predictions, training_labels
+from opengcd.workspace.stacks import copies_in_groups
 from opengcd.workspace.store import Store
 from opengcd.workspace.thumbnails import thumbnail, whole_picture
 from opengcd.workspace.versions import Version
@@ -50,6 +51,10 @@ class Member(NamedTuple):
     probability: float | None
     """How likely it belongs to the group, by discovery."""
     prediction: Prediction | None
+    stack: int | None = None
+    """The number of its stack of near copies; None if no other image of a stack is in the group."""
+    copies: int = 1
+    """Images of the stack in the group, this one included."""
 
 
 class Page(NamedTuple):
@@ -181,9 +186,12 @@ class Views:
             by_item = predicted(connection, chosen)
             edit = log.last_edit(connection)
             files = paths_of(connection, chosen)
-        return Page(
-            edit, total, [Member(id, _name(files.get(id)), probability, by_item.get(id)) for id, probability in rows]
-        )
+            copies = copies_in_groups(connection, chosen)
+        members = [
+            Member(id, _name(files.get(id)), probability, by_item.get(id), *copies.get(id, ()))
+            for id, probability in rows
+        ]
+        return Page(edit, total, members)
 
     def item(self, id: int) -> Item:
         """Return what is known of an item.

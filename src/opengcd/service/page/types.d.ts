@@ -196,6 +196,7 @@ export interface DiscoverDetails {
   reason?: string;
   left_alone?: number | null;
   k_interval?: number[] | null;
+  stacks?: number | null;
   curve?: number[][] | null;
 }
 
@@ -251,7 +252,7 @@ export interface Entry {
   at: string;
   who: string;
   verb: string;
-  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | MoveDetails | RemoveDetails | MergeDetails | SplitDetails | UndoDetails | Record<string, any>;
+  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | UndoDetails | Record<string, any>;
   undone: boolean;
 }
 
@@ -305,6 +306,8 @@ export interface Item {
   unknown: number | null;
   label: string | null;
   top: [string, number][];
+  stack?: number | null;
+  copies?: number;
 }
 
 /** An image with its details. */
@@ -315,6 +318,8 @@ export interface ItemDetails {
   unknown: number | null;
   label: string | null;
   top: [string, number][];
+  stack?: number | null;
+  copies?: number;
   group: number | null;
   paths: string[];
   width: number;
@@ -693,6 +698,19 @@ export interface Undone {
   undone: Entry;
 }
 
+/** Open the stacks of images: from now on, each image is named and moved by itself. */
+export interface Unstack {
+  /** The last edit that the client has seen. */
+  on: number;
+  act: "unstack";
+  items: number[];
+}
+
+/** Stacks of images were opened. */
+export interface UnstackDetails {
+  images: number;
+}
+
 /** A version of the recogniser. */
 export interface Version {
   id: number;
@@ -839,7 +857,7 @@ export interface Operations {
   };
   /** Change groups; refused if someone else has changed the same ones since the edit that the client saw. */
   "POST /edits": {
-    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Merge | Split;
+    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split;
     answer: Edited;
   };
   /** Return who is logged in. */
@@ -879,6 +897,7 @@ export interface Details {
   move: MoveDetails;
   separate: MoveDetails;
   remove: RemoveDetails;
+  unstack: UnstackDetails;
   merge: MergeDetails;
   split: SplitDetails;
   undo: UndoDetails;
