@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import ExifTags, Image
 
 from opengcd import Workspace
-from opengcd.workspace import stacks
+from opengcd.workspace import WorkspaceError, stacks
 from opengcd.workspace.predictions import count_scores, least_of_stacks, observed_scores
 from opengcd.workspace.stacks import Capture, burst_links
-from tests.helpers.pictures import KNOWN, paint, picture, truth
+from tests.helpers.pictures import KNOWN, RECOGNIZER, paint, picture, truth
 
 CLOSE = 0b111
 """Three bits."""
@@ -175,3 +175,77 @@ def test_a_stack_counts_once_for_the_threshold(workspace, bursts):
     with workspace.store.database.reading() as connection:
         assert count_scores(connection) == 6 * 12 + 16
         assert len(observed_scores(connection)) == 6 * 12 + 4
+
+
+# By time and looks.
+
+
+def photograph(file, colour, number, seconds):
+    """Write a picture that says when it was taken."""
+    exif = Image.Exif()
+    exif.get_ifd(ExifTags.IFD.Exif)[ExifTags.Base.DateTimeOriginal] = f"2024:05:01 06:30:{seconds:02d}"
+    picture(colour, number).save(file, exif=exif.tobytes())
+
+
+@pytest.fixture
+def camera(world, tmp_path):
+    """A workspace of the paper's preset, which finds no copies by vectors, that has seen four photographs."""
+    known, stream = world
+    shots = tmp_path / "shots"
+    shots.mkdir()
+    for name, number, seconds in (("a", 300, 10), ("b", 301, 12), ("c", 302, 40), ("d", 303, 42)):
+        photograph(shots / f"blue-{name}.png", "blue", number, seconds)
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER) as workspace:
+        workspace.fit(known)
+        list(workspace.recognize([stream, shots]))
+        yield workspace, shots
+
+
+def stacked(workspace, shots):
+    """The photographs of each stack."""
+    found = {}
+    for group in workspace.groups():
+        for one, stack in zip(group.items, group.stacks, strict=True):
+            if stack is not None:
+                found.setdefault(stack, set()).add(workspace.views.paths(one)[0].rpartition("-")[2][0])
+    return sorted("".join(sorted(names)) for names in found.values())
+
+
+def test_photographs_taken_in_a_burst_are_a_stack(camera, monkeypatch):
+    workspace, shots = camera
+    monkeypatch.setattr(stacks, "SAME_BITS", 64)  # the pictures are noise
+    monkeypatch.setattr(stacks, "ALIKE_BITS", 64)
+    workspace.discover(k=6)
+    assert stacked(workspace, shots) == ["ab", "cd"]
+
+
+def test_what_does_not_look_alike_is_no_burst(camera):
+    workspace, shots = camera
+    workspace.discover(k=6)
+    assert stacked(workspace, shots) == []
+
+
+def test_times_from_a_table(camera, monkeypatch):
+    workspace, shots = camera
+    monkeypatch.setattr(stacks, "SAME_BITS", 64)
+    monkeypatch.setattr(stacks, "ALIKE_BITS", 64)
+    table = shots / "times.csv"
+    table.write_text("file,time\nblue-a.png,2024-05-01T07:00:00\nblue-d.png,2024-05-01T07:00:03\nnone.png,2024-05-01\n")
+    assert workspace.set_times(table) == 2
+    workspace.discover(k=6)
+    assert stacked(workspace, shots) == ["ad"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,time\na,2024-05-01\n", "no column 'file'"),
+        ("", "no column 'file'"),
+        ("file,time\na,2024-05-01\nb,noon\n", "line 3: 'noon' is not a time"),
+        ("file,time\na\n", "line 2"),
+    ],
+)
+def test_a_table_that_cannot_be_read(workspace, tmp_path, text, message):
+    (tmp_path / "times.csv").write_text(text)
+    with pytest.raises(WorkspaceError, match=message):
+        workspace.set_times(tmp_path / "times.csv")

@@ -60,7 +60,7 @@ def members(
 @reading.get("/items/{id}", responses=MISSING)
 def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
     """Return the details of an image."""
-    one, group = workspace.views.item(id)
+    one, group, stack, copies = workspace.views.item(id)
     names = [readable(os.path.basename(path)) for path in one.paths]
     return api.ItemDetails(
         id=one.item,
@@ -74,6 +74,8 @@ def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
         width=one.width,
         height=one.height,
         source=one.source,
+        stack=stack,
+        copies=copies,
     )
 
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 from sqlalchemy import Connection, delete, func, insert, select
 
 from opengcd.workspace.database import in_parts
@@ -134,6 +132,9 @@ def find(connection: Connection, ids: Sequence[int], by_vector: np.ndarray) -> n
         Items with the same number are a stack. An item whose stack a person has opened is one of its own.
 
     """
+    from scipy.sparse import coo_matrix  # most commands do without scipy, which takes long to import
+    from scipy.sparse.csgraph import connected_components
+
     opened, seen = set[int](), dict[int, Capture]()
     for part in in_parts(ids):
         query = select(stack_members.c.item_id).where(

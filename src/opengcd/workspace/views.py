@@ -89,6 +89,10 @@ class Item(NamedTuple):
 
     labelled: Labelled
     group: int | None
+    stack: int | None = None
+    """The number of its stack of near copies; None if no other image of a stack is in the group."""
+    copies: int = 1
+    """Images of the stack in the group, this one included."""
 
 
 class Phase(NamedTuple):
@@ -216,7 +220,9 @@ class Views:
             if not found:
                 raise MissingError(f"There is no item {id}.")
             group = connection.scalar(select(assignments.c.group_id).where(assignments.c.item_id == id))
-            return Item(found[0], None if found[0].source == "learnt" else group)
+            if group is None or found[0].source == "learnt":
+                return Item(found[0], None)
+            return Item(found[0], group, *copies_in_groups(connection, [id]).get(id, ()))
 
     def content(self, item: int) -> str:
         """Return the hash of an item's content.
