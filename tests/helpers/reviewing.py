@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from sqlalchemy import insert
+from sqlalchemy import delete, insert
 
 from opengcd.workspace.schema import stack_members
 from tests.helpers.pictures import truth
@@ -26,4 +26,5 @@ def labels(workspace):
 def put_in_stack(workspace, items):
     """Let items be near copies of each other, as if a discovery had found that."""
     with workspace.store.database.writing() as connection:
+        connection.execute(delete(stack_members).where(stack_members.c.item_id.in_(items)))
         connection.execute(insert(stack_members), [{"item_id": item, "stack": min(items)} for item in items])

@@ -38,9 +38,10 @@ def members(
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=5000)] = 500,
     order: Literal["typical", "odd"] = "typical",
+    stacked: bool = False,
 ) -> api.ItemPage:
-    """Return images of a group, the most typical first, or the odd ones out."""
-    page = workspace.views.members(id, offset, limit, odd=order == "odd")
+    """Return images of a group, the most typical first, or the odd ones out; `stacked` shows one of each stack."""
+    page = workspace.views.members(id, offset, limit, odd=order == "odd", stacked=stacked)
     items = [
         api.Item(
             id=member.id,

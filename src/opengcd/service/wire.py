@@ -365,9 +365,9 @@ class Item(Model):
     unknown: float | None
     label: str | None
     top: Top
-    stack: int | None = None
+    stack: int | None
     """The number of its stack of near copies; null if no other image of a stack is in the group."""
-    copies: int = 1
+    copies: int
     """Images of the stack in the group, this one included."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, select, tuple_
 
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.log import Edit
@@ -113,6 +113,19 @@ def copies_in_groups(connection: Connection, ids: Sequence[int]) -> dict[int, tu
         )
         found.update({row.item_id: (row.stack, row.n) for row in connection.execute(query) if row.n > 1})
     return found
+
+
+def follows_a_copy() -> ColumnElement[bool]:
+    """Return the condition that an assigned item has a more typical copy in its group: all of a stack but the first."""
+    own, other, there = stack_members.alias(), stack_members.alias(), assignments.alias()
+    before = tuple_(there.c.rank, there.c.item_id) < tuple_(assignments.c.rank, assignments.c.item_id)
+    return exists(
+        select(other.c.item_id)
+        .join(own, own.c.stack == other.c.stack)
+        .join(there, there.c.item_id == other.c.item_id)
+        .where(own.c.item_id == assignments.c.item_id, there.c.group_id == assignments.c.group_id, before)
+        .correlate(assignments)
+    )
 
 
 def find(connection: Connection, ids: Sequence[int], by_vector: np.ndarray) -> np.ndarray:

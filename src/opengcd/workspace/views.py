@@ -19,7 +19,7 @@ from opengcd.workspace.items import hash_of, paths_of
 from opengcd.workspace.labels import Labelled, count_by_source, labelled_items
 from opengcd.workspace.predictions import Prediction, predicted
 from opengcd.workspace.schema import assignments, failures, items, predictions, training_labels
-from opengcd.workspace.stacks import copies_in_groups
+from opengcd.workspace.stacks import copies_in_groups, follows_a_copy
 from opengcd.workspace.store import Store
 from opengcd.workspace.thumbnails import thumbnail, whole_picture
 from opengcd.workspace.versions import Version
@@ -155,7 +155,9 @@ class Views:
             cards = [Card(group, counts[group.id].typical, _suggestion(group, counts[group.id])) for group in found]
             return Overview(log.last_edit(connection), cards)
 
-    def members(self, group: int, offset: int = 0, limit: int | None = None, *, odd: bool = False) -> Page:
+    def members(
+        self, group: int, offset: int = 0, limit: int | None = None, *, odd: bool = False, stacked: bool = False
+    ) -> Page:
         """Return items of a group.
 
         Parameters
@@ -168,6 +170,8 @@ class Views:
             Largest number of items; None for all.
         odd : bool
             Whether the least typical come first, not the most typical.
+        stacked : bool
+            Whether a stack of near copies is one item, its most typical image.
 
         Returns
         -------
@@ -182,6 +186,8 @@ class Views:
         with self._database.reading() as connection:
             groups.refuse_missing(connection, group)
             there = groups.in_group(connection, group)
+            if stacked:
+                there &= ~follows_a_copy()
             total = connection.scalar(select(func.count()).select_from(assignments).where(there)) or 0
             order = [column.desc() for column in groups.TYPICAL_FIRST] if odd else groups.TYPICAL_FIRST
             query = select(assignments.c.item_id, assignments.c.probability).where(there).order_by(*order)

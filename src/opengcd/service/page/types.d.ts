@@ -306,8 +306,8 @@ export interface Item {
   unknown: number | null;
   label: string | null;
   top: [string, number][];
-  stack?: number | null;
-  copies?: number;
+  stack: number | null;
+  copies: number;
 }
 
 /** An image with its details. */
@@ -318,8 +318,8 @@ export interface ItemDetails {
   unknown: number | null;
   label: string | null;
   top: [string, number][];
-  stack?: number | null;
-  copies?: number;
+  stack: number | null;
+  copies: number;
   group: number | null;
   paths: string[];
   width: number;
@@ -787,10 +787,10 @@ export interface Operations {
   "GET /groups": {
     answer: Groups;
   };
-  /** Return images of a group, the most typical first, or the odd ones out. */
+  /** Return images of a group, the most typical first, or the odd ones out; `stacked` shows one of each stack. */
   "GET /groups/{id}/items": {
     path: { id: number };
-    query?: { offset?: number; limit?: number; order?: "typical" | "odd" };
+    query?: { offset?: number; limit?: number; order?: "typical" | "odd"; stacked?: boolean };
     answer: ItemPage;
   };
   /** Return the details of an image. */
