@@ -111,6 +111,23 @@ def test_near_copies_are_one_stack_next_to_each_other(workspace, bursts):
     assert workspace.history()[0].details["stacks"] == 4
 
 
+def test_a_stack_is_one_item_where_groups_are_shown(workspace, bursts):
+    burst = burst_of(workspace, bursts, "blue", 200)
+    group = group_of(workspace, burst[0])
+    every, one_each = (workspace.views.members(group, stacked=stacked) for stacked in (False, True))
+    assert (every.total, one_each.total) == (20, 14)
+    members = [member.id for member in every.items]
+    hidden = set(members) - {member.id for member in one_each.items}
+    assert len(hidden) == 6
+    for stack in (burst, burst_of(workspace, bursts, "blue", 201)):
+        assert hidden & set(stack) == set(stack) - {min(stack, key=members.index)}
+    odd = workspace.views.members(group, stacked=True, odd=True)
+    assert [member.id for member in odd.items] == [member.id for member in one_each.items][::-1]
+    card = next(card for card in workspace.views.overview().cards if card.group.id == group)
+    assert card.group.size == 20
+    assert card.typical == [member.id for member in one_each.items][:8]
+
+
 def test_a_stack_moves_as_one_and_undo_returns_it(workspace, bursts):
     burst = burst_of(workspace, bursts, "blue", 200)
     before = group_of(workspace, burst[0])
