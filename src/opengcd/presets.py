@@ -40,6 +40,9 @@ class Preset:
     keep_statistics : bool
         Whether count, mean and pooled covariance of all rows of a class are remembered beside its exemplars. Of the
         classifiers, ``logistic`` uses them.
+    stack_copies : bool
+        Whether near copies in a stream, such as the images of a burst, are found and count once
+        (:func:`opengcd.discover.find_stacks`).
 
     """
 
@@ -51,6 +54,7 @@ class Preset:
     discovery: DiscoveryStrategy = field(default_factory=KMeansDiscovery)
     classifier_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keep_statistics: bool = False
+    stack_copies: bool = False
 
     def __post_init__(self) -> None:
         for what, part, kind in (

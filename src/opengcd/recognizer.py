@@ -28,6 +28,7 @@ from opengcd._internal.validation import (
 )
 from opengcd.classify import Inference, Labelled, check_classifier, fit_classifier, infer, predict_labels
 from opengcd.discover import ClassCount, Confirmed, Discovery, MetricRows, hidden_classes
+from opengcd.discover.copies import CopyScale, Stacks, copy_scale, expand, find_stacks, given_stacks, share_labels
 from opengcd.memory import ExemplarMemory, Selector, check_selector, selector_properties
 from opengcd.osr import AlphaSearch, Rejection, ScoredRejection, Threshold
 from opengcd.persistence import Given, Phase
@@ -132,6 +133,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
     _seed: np.random.SeedSequence
     _model: Any
     _rejection: Rejection
+    _copy_scale: CopyScale | None
 
     def __init__(
         self,
@@ -214,7 +216,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
     def learn(self, X: Any, y: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
         """Enter the next phase with newly labelled rows, of new classes or more of old ones (Sec. 3.6).
 
-        The exemplars and ``X`` are merged, the memory is balanced again, and everything is fitted from scratch.
+        The exemplars and ``X`` are merged, the memory is balanced again, and everything is fitted from scratch. Near
+        copies in ``X`` with the same label count once if the preset searches for them.
 
         Parameters
         ----------
@@ -236,6 +239,10 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         X = self._check_rows(X, min_rows=1)
         y = check_labels(y, len(X), like=self.classes_)
         refuse_unknown_label(y)
+        trained = _check_trained(trained, len(X))
+        stacks, _ = share_labels(X, self._stacks(X), y, self.unknown_label_)
+        rows = self._seen_best(X, stacks).representatives
+        X, y, trained = X[rows], y[rows], trained[rows]
         memory = copy.copy(self.memory_)
         memory.selector, memory.device = self._selector(), self.device
         memory.rank_once, memory.keep_statistics = self._preset().rank_once, self._preset().keep_statistics
@@ -244,7 +251,9 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         phase = self._phase()
         classes = np.concatenate([phase.classes, np.setdiff1d(y, phase.classes)])
         phase = phase._replace(number=phase.number + 1, classes=classes, memory=memory)
-        self._enter(phase, X, y, _check_trained(trained, len(X)), progress)
+        offered = np.concatenate([np.arange(len(memory)), len(memory) + rows])
+        self._enter(phase, X, y, trained, progress)
+        memory.kept = offered[memory.kept]
         return self
 
     def reembed(self, X: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
@@ -306,8 +315,9 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
     def observe(self, X: Any) -> Self:
         """Adapt the threshold for "unknown" to rows of the stream.
 
-        Only their scores are kept, until the next ``learn``. Nothing happens with the paper's rule, which has no
-        threshold, and with a limit on the share of known items that are rejected.
+        Only their scores are kept, until the next ``learn``. Near copies within ``X`` count once if the preset searches
+        for them. Nothing happens with the paper's rule, which has no threshold, and with a limit on the share of known
+        items that are rejected.
 
         Parameters
         ----------
@@ -321,7 +331,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
 
         """
         X, inference = self._infer(X)
-        self._rejection.observe(X, inference.probabilities)
+        rows = self._seen_best(X, self._stacks(X)).representatives
+        self._rejection.observe(X[rows], inference.probabilities[rows])
         return self
 
     def recall(self, scores: Any) -> Self:
@@ -466,6 +477,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         *,
         rejected: Any = None,
         confirmed: Any = None,
+        stacks: Any = None,
         progress: Progress = silent,
     ) -> Discovery:
         """Group rejected rows; those that look like a known class return to it (Sec. 3.5).
@@ -481,6 +493,10 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         confirmed : array-like of shape (n,) or None
             For a second round: labels that a person gave to rows of ``X``, of known or of new classes, and
             ``unknown_label_`` for the other rows. They count as labelled rows and are kept.
+        stacks : array-like of int of shape (n,) or None
+            Which rows are near copies of each other, such as the images of a burst: those with the same number. Such
+            rows count once and get one label, unless confirmed labels differ. None searches for them if the preset
+            does (:attr:`Preset.stack_copies <opengcd.presets.Preset.stack_copies>`).
         progress : callable
             Called with the name of a step, the work done and the work in total.
 
@@ -499,12 +515,38 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             strategy.check(self._rejection)
         except ValueError as error:
             raise ValueError("The preset was changed after fit; call fit again.") from error
-        stream, count, run = labelled.stream(X, rejected), ClassCount(k, self.max_classes), self._run(progress)
-        if confirmed is None:
-            return strategy.discover(labelled, stream, self._rejection, count, run)
-        labels = check_labels(confirmed, len(X), name="confirmed", like=self.classes_)
-        given = Confirmed(labels, labels != self.unknown_label_, lambda rows: self._fit_on(rows, self._run(silent)))
-        return strategy.discover_again(labelled, stream, self._rejection, given, count, run)
+        count, run = ClassCount(k, self.max_classes), self._run(progress)
+        once, labels = self._stacks(X, stacks), None
+        if confirmed is not None:
+            labels = check_labels(confirmed, len(X), name="confirmed", like=self.classes_)
+            once, labels = share_labels(X, once, labels, self.unknown_label_)
+        once = self._seen_best(X, once)
+        rows = once.representatives
+        stream = labelled.stream(X[rows], rejected[rows])
+        if labels is None:
+            found = strategy.discover(labelled, stream, self._rejection, count, run)
+        else:
+            given = Confirmed(
+                labels[rows], labels[rows] != self.unknown_label_, lambda rows: self._fit_on(rows, self._run(silent))
+            )
+            found = strategy.discover_again(labelled, stream, self._rejection, given, count, run)
+        return expand(found, once)
+
+    def stacks(self, X: Any) -> np.ndarray:
+        """Find near copies among rows, such as the images of a burst; their numbers can be given to :meth:`discover`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, one row per item.
+
+        Returns
+        -------
+        int array of shape (n,)
+            Rows with the same number are near copies.
+
+        """
+        return self._find_stacks(self._check_rows(X)).of_row
 
     def in_metric(self, X: Any) -> np.ndarray:
         """Return rows in the metric in which groups have their centres: whitened if the rejection whitens.
@@ -661,6 +703,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
 
     def _become(self, phase: Phase) -> None:
         self.phase_, self._seed, self.classes_, self.memory_, self._model, self._rejection, names = phase
+        self._copy_scale = None
         self.unknown_label_ = unknown_label(phase.classes)
         self.n_features_in_ = phase.memory.X.shape[1]
         self.__dict__.pop("feature_names_in_", None)
@@ -676,6 +719,29 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
 
     def _run(self, progress: Progress) -> Run:
         return Run(derive(self._seed, self.phase_), self.device, progress)
+
+    def _stacks(self, X: np.ndarray, numbers: Any = None) -> Stacks:
+        """Return rows in stacks of near copies: given ones, or found ones if the preset searches for them."""
+        if numbers is not None:
+            return given_stacks(X, check_labels(numbers, len(X), name="stacks"))
+        if not self._preset().stack_copies:
+            return Stacks(np.arange(len(X)), np.arange(len(X)))
+        return self._find_stacks(X)
+
+    def _find_stacks(self, X: np.ndarray) -> Stacks:
+        if self._copy_scale is None:
+            self._copy_scale = copy_scale(self.memory_.X, self._labelled().codes)
+        return find_stacks(X, self._copy_scale.limits(len(X)))
+
+    def _seen_best(self, X: np.ndarray, stacks: Stacks) -> Stacks:
+        """Return stacks represented by the row with the lowest unknown score, in which the item is seen best.
+
+        Blur and what else differs between the images of a burst make an item look strange, hardly ever familiar.
+        """
+        if stacks.trivial:
+            return stacks
+        X = X[stacks.copies]
+        return stacks.represented_by_least(self._rejection.judge(X, infer(self._model, X).probabilities).score)
 
     def _preset(self) -> Preset:
         return resolve_preset(self.preset)

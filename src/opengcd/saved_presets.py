@@ -78,6 +78,7 @@ def restore_preset(stored: Any, given: str | Preset | None) -> str | Preset:
         _restore_part(DISCOVERIES, described["discovery"]),
         described["classifier_settings"],
         described.get("keep_statistics", False),  # earlier versions had none to keep
+        described.get("stack_copies", False),
     )
 
 

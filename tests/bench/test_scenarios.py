@@ -25,7 +25,7 @@ from opengcd.bench import (
     tidy_csv,
 )
 from opengcd.bench.protocol import whole_groups
-from opengcd.bench.scenarios import StreamClasses, bursts, find_scenario, other_camera
+from opengcd.bench.scenarios import StreamClasses, bursts, find_scenario, other_camera, without_copies
 from opengcd.cli import app
 from tests.helpers.bench import blob_dataset, save_features
 
@@ -110,6 +110,9 @@ def test_long_bursts_thin_out_the_items_but_keep_every_class(monkeypatch):
     burst, original = bursts(X, np.repeat(np.arange(6), 10), np.random.default_rng(0))
     assert len(burst) < 400
     assert np.bincount(np.unique(original) // 10).tolist() == [2] * 6
+    alone, items = without_copies(X, np.repeat(np.arange(6), 10), np.random.default_rng(0))
+    assert np.array_equal(items, np.unique(original)), "the same items"
+    assert np.array_equal(alone, X[items])
 
 
 def test_in_a_drip_new_classes_appear_one_after_the_other():

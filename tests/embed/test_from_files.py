@@ -68,7 +68,11 @@ def photos(sizes=SIZES):
 
 def embedded(embedder, files):
     notes = []
-    parts = list(embed_files(embedder, range(len(files)), files.__getitem__, lambda *one: notes.append(one)))
+
+    def note(source, found):
+        notes.append((source, found if isinstance(found, str) else found.size))
+
+    parts = list(embed_files(embedder, range(len(files)), files.__getitem__, note))
     return np.concatenate(parts) if parts else None, notes
 
 

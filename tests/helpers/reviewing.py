@@ -2,6 +2,9 @@
 
 from collections import Counter
 
+from sqlalchemy import delete, insert
+
+from opengcd.workspace.schema import stack_members
 from tests.helpers.pictures import truth
 
 JPEG = b"\xff\xd8"
@@ -18,3 +21,10 @@ def novel(workspace):
 def labels(workspace):
     """The label and its source of every file."""
     return {path: (one.label, one.source) for one in workspace.views.labels() for path in one.paths}
+
+
+def put_in_stack(workspace, items):
+    """Let items be near copies of each other, as if a discovery had found that."""
+    with workspace.store.database.writing() as connection:
+        connection.execute(delete(stack_members).where(stack_members.c.item_id.in_(items)))
+        connection.execute(insert(stack_members), [{"item_id": item, "stack": min(items)} for item in items])

@@ -490,7 +490,7 @@ def test_what_was_kept_before_an_outage_stays_and_the_same_again_gives_the_same_
         assert [one["label"] for one in answer.json()] == ["red", "unknown"]
         assert len(workspace.views.labels()) == items + 2
         for one in answer.json():
-            label, _ = workspace.views.item(one["id"])
+            label = workspace.views.item(one["id"]).labelled
             assert (label.label, len(label.paths)) == (one["label"], 1)
         now = workspace.status().counts
         grown = {name: now[name] - counts[name] for name in now if now[name] != counts[name]}
@@ -542,7 +542,7 @@ def test_a_kept_image_is_embedded_once_and_the_answer_is_what_was_stored(client,
     assert len(rows) == 2  # the third is a copy
     assert kept[2]["id"] == kept[0]["id"]
     for one in kept:
-        stored, _ = workspace.views.item(one["id"])
+        stored = workspace.views.item(one["id"]).labelled
         assert (one["label"], one["unknown"]) == (stored.label, round(stored.unknown, 6))
         assert one["top"] == [list(pair) for pair in stored.top[:2]]
     assert {truth(get(client, f"items/{id}")["name"]) for id in kept[0]["exemplars"]} == {"red"}

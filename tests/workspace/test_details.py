@@ -9,6 +9,7 @@ from opengcd.workspace import DETAILS, DiscoverDetails, read_details
 from opengcd.workspace.details import LearnDetails, RejectionDetails
 from opengcd.workspace.schema import edits
 from opengcd.workspace.verbs import VERBS
+from tests.helpers.reviewing import put_in_stack
 from tests.helpers.serving import get
 
 OLD = {"k": 5, "images": 16, "put back": 2, "groups": 2, "version": 1, "k interval": [4, 6], "left alone": 3}
@@ -24,7 +25,9 @@ def store(workspace, verb, details):
 
 def test_every_entry_has_the_record_of_its_verb(workspace):
     first, second = workspace.groups()[:2]
+    put_in_stack(workspace, first.items[2:4])
     workspace.name(first.id, "sky", confirm=True)
+    workspace.unstack(first.items[3:4])
     workspace.unconfirm(first.id)
     workspace.confirm(first.id)
     workspace.move(first.items[:1], second.id)

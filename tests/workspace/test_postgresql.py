@@ -21,6 +21,7 @@ from tests.helpers.adapting import Embedded, Trainer, save_network
 from tests.helpers.counting import check
 from tests.helpers.needed import postgresql
 from tests.helpers.pictures import RECOGNIZER, paint, truth
+from tests.helpers.reviewing import put_in_stack
 from tests.helpers.serving import API, connect, eventually, get, keep_on, send, server
 
 
@@ -285,7 +286,7 @@ def test_a_workspace_of_the_schema_before_on_postgresql(url, world, tmp_path):
         before = workspace.vectors.of_items(range(1, 33))
     command(
         database,
-        "DROP TABLE trained_items",
+        "DROP TABLE trained_items, captures, stack_members",
         "ALTER TABLE models DROP COLUMN embedder_id",
         "ALTER TABLE embedders DROP COLUMN digest, DROP COLUMN run",
         "ALTER TABLE jobs DROP COLUMN seconds_left, DROP COLUMN curves",
@@ -296,3 +297,27 @@ def test_a_workspace_of_the_schema_before_on_postgresql(url, world, tmp_path):
         with workspace.store.database.reading() as connection:
             assert connection.scalar(text("SELECT embedder_id FROM models")) == 1
         assert workspace.check() == []
+
+
+def test_stacks_on_postgresql(url, world, tmp_path):
+    known, stream = world
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=fresh(url, "stacks")) as workspace:
+        workspace.fit(known)
+        list(workspace.recognize([stream]))
+        workspace.discover(k=6)
+        first, second = workspace.groups()[:2]
+        put_in_stack(workspace, first.items[1:4])
+        members = workspace.views.members(first.id, stacked=True)
+        assert [(one.id, one.copies) for one in members.items][:3] == [
+            (first.items[0], 1), (first.items[1], 3), (first.items[4], 1),
+        ]  # fmt: skip
+        workspace.move(first.items[2:3], second.id)
+        assert {workspace.views.item(item).group for item in first.items[1:4]} == {second.id}
+        workspace.unstack(first.items[1:2])
+        workspace.move(first.items[1:2], first.id)
+        assert [workspace.views.item(item).group for item in first.items[1:4]] == [first.id, second.id, second.id]
+        for _ in range(3):
+            workspace.undo()
+        assert workspace.groups()[0].stacks[1:4] == [min(first.items[1:4])] * 3
+        workspace.discover(k=6)
+        assert set(workspace.groups()[0].stacks) == {None}, "the vectors of these pictures are no copies"

@@ -28,10 +28,12 @@ from opengcd.workspace.verbs import (
     Separate,
     Split,
     Unconfirm,
+    Unstack,
     Verb,
     review_verb,
 )
 from tests.helpers.browsing import Visit, launched
+from tests.helpers.reviewing import put_in_stack
 from tests.helpers.serving import API, connect, get, send, serving
 
 
@@ -73,6 +75,7 @@ def examples(workspace):
     first, second = workspace.groups()[:2]
     workspace.name(first.id, "sky")
     workspace.name(second.id, "sun", confirm=True)
+    put_in_stack(workspace, first.items[:2])
     return [
         Name(first.id, "sea", confirm=True),
         Confirm(first.id),
@@ -82,6 +85,7 @@ def examples(workspace):
         Separate(first.items[:2]),
         Separate(first.items[:2], "dusk"),
         Remove(first.items[:3]),
+        Unstack(first.items[:1]),
         Merge(first.id, second.id),
         Split(first.id, 2),
         Keep(first.id),

@@ -88,6 +88,7 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "also remembers the mean and covariance of all rows of a class, not its exemplars alone",
         {"keep_statistics": True},
     ),
+    "best-stacks": ("near copies in the stream are found and count once", {"stack_copies": True}),
     "best-headless": ("without the refinement head", {"discovery": JointDiscovery(head=False)}),
 }
 """``best`` and its ablations: a description, and the parts of the preset that differ."""

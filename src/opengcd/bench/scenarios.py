@@ -232,6 +232,48 @@ def bursts(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[np.n
     return burst.astype(X.dtype), original
 
 
+def without_copies(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Show the items of :func:`bursts` without their copies.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    y : int array of shape (n,)
+        Their classes.
+    rng : Generator
+
+    Returns
+    -------
+    array of shape (m, d)
+    int array of shape (m,)
+        The item that each comes from.
+
+    """
+    chosen = _burst_items(y, rng)
+    return X[chosen], chosen
+
+
+def images_without_copies(y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Show the images of :func:`image_bursts` without their copies.
+
+    Parameters
+    ----------
+    y : int array of shape (n,)
+        The classes of the images.
+    rng : Generator
+
+    Returns
+    -------
+    array of shape (m, 4)
+        Zeros: none differs from its original.
+    int array of shape (m,)
+        The item that each comes from.
+
+    """
+    chosen = _burst_items(y, rng)
+    return np.zeros((len(chosen), len(STEPS))), chosen
+
+
 def image_bursts(y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Let every image be followed by 0 to 30 near copies, each cut, moved and lit a little unlike the one before.
 
@@ -261,7 +303,7 @@ def image_bursts(y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, n
 
 def _burst_places(y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return the original of each item of a stream in bursts, and its place in its burst: 0 for the original itself."""
-    chosen = _thinned(y, BURST_ITEMS // (1 + MOST_COPIES // 2), rng)
+    chosen = _burst_items(y, rng)
     copies = rng.integers(0, MOST_COPIES + 1, len(chosen))
     original = np.repeat(chosen, copies + 1)
     return original, np.arange(len(original)) - np.repeat(np.cumsum(copies + 1) - copies - 1, copies + 1)
@@ -289,6 +331,11 @@ def other_camera(X: np.ndarray, _: np.ndarray, rng: np.random.Generator) -> tupl
     return unit_rows(center + (X - center) * factors + displacement).astype(X.dtype), np.arange(len(X))
 
 
+def _burst_items(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the items that a stream in bursts begins with."""
+    return _thinned(y, BURST_ITEMS // (1 + MOST_COPIES // 2), rng)
+
+
 def _thinned(y: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
     """Return at most about so many items in their order, the same share of each class and at least two of each."""
     share = min(1.0, most / max(1, len(y)))
@@ -304,6 +351,9 @@ SCENARIOS = {
     "tail-10": Scenario("class sizes fall to a tenth, known and new", partial(long_tail, 10)),
     "tail-100": Scenario("class sizes fall to a hundredth, known and new", partial(long_tail, 100)),
     "bursts": Scenario("each item is followed by 0 to 30 near copies", change=bursts, view=image_bursts),
+    "no-bursts": Scenario(
+        "the items of bursts without their copies", change=without_copies, view=images_without_copies
+    ),
     "new-double": Scenario("new classes are twice as frequent as known ones", partial(new_frequency, 2)),
     "new-half": Scenario("new classes are half as frequent as known ones", partial(new_frequency, 0.5)),
     "new-fifth": Scenario("new classes are a fifth as frequent as known ones", partial(new_frequency, 0.2)),

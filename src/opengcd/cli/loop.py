@@ -25,6 +25,9 @@ def recognize(
     paths: Annotated[list[Path], typer.Argument(metavar="PATHS", help="Images, or folders of images.")],
     watch: Annotated[bool, typer.Option(help="Watch the folders for new images until interrupted.")] = False,
     style: Annotated[Literal["table", "jsonl", "csv"], typer.Option("--format", help="How to print.")] = "table",
+    times: Annotated[
+        Path | None, typer.Option(help="CSV file with the columns file and time: when images were taken.")
+    ] = None,
 ) -> None:
     """Recognise images of known classes and reject others; results are printed as they are stored."""
     from opengcd import Workspace
@@ -42,6 +45,8 @@ def recognize(
                     bad.append((result.path, result.reason))
                 else:
                     show(result)
+        if times is not None:
+            opened.set_times(times)
         report_bad_files(bad)
 
 

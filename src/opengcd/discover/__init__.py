@@ -2,6 +2,7 @@
 
 from opengcd._internal.run import Run
 from opengcd.discover.class_number import ClassNumberEstimate, CurvePoint, estimate_class_number
+from opengcd.discover.copies import CopyLimits, CopyScale, Stacks, copy_scale, find_stacks
 from opengcd.discover.discovery import Discovery, Group, arrange
 from opengcd.discover.joint_discovery import JointDiscovery
 from opengcd.discover.kmeans import Clustering, SemiSupervisedKMeans, ss_kmeans
@@ -32,6 +33,8 @@ __all__ = [
     "ClassNumberEstimate",
     "Clustering",
     "Confirmed",
+    "CopyLimits",
+    "CopyScale",
     "CurvePoint",
     "Discovery",
     "DiscoveryStrategy",
@@ -50,12 +53,15 @@ __all__ = [
     "SameQuestion",
     "SemiSupervisedKMeans",
     "SplitQuestion",
+    "Stacks",
     "Subcluster",
     "WhichQuestion",
     "arrange",
     "calibrate",
+    "copy_scale",
     "estimate_by_rehearsal",
     "estimate_class_number",
+    "find_stacks",
     "hidden_classes",
     "joint_mixture",
     "memberships",

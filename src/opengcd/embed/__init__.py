@@ -2,13 +2,14 @@
 
 from opengcd._internal.images import MAX_PIXELS, EmbedderError, read_image
 from opengcd.embed.embedder import POOLINGS, PRECISIONS, Embedder, load_embedder
-from opengcd.embed.from_files import TakesPrepared, embed_files
+from opengcd.embed.from_files import Decoded, TakesPrepared, embed_files
 from opengcd.embed.pixels import Pixels
 
 __all__ = [
     "MAX_PIXELS",
     "POOLINGS",
     "PRECISIONS",
+    "Decoded",
     "Embedder",
     "EmbedderError",
     "Pixels",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from opengcd._internal.images import Prepared, Square, decoders
+from opengcd._internal.images import CAPTURE, Capture, Prepared, Square, decoders
 from opengcd.embed.embedder import Embedder
 
 if TYPE_CHECKING:
@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 Source = TypeVar("Source")
 Picture = TypeVar("Picture", "Image", Prepared)
+
+
+class Decoded(NamedTuple):
+    """What is known of an image once it is decoded."""
+
+    size: tuple[int, int]
+    """Width and height."""
+    capture: Capture | None
+    """When it was taken, and what it looks like."""
 
 
 @runtime_checkable
@@ -45,7 +54,7 @@ def embed_files(
     embedder: Embedder,
     sources: Iterable[Source],
     read: Callable[[Source], bytes],
-    note: Callable[[Source, tuple[int, int] | str], None],
+    note: Callable[[Source, Decoded | str], None],
 ) -> Generator[np.ndarray]:
     """Yield the vectors of the images that can be decoded, in batches and in order.
 
@@ -56,8 +65,8 @@ def embed_files(
     read : callable
         Returns the content of the file of a source; an EmbedderError that it raises is the reason why there is none.
     note : callable
-        Called for each source, in order and before its vector is yielded, with the width and height of its image or the
-        reason why it cannot be decoded. The calls come from another thread.
+        Called for each source, in order and before its vector is yielded, with the size of its image and how it was
+        taken, or the reason why it cannot be decoded. The calls come from another thread.
 
     Yields
     ------
@@ -72,7 +81,8 @@ def embed_files(
                 if isinstance(image, str):
                     note(source, image)
                 else:
-                    note(source, image.size)
+                    capture = image.capture if isinstance(image, Prepared) else image.info.get(CAPTURE)
+                    note(source, Decoded(image.size, capture))
                     yield image
 
     pool = decoders()

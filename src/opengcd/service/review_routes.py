@@ -38,9 +38,10 @@ def members(
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=5000)] = 500,
     order: Literal["typical", "odd"] = "typical",
+    stacked: bool = False,
 ) -> api.ItemPage:
-    """Return images of a group, the most typical first, or the odd ones out."""
-    page = workspace.views.members(id, offset, limit, odd=order == "odd")
+    """Return images of a group, the most typical first, or the odd ones out; `stacked` shows one of each stack."""
+    page = workspace.views.members(id, offset, limit, odd=order == "odd", stacked=stacked)
     items = [
         api.Item(
             id=member.id,
@@ -49,6 +50,8 @@ def members(
             unknown=member.prediction and member.prediction.unknown,
             label=member.prediction and member.prediction.label,
             top=member.prediction.top if member.prediction else [],
+            stack=member.stack,
+            copies=member.copies,
         )
         for member in page.items
     ]
@@ -64,7 +67,7 @@ def questions(workspace: UserWorkspace, limit: Annotated[int, Query(ge=1, le=100
 @reading.get("/items/{id}", responses=MISSING)
 def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
     """Return the details of an image."""
-    one, group = workspace.views.item(id)
+    one, group, stack, copies = workspace.views.item(id)
     names = [readable(os.path.basename(path)) for path in one.paths]
     return api.ItemDetails(
         id=one.item,
@@ -78,6 +81,8 @@ def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
         width=one.width,
         height=one.height,
         source=one.source,
+        stack=stack,
+        copies=copies,
     )
 
 

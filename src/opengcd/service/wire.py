@@ -395,6 +395,10 @@ class Item(Model):
     unknown: float | None
     label: str | None
     top: Top
+    stack: int | None
+    """The number of its stack of near copies; null if no other image of a stack is in the group."""
+    copies: int
+    """Images of the stack in the group, this one included."""
 
 
 class ItemPage(Model):

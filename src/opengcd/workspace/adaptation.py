@@ -54,6 +54,7 @@ from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.revision import raise_revision
 from opengcd.workspace.schema import trained_items
+from opengcd.workspace.stacks import stacks_of
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
 
@@ -428,7 +429,9 @@ class Adaptation:
         stream = sorted(set(there) - learnt.keys())
         digest = versions.save(recognizer, self._store.models, new)
         recognizer = self._recognizers.read(new, task.limit)  # a version that cannot be read must not be put to use
-        scores = future_scores(recognizer, stream, lambda: self._read(network.stored, stream))
+        with self._database.reading() as connection:
+            copies = stacks_of(connection, stream)
+        scores = future_scores(recognizer, stream, lambda: self._read(network.stored, stream), copies)
         memory = recognizer.memory_
         after = accuracies(recognizer, memory=(memory.X, memory.y))
         report = learning_report(recognizer, after, before=before, adapted=_facts(task, network.report))

@@ -19,6 +19,7 @@ from opengcd.workspace.database import in_parts
 from opengcd.workspace.log import groups_changed, last_edit
 from opengcd.workspace.revision import revision
 from opengcd.workspace.schema import assignments, items, predictions
+from opengcd.workspace.stacks import follows_a_copy
 from opengcd.workspace.versions import in_use, learnt, not_learnt
 
 TYPICAL = 8
@@ -36,7 +37,7 @@ class GroupCount(NamedTuple):
     predicted: dict[str | None, int]
     """How many of its items were recognised as which class; None: rejected."""
     typical: list[int]
-    """The first :data:`TYPICAL` items, the most typical first."""
+    """The first :data:`TYPICAL` items, the most typical first; of a stack of near copies only one."""
 
     @property
     def rejected(self) -> int:
@@ -126,7 +127,7 @@ def _count(connection: Connection, only: Collection[int] | None = None) -> dict[
 
 def _typical(connection: Connection, group: int) -> list[int]:
     query = select(assignments.c.item_id).where(
-        assignments.c.group_id == group, not_learnt(connection, assignments.c.item_id)
+        assignments.c.group_id == group, not_learnt(connection, assignments.c.item_id), ~follows_a_copy()
     )
     return list(connection.scalars(query.order_by(assignments.c.rank, assignments.c.item_id).limit(TYPICAL)))
 

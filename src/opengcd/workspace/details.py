@@ -69,6 +69,8 @@ class DiscoverDetails(Details):
     reason: str = ""
     left_alone: int | None = None
     k_interval: list[int] | None = None
+    stacks: int | None = None
+    """Stacks of near copies, each of which counted once."""
     curve: list[list[float]] | None = None
     """Pairs of a number of classes and its score."""
 
@@ -169,6 +171,14 @@ class RemoveDetails(Details):
 
 
 @dataclass(frozen=True)
+class UnstackDetails(Details):
+    """Stacks of images were opened."""
+
+    verbs = ("unstack",)
+    images: int
+
+
+@dataclass(frozen=True)
 class MergeDetails(Details):
     """A group was joined with another one."""
 
@@ -229,6 +239,7 @@ AnyDetails = (
     | ConfirmDetails
     | MoveDetails
     | RemoveDetails
+    | UnstackDetails
     | MergeDetails
     | SplitDetails
     | CompareDetails

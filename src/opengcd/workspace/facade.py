@@ -37,6 +37,7 @@ from opengcd.workspace.settings import Settings, write_settings
 from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
+from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.tokens import Access
 from opengcd.workspace.vectors import Vectors
 from opengcd.workspace.verbs import ReviewVerbs, Verb
@@ -275,6 +276,26 @@ class Workspace(ReviewVerbs):
 
         """
         return self.recognition.recognize(sources, progress=progress)
+
+    def set_times(self, table: str | os.PathLike[str]) -> int:
+        """Read when images were taken from a CSV file, for images whose files do not say or say it wrong.
+
+        Images that follow each other within seconds and look alike are a burst, which :meth:`discover` counts once.
+
+        Parameters
+        ----------
+        table : path
+            With the columns ``file`` (relative to the table's folder) and ``time`` (ISO 8601).
+
+        Returns
+        -------
+        int
+            How many of its files are known.
+
+        """
+        times = read_times(table)
+        with self.store.database.writing() as connection:
+            return store_times(connection, times)
 
     def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
         """Recognise files as they appear or change, for ever.

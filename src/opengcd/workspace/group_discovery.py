@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress
 from opengcd._internal.validation import UNKNOWN_STR
-from opengcd.workspace import groups, log
+from opengcd.workspace import groups, log, stacks
 from opengcd.workspace.details import DiscoverDetails
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.grouping import Proposal, regroup, to_group
+from opengcd.workspace.predictions import observed_scores
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.store import Store
@@ -20,6 +22,7 @@ from opengcd.workspace.vectors import Vectors
 
 if TYPE_CHECKING:
     from opengcd.discover import Discovery
+    from opengcd.recognizer import OpenWorldRecognizer
 
 
 class Discovered(NamedTuple):
@@ -63,26 +66,41 @@ class GroupDiscovery:
             if not ids:
                 raise WorkspaceError("There is nothing to discover: no image has been rejected, or all are reviewed.")
             X = self._vectors.of_items([*ids, *examples], version)
+            numbers = self._count_once(recognizer, [*ids, *examples], X)
             found = recognizer.discover(
                 X,
                 k,
                 # By the present threshold: early images were judged by an earlier one.
                 rejected=recognizer.predict(X) == UNKNOWN_STR if whole_stream else None,
                 confirmed=[UNKNOWN_STR] * len(ids) + list(examples.values()),
+                stacks=numbers,
                 progress=progress,
             )
             progress("storing the groups", 0, 1)
             with self._store.editing("discover") as edit:
                 self._recognizers.refuse_other_version(edit.connection, version, "discover")
-                number, put_back, left_alone = regroup(edit, Proposal(since, ids, examples, found))
+                number, put_back, left_alone, stacked = regroup(edit, Proposal(since, ids, examples, found, numbers))
                 facts = (found.trusted, found.reason, left_alone)
                 done = Discovered(int(found.k), found.k_interval, len(ids), put_back, number, *facts)
-                edit.details = _details(done, version, found).as_dict()
+                edit.details = _details(done, version, found, stacked).as_dict()
                 record(edit.connection, done)
         return done
 
+    def _count_once(self, recognizer: OpenWorldRecognizer, items: Sequence[int], X: np.ndarray) -> np.ndarray:
+        """Return the stack of each item, and let the threshold count each stack once."""
+        by_vector = recognizer.stacks(X)
+        with self._store.database.reading() as connection:
+            numbers = stacks.find(connection, items, by_vector)
+            first = np.unique(numbers, return_index=True)[1]
+            recognizer.recall(
+                observed_scores(
+                    connection, {item: items[row] for item, row in zip(items, first[numbers].tolist(), strict=True)}
+                )
+            )
+        return numbers
 
-def _details(done: Discovered, version: int, found: Discovery) -> DiscoverDetails:
+
+def _details(done: Discovered, version: int, found: Discovery, stacked: int) -> DiscoverDetails:
     """Return what the history says of a discovery."""
     return DiscoverDetails(
         k=done.k,
@@ -94,5 +112,6 @@ def _details(done: Discovered, version: int, found: Discovery) -> DiscoverDetail
         reason=done.reason,
         left_alone=done.left_alone or None,
         k_interval=None if done.k_interval is None else list(done.k_interval),
+        stacks=stacked or None,
         curve=sorted([point.k, point.score] for point in found.curve) or None,
     )

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from sqlalchemy import Connection, delete, insert, or_, select, true
 
+from opengcd.workspace import stacks
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.groups import NOVEL, REMOVED, group_named, make_group
 from opengcd.workspace.log import Edit
 from opengcd.workspace.predictions import predicted
-from opengcd.workspace.schema import assignments, edits, groups, predictions, training_labels
+from opengcd.workspace.schema import assignments, edits, groups, predictions, stack_members, training_labels
 from opengcd.workspace.versions import in_use, learnt
 
 if TYPE_CHECKING:
@@ -55,6 +57,8 @@ class Regrouped(NamedTuple):
     """Items that were returned to known classes."""
     left_alone: int
     """Items that a person has changed since the discovery looked at them."""
+    stacks: int
+    """Stacks of near copies."""
 
 
 class Proposal(NamedTuple):
@@ -68,6 +72,8 @@ class Proposal(NamedTuple):
     """Items with their classes that served as examples; they have their place already."""
     found: Discovery
     """Its rows are those of ``ids`` and then of ``examples``."""
+    stacks: np.ndarray
+    """The number of each row's stack."""
 
 
 def regroup(edit: Edit, proposal: Proposal) -> Regrouped:
@@ -100,7 +106,13 @@ def regroup(edit: Edit, proposal: Proposal) -> Regrouped:
     for label, members in sorted(returned.items()):
         members.sort(key=lambda id: (predictions_of[id].unknown, id))
         _assign(edit, members, group_named(edit, label), probabilities)
-    return Regrouped(made, sum(map(len, returned.values())), len(ids) - len(free))
+    return Regrouped(made, sum(map(len, returned.values())), len(ids) - len(free), _store_stacks(edit, proposal, free))
+
+
+def _store_stacks(edit: Edit, proposal: Proposal, free: set[int]) -> int:
+    """Store the stacks of the items that nobody has changed meanwhile; return how many there are."""
+    rows = [row for row, item in enumerate(proposal.ids) if item in free]
+    return stacks.store(edit, [proposal.ids[row] for row in rows], proposal.stacks[rows])
 
 
 def _changed_since(connection: Connection, since: int) -> set[int]:
@@ -113,6 +125,7 @@ def _changed_since(connection: Connection, since: int) -> set[int]:
     for before, members in connection.execute(query):
         moved.update(key for key, _ in before.get(assignments.name, ()))
         touched.update(key for key, _ in before.get(groups.name, ()))
+        moved.update(key for key, _ in before.get(stack_members.name, ()))
         entered.update(members or ())
     for part in in_parts(list(touched | entered)):
         query = select(assignments.c.item_id, groups.c.id, groups.c.kind).join(groups).where(groups.c.id.in_(part))

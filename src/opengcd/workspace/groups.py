@@ -13,7 +13,7 @@ from opengcd.workspace.database import in_parts
 from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.errors import MissingError, WorkspaceError
 from opengcd.workspace.log import Edit
-from opengcd.workspace.schema import assignments, groups, items
+from opengcd.workspace.schema import assignments, groups, items, stack_members
 from opengcd.workspace.versions import all_versions, not_learnt
 
 TYPICAL_FIRST = assignments.c.rank, assignments.c.item_id
@@ -42,6 +42,8 @@ class Group(NamedTuple):
     """Whether it is more likely a chance cluster than a class, and nobody has named it."""
     probabilities: list[float | None]
     """How likely each item belongs to it, by discovery; None for what a person put there."""
+    stacks: list[int | None]
+    """The stack of near copies that each item is in; None for most."""
 
     def __len__(self) -> int:
         return len(self.items)
@@ -91,19 +93,21 @@ def group_sizes(connection: Connection, sizes: Mapping[int, int]) -> list[GroupS
 
 def open_groups(connection: Connection) -> list[Group]:
     """Return the groups that hold something not learnt yet, with their items, in the order of the review."""
-    members: dict[int, list[tuple[int, str, float | None]]] = {}
+    members: dict[int, list[tuple[int, str, float | None, int | None]]] = {}
+    columns = assignments.c.group_id, assignments.c.item_id, items.c.hash, assignments.c.probability
     query = (
-        select(assignments.c.group_id, assignments.c.item_id, items.c.hash, assignments.c.probability)
+        select(*columns, stack_members.c.stack)
         .join(items, items.c.id == assignments.c.item_id)
+        .outerjoin(stack_members, stack_members.c.item_id == assignments.c.item_id)
         .where(not_learnt(connection, assignments.c.item_id))
         .order_by(assignments.c.group_id, assignments.c.rank, assignments.c.item_id)
     )
-    for home, item, content, probability in connection.execute(query):
-        members.setdefault(home, []).append((item, content, probability))
+    for home, *member in connection.execute(query):
+        members.setdefault(home, []).append(tuple(member))
     found = []
     for group in group_sizes(connection, {id: len(rows) for id, rows in members.items()}):
-        ids, hashes, probabilities = (list(column) for column in zip(*members[group.id], strict=True))
-        found.append(Group(*group[:5], ids, hashes, *group[6:], probabilities))
+        ids, hashes, probabilities, stacks = (list(column) for column in zip(*members[group.id], strict=True))
+        found.append(Group(*group[:5], ids, hashes, *group[6:], probabilities, stacks))
     return found
 
 

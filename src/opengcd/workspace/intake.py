@@ -17,14 +17,14 @@ from sqlalchemy import Connection, delete, insert, select
 
 from opengcd._internal.images import EmbedderError, decoders
 from opengcd._internal.progress import Progress
-from opengcd.embed import Embedder, embed_files
+from opengcd.embed import Decoded, Embedder, embed_files
 from opengcd.workspace.database import Database, in_parts
 from opengcd.workspace.embedders import embedder_of, without_vector
 from opengcd.workspace.files import Found, content_hash, read_file
 from opengcd.workspace.log import now
 from opengcd.workspace.originals import embed_originals, find_originals, store_vectors
 from opengcd.workspace.revision import raise_revision
-from opengcd.workspace.schema import failures, items, paths
+from opengcd.workspace.schema import captures, failures, items, paths
 from opengcd.workspace.vectors import Vectors
 
 SURVEY = 1000
@@ -119,9 +119,9 @@ class Intake:
         if not new:
             return
         bad: deque[tuple[Found, str]] = deque()
-        decoded: deque[tuple[str, list[Found], tuple[int, int]]] = deque()
+        decoded: deque[tuple[str, list[Found], Decoded]] = deque()
 
-        def note(source: tuple[str, list[Found]], found: tuple[int, int] | str) -> None:
+        def note(source: tuple[str, list[Found]], found: Decoded | str) -> None:
             content, copies = source
             if isinstance(found, str):
                 bad.extend((copy, found) for copy in copies)
@@ -143,7 +143,7 @@ class Intake:
     def _store(
         self,
         embedder: Embedder | None,
-        batch: list[tuple[str, list[Found], tuple[int, int]]],
+        batch: list[tuple[str, list[Found], Decoded]],
         vectors: np.ndarray | None,
         present: list[tuple[Found, int]],
         bad: list[tuple[Found, str]],
@@ -152,7 +152,7 @@ class Intake:
         with self._database.writing() as connection:
             placed = list(present)
             if embedder is not None and vectors is not None:
-                ids = _make_items(connection, [(content, size) for content, _, size in batch])
+                ids = _make_items(connection, [(content, decoded) for content, _, decoded in batch])
                 store_vectors(connection, self._vectors.folder, embedder, ids, vectors)
                 raise_revision(connection)
                 placed += [(found, id) for id, (_, copies, _) in zip(ids, batch, strict=True) for found in copies]
@@ -197,14 +197,19 @@ def _read(entry: tuple[str, list[Found]]) -> bytes:
     return raw
 
 
-def _make_items(connection: Connection, new: list[tuple[str, tuple[int, int]]]) -> list[int]:
+def _make_items(connection: Connection, new: list[tuple[str, Decoded]]) -> list[int]:
     hashes = [content for content, _ in new]
     query = select(items.c.hash, items.c.id).where(items.c.hash.in_(hashes))
     there = {row.hash for row in connection.execute(query)}
-    rows = [{"hash": h, "width": w, "height": t} for h, (w, t) in new if h not in there]
-    if rows:
+    made = [(content, decoded) for content, decoded in new if content not in there]
+    if made:
+        rows = [{"hash": content, "width": one.size[0], "height": one.size[1]} for content, one in made]
         connection.execute(insert(items), rows)
     ids = {row.hash: row.id for row in connection.execute(query)}
+    seen = [(ids[content], one.capture) for content, one in made if one.capture is not None]
+    if seen:
+        rows = [{"item_id": id, "hash": f"{capture.hash:016x}", "taken": capture.taken} for id, capture in seen]
+        connection.execute(insert(captures), rows)
     return [ids[content] for content in hashes]
 
 

@@ -19,9 +19,10 @@ from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
 from opengcd.workspace.files import Found, find_files, readable
 from opengcd.workspace.intake import Intake
-from opengcd.workspace.predictions import unlearnt
+from opengcd.workspace.predictions import least_of_stacks, unlearnt
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
+from opengcd.workspace.stacks import stacks_of
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
 from opengcd.workspace.versions import Version
@@ -100,6 +101,7 @@ class Learning:
                 embedder = embedder_of(connection)
                 limit = versions.rejection_limit(connection)
                 stream: list[int] = list(connection.scalars(unlearnt(connection)))
+                copies = stacks_of(connection, stream)
                 trained = None if embedder is None else was_trained_on(connection, embedder, list(labels))
             if not labels:
                 raise WorkspaceError("There is nothing to learn: no group is named and confirmed.")
@@ -118,7 +120,7 @@ class Learning:
             digest = versions.save(recognizer, self._store.models, new)
             recognizer = self._recognizers.read(new, limit)  # a version that cannot be read must not be put to use
             rest = [item for item in stream if item not in labels]
-            scores = future_scores(recognizer, rest, lambda: self._vectors.of_items(rest, version))
+            scores = future_scores(recognizer, rest, lambda: self._vectors.of_items(rest, version), copies)
             report = learning_report(recognizer, accuracies(recognizer, **rows), before=before)
             progress("storing the version", 1, 2)
             with self._store.editing("learn") as edit:
@@ -167,17 +169,18 @@ def _refuse_other_labels(connection: Connection, labels: Mapping[int, str]) -> N
 
 
 def future_scores(
-    recognizer: OpenWorldRecognizer, ids: Sequence[int], features: Callable[[], np.ndarray]
+    recognizer: OpenWorldRecognizer, ids: Sequence[int], features: Callable[[], np.ndarray], stacks: Mapping[int, int]
 ) -> dict[int, float]:
     """Adapt the threshold of a new version to the stream; return the unknown scores of the stream.
 
-    Empty if the threshold does not follow the stream; then its features are not asked for.
+    Empty if the threshold does not follow the stream; then its features are not asked for. Items of one of ``stacks``
+    count once.
     """
     if not ids or not recognizer.adapts:
         return {}
-    scores = recognizer.unknown_score(features())
-    recognizer.recall(scores)
-    return dict(zip(ids, scores.tolist(), strict=True))
+    scores = dict(zip(ids, recognizer.unknown_score(features()).tolist(), strict=True))
+    recognizer.recall(least_of_stacks(scores, stacks))
+    return scores
 
 
 def accuracies(recognizer: OpenWorldRecognizer, **rows: LabelledRows) -> dict[str, float]:

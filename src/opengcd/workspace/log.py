@@ -16,11 +16,11 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam,
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import UndoDetails, renamed
 from opengcd.workspace.errors import WorkspaceError
-from opengcd.workspace.schema import assignments, edits, groups, meta
+from opengcd.workspace.schema import assignments, edits, groups, meta, stack_members
 
 SHOWN = (edits.c.id, edits.c.at, edits.c.who, edits.c.verb, edits.c.details)
 """The columns of an :class:`Entry`; the others may hold as many rows as there are items."""
-RESTORABLE = (meta, groups, assignments)
+RESTORABLE = (meta, groups, assignments, stack_members)
 """What an undo can restore; a row refers to tables before its own only."""
 _undoing = edits.alias()
 UNDONE = select(_undoing.c.undoes).where(
@@ -231,7 +231,7 @@ def _changed_members(edit: Edit) -> list[int]:
     """Return the groups that items have left or entered."""
     rows = edit.before.get(assignments.name, {})
     found = {row["group_id"] for row in rows.values() if row is not None}
-    for part in in_parts(list(rows)):
+    for part in in_parts([*rows, *(item for item in edit.before.get(stack_members.name, ()) if item not in rows)]):
         found.update(
             edit.connection.scalars(select(assignments.c.group_id).where(assignments.c.item_id.in_(part)).distinct())
         )

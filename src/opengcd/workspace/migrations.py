@@ -15,6 +15,7 @@ from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.schema import (
     SCHEMA_VERSION,
     assignments,
+    captures,
     edits,
     embedders,
     exemplars,
@@ -26,6 +27,7 @@ from opengcd.workspace.schema import (
     schema_version,
     sessions,
     shards,
+    stack_members,
     tokens,
     trained_items,
 )
@@ -118,6 +120,10 @@ def _add_networks(connection: Connection, _: Path) -> None:
     connection.execute(update(models).values(embedder_id=first))
 
 
+def _add_stacks(connection: Connection, _: Path) -> None:
+    metadata.create_all(connection, [captures, stack_members])
+
+
 def _add_columns(connection: Connection, *additions: str) -> None:
     for addition in additions:
         connection.exec_driver_sql(f"ALTER TABLE {addition}")
@@ -129,5 +135,6 @@ MIGRATIONS: dict[int, Callable[[Connection, Path], None]] = {
     3: _add_checksums,
     4: _add_exemplars,
     5: _add_networks,
+    6: _add_stacks,
 }
 """From a version to the next: ``MIGRATIONS[1]`` turns a workspace of version 1 into one of version 2."""

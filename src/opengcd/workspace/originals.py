@@ -16,7 +16,7 @@ from sqlalchemy import Connection, select
 
 from opengcd._internal.images import EmbedderError, decoders
 from opengcd._internal.progress import Progress
-from opengcd.embed import Embedder, embed_files
+from opengcd.embed import Decoded, Embedder, embed_files
 from opengcd.workspace.database import Database, in_parts
 from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.files import content_hash, read_file
@@ -74,8 +74,8 @@ def embed_originals(
     """
     decoded: deque[int] = deque()
 
-    def note(original: Original, size: tuple[int, int] | str) -> None:
-        if not isinstance(size, str):
+    def note(original: Original, found: Decoded | str) -> None:
+        if not isinstance(found, str):
             decoded.append(original.item)
 
     done = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.revision import raise_revision
-from opengcd.workspace.schema import items, predictions, training_labels
+from opengcd.workspace.schema import items, predictions, stack_members, training_labels
 from opengcd.workspace.versions import in_use, learnt
 
 if TYPE_CHECKING:
@@ -82,10 +82,53 @@ def write_predictions(
         raise_revision(connection)
 
 
-def observed_scores(connection: Connection) -> np.ndarray:
-    """Return the unknown scores of all that the version in use was asked about."""
-    query = select(predictions.c.score).where(_scored(connection)).order_by(predictions.c.item_id)
-    return np.array(connection.scalars(query).all(), dtype=np.float64)
+def observed_scores(connection: Connection, stacks: Mapping[int, int] | None = None) -> np.ndarray:
+    """Return the unknown scores of all that the version in use was asked about; of a stack only the smallest.
+
+    Parameters
+    ----------
+    connection : Connection
+    stacks : mapping of int to int or None
+        The stack of an item, for items whose stack is not the one that is stored.
+
+    Returns
+    -------
+    array of shape (n,)
+        In the order of the items.
+
+    """
+    query = (
+        select(predictions.c.item_id, predictions.c.score, stack_members.c.stack)
+        .outerjoin(stack_members, stack_members.c.item_id == predictions.c.item_id)
+        .where(_scored(connection))
+        .order_by(predictions.c.item_id)
+    )
+    rows = connection.execute(query).all()
+    stored = {row.item_id: row.stack for row in rows if row.stack is not None}
+    return least_of_stacks({row.item_id: row.score for row in rows}, stored | dict(stacks or {}))
+
+
+def least_of_stacks(scores: Mapping[int, float], stacks: Mapping[int, int]) -> np.ndarray:
+    """Return the smallest unknown score of each stack: near copies count once, as in the image that shows most.
+
+    Parameters
+    ----------
+    scores : mapping of int to float
+        By item.
+    stacks : mapping of int to int
+        The stack of each item that has one; any other is one of its own.
+
+    Returns
+    -------
+    array of shape (n,)
+        In the order of the first items.
+
+    """
+    least: dict[int, float] = {}
+    for item, score in scores.items():
+        stack = stacks.get(item, item)
+        least[stack] = min(score, least.get(stack, score))
+    return np.array(list(least.values()), dtype=np.float64)
 
 
 def count_scores(connection: Connection) -> int:

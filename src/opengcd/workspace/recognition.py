@@ -11,7 +11,7 @@ import numpy as np
 
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.validation import UNKNOWN_STR
-from opengcd.embed import embed_files
+from opengcd.embed import Decoded, embed_files
 from opengcd.workspace import versions
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import RecognizeDetails
@@ -136,7 +136,7 @@ class Recognition:
         check_pixels(contents)
         reasons: list[str] = []
 
-        def note(_: bytes, found: tuple[int, int] | str) -> None:
+        def note(_: bytes, found: Decoded | str) -> None:
             reasons.append(found if isinstance(found, str) else "")
 
         parts = list(embed_files(self._vectors.embedder, contents, bytes, note))

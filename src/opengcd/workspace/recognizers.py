@@ -149,9 +149,9 @@ class Recognizers:
     def recall(self) -> ObservedScores:
         """Adapt the threshold to all stored scores of the stream, of other processes too; return these scores."""
         with self._store.database.reading() as connection:
-            scores = observed_scores(connection)
+            scores, seen = observed_scores(connection), count_scores(connection)
         recognizer = self.in_use()[1]
-        self._recalled_at, self._scores_seen = time.monotonic(), len(scores)
+        self._recalled_at, self._scores_seen = time.monotonic(), seen
         recognizer.recall(scores)
         return ObservedScores(self, scores)
 

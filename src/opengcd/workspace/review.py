@@ -43,6 +43,7 @@ class Review(ReviewVerbs):
         """Make one edit of a verb."""
         ready = verb.prepare(self._subclusters)
         with self._store.editing(ready.act) as edit:
+            ready = ready.with_copies(edit.connection)
             refuse_conflict(edit.connection, ready.on, ready.concerns())
             group = ready.apply(edit)
         return edit.done._replace(group=group)

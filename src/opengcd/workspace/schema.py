@@ -1,9 +1,9 @@
 """The tables of the database, and their version.
 
 Rows of ``items``, ``training_labels``, ``exemplars``, ``models`` and ``edits`` are only ever added; of a model only the
-threshold changes, as it follows the stream. What a person or a discovery decides is in ``groups`` and ``assignments``,
-and which model is in use is in ``meta``: the edit log can restore these three. Which embedder is in use follows from
-the model in use.
+threshold changes, as it follows the stream. What a person or a discovery decides is in ``groups``, ``assignments`` and
+``stack_members``, and which model is in use is in ``meta``: the edit log can restore these four. Which
+embedder is in use follows from the model in use.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 
 class FilePath(TypeDecorator[str]):
@@ -72,6 +72,13 @@ paths = Table(
     Column("item_id", ForeignKey("items.id"), nullable=False, index=True),
     Column("size", BigInteger, nullable=False),
     Column("mtime", BigInteger, nullable=False),
+)
+captures = Table(  # how an image was taken: bursts are found by it
+    "captures",
+    metadata,
+    Column("item_id", ForeignKey("items.id"), primary_key=True, autoincrement=False),
+    Column("hash", String(16), nullable=False),  # perceptual: the fewer bits differ, the more two images look alike
+    Column("taken", Float),  # seconds since 1970 by the camera's clock; none: not known
 )
 failures = Table(
     "failures",
@@ -173,6 +180,12 @@ assignments = Table(
     Column("by_person", Boolean, nullable=False),
     Column("probability", Float),  # of the group to be the right one, by discovery
     Index("assignments_in_order", "group_id", "rank", "item_id"),
+)
+stack_members = Table(  # near copies, which are reviewed as one
+    "stack_members",
+    metadata,
+    Column("item_id", ForeignKey("items.id"), primary_key=True, autoincrement=False),
+    Column("stack", Integer, index=True),  # the first item of the stack; none: a person has opened the item's stack
 )
 edits = Table(
     "edits",

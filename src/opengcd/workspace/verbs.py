@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cache
 from typing import (
@@ -27,7 +27,9 @@ from typing import (
     get_type_hints,
 )
 
-from opengcd.workspace import groups
+from sqlalchemy import Connection
+
+from opengcd.workspace import groups, stacks
 from opengcd.workspace.conflicts import Concerns
 from opengcd.workspace.details import (
     CompareDetails,
@@ -38,6 +40,7 @@ from opengcd.workspace.details import (
     NameDetails,
     RemoveDetails,
     SplitDetails,
+    UnstackDetails,
 )
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.groups import Part
@@ -115,6 +118,12 @@ class Verb(ABC):
         items = [item for chosen in self._given(Kind.ITEMS) for item in chosen]
         named = [target for target in self._given(Kind.GROUP_OR_LABEL) if isinstance(target, int)]
         return Concerns(items, self._given(Kind.GROUP), [*self._given(Kind.TARGET), *named])
+
+    def with_copies(self, connection: Connection) -> Verb:
+        """Return the same verb for the whole stacks of its items: near copies are named and moved together."""
+        named = [one.name for one in parameters(type(self)) if one.kind is Kind.ITEMS]
+        whole: dict[str, Any] = {name: stacks.with_copies(connection, getattr(self, name)) for name in named}
+        return replace(self, **whole)
 
     def prepare(self, subclusters: Subclusters) -> Verb:
         """Compute what takes long, before the transaction; return the verb to apply."""
@@ -291,6 +300,27 @@ class Remove(Verb):
         """Make the change."""
         if removed := groups.remove(edit, self.items):
             edit.details = RemoveDetails(removed).as_dict()
+
+
+@review_verb
+@dataclass(frozen=True)
+class Unstack(Verb):
+    """Open the stacks of images: from now on, each image is named and moved by itself.
+
+    Parameters
+    ----------
+    items : sequence of int
+        Numbers of images; one of each stack is enough.
+
+    """
+
+    act = "unstack"
+    items: ItemIds
+
+    def apply(self, edit: Edit) -> None:
+        """Make the change."""
+        if opened := stacks.open_stacks(edit, self.items):
+            edit.details = UnstackDetails(opened).as_dict()
 
 
 @review_verb
@@ -509,6 +539,7 @@ class ReviewVerbs(ABC):
     move = _as_method(Move)
     separate = _as_method(Separate)
     remove = _as_method(Remove)
+    unstack = _as_method(Unstack)
     merge = _as_method(Merge)
     split = _as_method(Split)
     keep = _as_method(Keep)

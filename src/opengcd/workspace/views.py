@@ -19,6 +19,7 @@ from opengcd.workspace.items import hash_of, paths_of
 from opengcd.workspace.labels import Labelled, count_by_source, labelled_items
 from opengcd.workspace.predictions import Prediction, predicted
 from opengcd.workspace.schema import assignments, failures, items, predictions, training_labels
+from opengcd.workspace.stacks import copies_in_groups, follows_a_copy
 from opengcd.workspace.store import Store
 from opengcd.workspace.thumbnails import thumbnail, whole_picture
 from opengcd.workspace.versions import Version
@@ -50,6 +51,10 @@ class Member(NamedTuple):
     probability: float | None
     """How likely it belongs to the group, by discovery."""
     prediction: Prediction | None
+    stack: int | None = None
+    """The number of its stack of near copies; None if no other image of a stack is in the group."""
+    copies: int = 1
+    """Images of the stack in the group, this one included."""
 
 
 class Page(NamedTuple):
@@ -84,6 +89,10 @@ class Item(NamedTuple):
 
     labelled: Labelled
     group: int | None
+    stack: int | None = None
+    """The number of its stack of near copies; None if no other image of a stack is in the group."""
+    copies: int = 1
+    """Images of the stack in the group, this one included."""
 
 
 class Phase(NamedTuple):
@@ -146,7 +155,9 @@ class Views:
             cards = [Card(group, counts[group.id].typical, _suggestion(group, counts[group.id])) for group in found]
             return Overview(log.last_edit(connection), cards)
 
-    def members(self, group: int, offset: int = 0, limit: int | None = None, *, odd: bool = False) -> Page:
+    def members(
+        self, group: int, offset: int = 0, limit: int | None = None, *, odd: bool = False, stacked: bool = False
+    ) -> Page:
         """Return items of a group.
 
         Parameters
@@ -159,6 +170,8 @@ class Views:
             Largest number of items; None for all.
         odd : bool
             Whether the least typical come first, not the most typical.
+        stacked : bool
+            Whether a stack of near copies is one item, its most typical image.
 
         Returns
         -------
@@ -173,6 +186,8 @@ class Views:
         with self._database.reading() as connection:
             groups.refuse_missing(connection, group)
             there = groups.in_group(connection, group)
+            if stacked:
+                there &= ~follows_a_copy()
             total = connection.scalar(select(func.count()).select_from(assignments).where(there)) or 0
             order = [column.desc() for column in groups.TYPICAL_FIRST] if odd else groups.TYPICAL_FIRST
             query = select(assignments.c.item_id, assignments.c.probability).where(there).order_by(*order)
@@ -181,9 +196,12 @@ class Views:
             by_item = predicted(connection, chosen)
             edit = log.last_edit(connection)
             files = paths_of(connection, chosen)
-        return Page(
-            edit, total, [Member(id, _name(files.get(id)), probability, by_item.get(id)) for id, probability in rows]
-        )
+            copies = copies_in_groups(connection, chosen)
+        members = [
+            Member(id, _name(files.get(id)), probability, by_item.get(id), *copies.get(id, ()))
+            for id, probability in rows
+        ]
+        return Page(edit, total, members)
 
     def item(self, id: int) -> Item:
         """Return what is known of an item.
@@ -208,7 +226,9 @@ class Views:
             if not found:
                 raise MissingError(f"There is no item {id}.")
             group = connection.scalar(select(assignments.c.group_id).where(assignments.c.item_id == id))
-            return Item(found[0], None if found[0].source == "learnt" else group)
+            if group is None or found[0].source == "learnt":
+                return Item(found[0], None)
+            return Item(found[0], group, *copies_in_groups(connection, [id]).get(id, ()))
 
     def content(self, item: int) -> str:
         """Return the hash of an item's content.

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.helpers.browsing import Visit
+from tests.helpers.reviewing import put_in_stack
 from tests.helpers.serving import serving
 
 NAMES = {"←": "ArrowLeft", "↑": "ArrowUp", "→": "ArrowRight", "↓": "ArrowDown", "Esc": "Escape", "Del": "Delete",
@@ -168,6 +169,15 @@ def group_with(*keys):
         one.page.wait_for_timeout(300)
 
     return begin
+
+
+def with_stack(one):
+    """The first two images of the group are a stack."""
+    put_in_stack(one.workspace, one.first[0].items[:2])
+    one.page.reload()
+    group(one)
+    one.page.get_by_role("button", name="Open stack", exact=True).wait_for()
+    one.stale = True
 
 
 def named_group(one):
@@ -357,6 +367,9 @@ SHEET = {
         "… fewer of them": Act(group_with("l", "+", "+"), button("Fewer"), LOOKS),
         "Sort by oddest or most typical first": Act(group, button("Odd ones first")),
         "Look at the image and its neighbours": Act(group, button("Look")),
+        "Open the stack, or the selected ones: then each image is by itself": Act(
+            with_stack, button("Open stack"), ("sent", "messages", "order")
+        ),
         "Next group": Act(group, button("Next group")),
         "Previous group": Act(group, button("Previous group")),
         "Clear the selection; again: all groups": Act(

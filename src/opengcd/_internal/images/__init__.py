@@ -1,14 +1,17 @@
 """Decode image files: in this process, or in child processes, which a hostile file can crash without harm."""
 
+from opengcd._internal.images.captures import CAPTURE, Capture
 from opengcd._internal.images.pool import MAX_BYTES, TOO_LARGE, Decoders, Header, decoders
 from opengcd._internal.images.reading import FORMATS, MAX_PIXELS, EmbedderError, as_rgb, open_image, read_image
 from opengcd._internal.images.squares import Prepared, Square, centered
 
 __all__ = [
+    "CAPTURE",
     "FORMATS",
     "MAX_BYTES",
     "MAX_PIXELS",
     "TOO_LARGE",
+    "Capture",
     "Decoders",
     "EmbedderError",
     "Header",

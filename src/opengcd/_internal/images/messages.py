@@ -25,6 +25,8 @@ DESCRIBED = b"h"
 """Reply: the image has more pixels than allowed and was not decoded; the payload is its format."""
 DONE = b"d"
 """Reply: the payload is what was requested; for a check, the format; for a square, its RGB values, row by row."""
+CAPTURE = struct.Struct("!Qd")
+"""At the end of pixels and squares: the perceptual hash of the image, and when it was taken (not a number: unknown)."""
 
 MEMORY = 2 * 2**30
 """Limit of the address space of a decoder process, in bytes. The largest image takes about 1.5 GB in the worst mode."""

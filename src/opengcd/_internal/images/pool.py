@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from opengcd._internal.child_process import start_child
 from opengcd._internal.images import messages as protocol
+from opengcd._internal.images.captures import CAPTURE, Capture
 from opengcd._internal.images.reading import MAX_PIXELS, EmbedderError
 from opengcd._internal.images.squares import Prepared, Square
 
@@ -324,22 +325,35 @@ def _result(wish: _Wish, reply: _Reply) -> Image | Prepared:
     return _prepared(reply, wish.shape) if wish.shape else _image(reply)
 
 
+def _take_capture(payload: bytearray) -> Capture:
+    """Take what a reply says about how its image was taken from the end of its payload."""
+    if len(payload) < protocol.CAPTURE.size:
+        raise _strange_reply()
+    hash, taken = protocol.CAPTURE.unpack(payload[-protocol.CAPTURE.size :])
+    del payload[-protocol.CAPTURE.size :]
+    return Capture(hash, taken if math.isfinite(taken) else None)
+
+
 def _prepared(reply: _Reply, shape: Square) -> Prepared:
     import numpy as np
 
+    capture = _take_capture(reply.payload)
     if len(reply.payload) != shape.bytes or not 1 <= math.prod(reply.size) <= MAX_PIXELS:
         raise _strange_reply()
-    return Prepared(np.frombuffer(reply.payload, np.uint8).reshape(shape.crop, shape.crop, 3), reply.size)
+    return Prepared(np.frombuffer(reply.payload, np.uint8).reshape(shape.crop, shape.crop, 3), reply.size, capture)
 
 
 def _image(reply: _Reply) -> Image:
     from PIL import Image
 
+    capture = _take_capture(reply.payload)
     header, pixels = protocol.ppm_header(*reply.size), reply.payload
     if not pixels.startswith(header) or len(pixels) != len(header) + 3 * math.prod(reply.size):
         raise _strange_reply()
     del pixels[: len(header)]
-    return Image.frombuffer("RGB", reply.size, pixels, "raw", "RGB", 0, 1)
+    image = Image.frombuffer("RGB", reply.size, pixels, "raw", "RGB", 0, 1)
+    image.info[CAPTURE] = capture
+    return image
 
 
 def _strange_reply() -> OSError:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
+    from opengcd._internal.images.captures import Capture
+
 LONGEST = 100
 """Largest aspect ratio; longer images are cropped to the centre."""
 
@@ -20,6 +22,8 @@ class Prepared(NamedTuple):
     """8-bit RGB values, an array of shape (side, side, 3)."""
     size: tuple[int, int]
     """Width and height of the image that it was made from."""
+    capture: Capture | None = None
+    """How that image was taken."""
 
 
 @dataclass(frozen=True)

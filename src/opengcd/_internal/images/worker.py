@@ -6,10 +6,12 @@ import io
 import os
 import signal
 import sys
+from math import nan
 from typing import TYPE_CHECKING, BinaryIO
 
 from opengcd._internal.child_process import confine
 from opengcd._internal.images import messages as protocol
+from opengcd._internal.images.captures import difference_hash, taken_at
 from opengcd._internal.images.reading import EmbedderError, decoded, is_turned, open_image
 from opengcd._internal.images.squares import Square
 
@@ -39,22 +41,26 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
 
 
 def _answer(replies: BinaryIO, file: BinaryIO, kind: bytes, most: int, side: int, shape: Square | None) -> None:
-    image = None
+    image, taken = None, nan
     with open_image(file) as opened:
         size, format = opened.size, (opened.format or "").encode()
         if size[0] * size[1] <= most:
+            if kind in (protocol.SQUARE, protocol.PIXELS):
+                taken = taken_at(opened)
             image, size = _square(opened, shape) if shape else (decoded(opened), size)
     if image is None:
         _reply(replies, protocol.DESCRIBED, size, format)
     elif kind == protocol.CHECK:
         _reply(replies, protocol.DONE, size, format)
     elif kind == protocol.SQUARE:
-        _reply(replies, protocol.DONE, size, image.tobytes())
+        _reply(replies, protocol.DONE, size, image.tobytes() + protocol.CAPTURE.pack(difference_hash(image), taken))
     elif kind == protocol.PIXELS:
         # Pillow writes a PPM file, which is a short header and the plain pixels, without making a copy of them.
         length = len(protocol.ppm_header(*image.size)) + 3 * image.width * image.height
-        replies.write(protocol.REPLY.pack(protocol.DONE, *image.size, length))
+        capture = protocol.CAPTURE.pack(difference_hash(image), taken)
+        replies.write(protocol.REPLY.pack(protocol.DONE, *image.size, length + len(capture)))
         image.save(replies, "PPM")
+        replies.write(capture)
         replies.flush()
     else:
         if side:

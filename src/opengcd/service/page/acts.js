@@ -283,6 +283,14 @@ export function removeItems(items, shown) {
   }));
 }
 
+/** Open the stacks of images: from then on, each image is by itself. @param {number[]} items @param {number} shown */
+export function openStacks(items, shown) {
+  return edit({ act: "unstack", items }, shown, () => ({
+    text: items.length === 1 ? "The stack is open." : "The stacks are open.",
+    counts: { unstack: 1 },
+  }));
+}
+
 /**
  * Apply a verb that has no button of its own; what it needs beyond the given values is asked for.
  * @param {import("./otherverbs.js").Verb} verb

@@ -115,7 +115,7 @@ export const api = {
   groups: () => call("GET /groups"),
   /** @param {number} id @param {number} offset @param {number} limit @param {"typical"|"odd"} order */
   items: (id, offset, limit, order) =>
-    call("GET /groups/{id}/items", { path: { id }, query: { offset, limit, order } }),
+    call("GET /groups/{id}/items", { path: { id }, query: { offset, limit, order, stacked: true } }),
   /** @param {number} id @param {AbortSignal} [signal] */
   item: (id, signal) => call("GET /items/{id}", { path: { id }, signal }),
   /** @param {number} id @param {number} limit @param {AbortSignal} [signal] */

@@ -8,6 +8,9 @@ const BEYOND = 3; // rows kept above and below those in sight
 const DRAG = 6; // pixels before a press becomes a drag
 const HOLD = 450; // milliseconds before a finger's press is a hold: what Shift is to a mouse
 
+/** @param {import("./types.d.ts").Item} item */
+const name = (item) => (item.copies > 1 ? `${item.name}, a stack of ${item.copies}` : item.name);
+
 export class Grid {
   /**
    * @param {{list: import("./items.js").ItemList, selection: import("./selection.js").Selection, label: string,
@@ -105,7 +108,7 @@ export class Grid {
     const items = Array.from({ length: Math.min(this.columns, this.list.total - start) }, (_, i) =>
       this.list.at(start + i),
     );
-    const key = items.map((item) => item?.id ?? "").join();
+    const key = items.map((item) => (item ? `${item.id}×${item.copies}` : "")).join();
     const old = this.rows.get(row);
     if (old?.dataset.key === key) return;
     const element = h(
@@ -122,15 +125,16 @@ export class Grid {
           "div",
           {
             role: "gridcell",
-            class: item ? "cell" : "cell empty",
+            class: item ? (item.copies > 1 ? "cell stack" : "cell") : "cell empty",
             id: item && `image-${item.id}`,
             "data-index": start + column,
             "data-item": item?.id,
             "aria-colindex": column + 1,
             "aria-selected": "false",
-            "aria-label": item ? item.name : "being read",
+            "aria-label": item ? name(item) : "being read",
           },
           item && h("img", { src: api.thumbnail(item.id), alt: "", draggable: "false", decoding: "async" }),
+          item && item.copies > 1 && h("span", { class: "copies", "aria-hidden": "true" }, String(item.copies)),
         ),
       ),
     );

@@ -71,6 +71,11 @@ export class ItemList {
     this.changed();
   }
 
+  /** Whether any image that was read is such. @param {(item: Item) => boolean} test */
+  some(test) {
+    return [...this.parts.values()].some((items) => items.some(test));
+  }
+
   /** Every image. */
   async all() {
     await this.ensure(0, Math.max(0, this.total - 1));

@@ -65,6 +65,7 @@ const KEYS = [
       { act: "fewer", keys: ["-"], label: "… fewer of them" },
       { act: "odd", keys: ["d"], label: "Sort by oddest or most typical first" },
       { act: "look", keys: ["i"], label: "Look at the image and its neighbours" },
+      { act: "open", keys: ["o"], label: "Open the stack, or the selected ones: then each image is by itself" },
       { act: "next", keys: ["."], label: "Next group" },
       { act: "previous", keys: [","], label: "Previous group" },
       { act: "back", keys: ["Escape"], label: "Clear the selection; again: all groups" },

@@ -20,7 +20,7 @@ import { capital } from "./words.js";
  */
 
 /** Verbs with buttons and keys of their own. */
-const OWN = new Set(["name", "confirm", "unconfirm", "move", "separate", "remove", "merge", "split"]);
+const OWN = new Set(["name", "confirm", "unconfirm", "move", "separate", "remove", "unstack", "merge", "split"]);
 
 /** @type {Record<string, "text"|"number"|"checkbox">} */
 const INPUTS = { string: "text", integer: "number", number: "number", boolean: "checkbox" };

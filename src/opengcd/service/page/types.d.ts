@@ -220,6 +220,7 @@ export interface DiscoverDetails {
   reason?: string;
   left_alone?: number | null;
   k_interval?: number[] | null;
+  stacks?: number | null;
   curve?: number[][] | null;
 }
 
@@ -294,7 +295,7 @@ export interface Entry {
   at: string;
   who: string;
   verb: string;
-  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | MoveDetails | RemoveDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | UndoDetails | Record<string, any>;
+  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | UndoDetails | Record<string, any>;
   undone: boolean;
 }
 
@@ -348,6 +349,8 @@ export interface Item {
   unknown: number | null;
   label: string | null;
   top: [string, number][];
+  stack: number | null;
+  copies: number;
 }
 
 /** An image with its details. */
@@ -358,6 +361,8 @@ export interface ItemDetails {
   unknown: number | null;
   label: string | null;
   top: [string, number][];
+  stack: number | null;
+  copies: number;
   group: number | null;
   paths: string[];
   width: number;
@@ -761,6 +766,19 @@ export interface Undone {
   undone: Entry;
 }
 
+/** Open the stacks of images: from now on, each image is named and moved by itself. */
+export interface Unstack {
+  /** The last edit that the client has seen. */
+  on: number;
+  act: "unstack";
+  items: number[];
+}
+
+/** Stacks of images were opened. */
+export interface UnstackDetails {
+  images: number;
+}
+
 /** A version of the recogniser. */
 export interface Version {
   id: number;
@@ -837,10 +855,10 @@ export interface Operations {
   "GET /groups": {
     answer: Groups;
   };
-  /** Return images of a group, the most typical first, or the odd ones out. */
+  /** Return images of a group, the most typical first, or the odd ones out; `stacked` shows one of each stack. */
   "GET /groups/{id}/items": {
     path: { id: number };
-    query?: { offset?: number; limit?: number; order?: "typical" | "odd" };
+    query?: { offset?: number; limit?: number; order?: "typical" | "odd"; stacked?: boolean };
     answer: ItemPage;
   };
   /** Return the questions about groups that save most work; an answer is the edit that comes with it. */
@@ -912,7 +930,7 @@ export interface Operations {
   };
   /** Change groups; refused if someone else has changed the same ones since the edit that the client saw. */
   "POST /edits": {
-    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Merge | Split | Keep | Compare | Divide;
+    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide;
     answer: Edited;
   };
   /** Return who is logged in. */
@@ -953,6 +971,7 @@ export interface Details {
   move: MoveDetails;
   separate: MoveDetails;
   remove: RemoveDetails;
+  unstack: UnstackDetails;
   merge: MergeDetails;
   split: SplitDetails;
   compare: CompareDetails;

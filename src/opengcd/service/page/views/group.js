@@ -1,6 +1,6 @@
 /** One group: all its images, what to do with them, and the other groups beside. */
 
-import { moveTo } from "../acts.js";
+import { moveTo, openStacks } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { h } from "../dom.js";
@@ -30,7 +30,10 @@ export function group(root, which, item) {
   let like = null;
   let before = state.groups; // to know what comes next when this group is gone
 
-  const list = new ItemList(id, "typical", () => grid.render());
+  const list = new ItemList(id, "typical", () => {
+    grid.render();
+    opener.hidden = !list.some((one) => one.copies > 1);
+  });
   const selection = new Selection(() => {
     grid.paint();
     bar.update();
@@ -82,6 +85,8 @@ export function group(root, which, item) {
     const next = state.groups[(places.indexOf(id) + by + places.length) % places.length];
     if (next) go("groups", next.id);
   };
+  const opener = button("Open stack", () => open(), { icon: "stack", key: ["images", "open"] });
+  opener.hidden = true;
   const oddFirst = button("Odd ones first", () => reorder(), { icon: "odd", key: ["images", "odd"] });
   oddFirst.setAttribute("aria-pressed", "false");
   const sizes = h(
@@ -169,6 +174,15 @@ export function group(root, which, item) {
     left();
   }
 
+  /** Open the selected stacks, or the one under the cursor. */
+  async function open() {
+    const chosen = selection.size ? selection.ids : [grid.current()?.id];
+    const stacks = chosen.filter((one) => list.some((item) => item.id === one && item.copies > 1));
+    if (!stacks.length) return toast("There is no stack here: all images are by themselves.");
+    if (await openStacks(/** @type {number[]} */ (stacks), list.edit)) selection.clear();
+    return grid.element.focus({ preventScroll: true });
+  }
+
   async function reorder() {
     list.order = list.order === "typical" ? "odd" : "typical";
     oddFirst.setAttribute("aria-pressed", String(list.order === "odd"));
@@ -212,6 +226,7 @@ export function group(root, which, item) {
         button("Previous group", step(-1), { icon: "previous", bare: true, quiet: true, key: ["images", "previous"] }),
         button("Next group", step(1), { icon: "next", bare: true, quiet: true, key: ["images", "next"] }),
         h("span", { class: "grow" }),
+        opener,
         oddFirst,
         button("Look", () => image.toggle(grid.current()), { icon: "look", key: ["images", "look"] }),
         sizes,
@@ -251,6 +266,7 @@ export function group(root, which, item) {
       more: widen(1),
       fewer: widen(-1),
       odd: reorder,
+      open,
       look: () => image.toggle(grid.current()),
       next: step(1),
       previous: step(-1),
