@@ -89,7 +89,7 @@ def test_bad_images_are_listed_and_the_status_says_so(workspace, tmp_path):
 def test_questions_are_answered_with_one_key(workspace):
     first, second = (group.id for group in workspace.groups() if group.kind == "novel")
     workspace.merge(second, first)
-    shown = run("review", workspace.path, "--ask", keys="x2u2q").stdout
+    shown = run("review", workspace.path, "--ask", keys="xnunq").stdout
     assert "Is this group one class, or does it split here? (about 1 second of questions left)" in shown
     assert "blue" in shown
     assert "1 answered." in shown

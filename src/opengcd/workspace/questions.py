@@ -172,8 +172,8 @@ def _as_asked(question: SplitQuestion | SameQuestion, items: Sequence[int], numb
         return {"act": "divide", "group": group, "items": part, "one": one, "other": other}
 
     answers = [
-        Answer("1", "one class", {"act": "keep", "group": group}),
-        Answer("2", "two classes, split here", divide(True, True)),
+        Answer("y", "one class", {"act": "keep", "group": group}),
+        Answer("n", "two classes, split here", divide(True, True)),
         Answer("a", "only the first part is a class", divide(True, False)),
         Answer("b", "only the second part is a class", divide(False, True)),
         Answer("0", "no part is a class", divide(False, False)),

@@ -292,6 +292,17 @@ export function openStacks(items, shown) {
 }
 
 /**
+ * Answer a question about groups.
+ * @param {import("./types.d.ts").Answer} answer @param {number} shown the edit that the question was shown with
+ */
+export function answerQuestion(answer, shown) {
+  return edit(/** @type {Act} */ (answer.edit), shown, () => ({
+    text: `Answered: ${answer.text}.`,
+    counts: { answer: 1 },
+  }));
+}
+
+/**
  * Apply a verb that has no button of its own; what it needs beyond the given values is asked for.
  * @param {import("./otherverbs.js").Verb} verb
  * @param {Record<string, unknown>} given

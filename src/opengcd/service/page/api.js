@@ -113,6 +113,8 @@ export const api = {
   history: (limit, before) => call("GET /history", { query: { limit, before } }),
 
   groups: () => call("GET /groups"),
+  /** @param {number} limit */
+  questions: (limit) => call("GET /questions", { query: { limit } }),
   /** @param {number} id @param {number} offset @param {number} limit @param {"typical"|"odd"} order */
   items: (id, offset, limit, order) =>
     call("GET /groups/{id}/items", { path: { id }, query: { offset, limit, order, stacked: true } }),

@@ -17,6 +17,7 @@ import { history } from "./views/history.js";
 import { learn } from "./views/learn.js";
 import { numberOfClasses } from "./views/number.js";
 import { overview } from "./views/overview.js";
+import { questions } from "./views/questions.js";
 import { rejection } from "./views/rejection.js";
 import { signIn } from "./views/signin.js";
 import { tryIt } from "./views/try.js";
@@ -31,6 +32,7 @@ const VIEWS = [
   ["try", "Try it", tryIt],
   ["rejection", "Rejection", rejection],
   ["history", "History", history],
+  ["questions", "Questions", questions],
 ];
 
 async function signOut() {
@@ -95,8 +97,11 @@ function bar() {
     /** @param {string} name */
     current(name) {
       for (const link of links) {
-        if (link.dataset.view === name) link.setAttribute("aria-current", "page");
-        else link.removeAttribute("aria-current");
+        if (link.dataset.view !== name) link.removeAttribute("aria-current");
+        else {
+          link.setAttribute("aria-current", "page");
+          link.scrollIntoView({ block: "nearest", inline: "nearest" }); // a small screen has no room for all
+        }
       }
       document.title = `${VIEWS.find(([view]) => view === name)?.[1]} – ${state.status.name}`;
     },

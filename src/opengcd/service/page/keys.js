@@ -14,7 +14,7 @@ const KEYS = [
     scope: "everywhere",
     title: "Everywhere",
     keys: [
-      { act: "view", keys: ["1", "2", "3", "4", "5", "6", "7"], label: "Go to a view" },
+      { act: "view", keys: ["1", "2", "3", "4", "5", "6", "7", "8"], label: "Go to a view" },
       { act: "undo", keys: ["u", "Ctrl+z"], label: "Undo" },
       { act: "redo", keys: ["Shift+U", "Ctrl+Shift+Z", "Ctrl+y"], label: "Redo" },
       { act: "theme", keys: ["t"], label: "Light or dark" },
@@ -79,6 +79,18 @@ const KEYS = [
       { act: "known", keys: ["k"], label: "Put into a known class" },
       { act: "separate", keys: ["n"], label: "Make a new group" },
       { act: "remove", keys: ["x", "Delete"], label: "Put into the bin" },
+    ],
+  },
+  {
+    scope: "questions",
+    title: "Questions",
+    keys: [
+      { act: "yes", keys: ["y"], label: "Yes: the same class, or one class" },
+      { act: "no", keys: ["n"], label: "No: different classes, or two that split here" },
+      { act: "first", keys: ["a"], label: "Only the first part is a class" },
+      { act: "second", keys: ["b"], label: "Only the second part is a class" },
+      { act: "none", keys: ["0"], label: "No part is a class" },
+      { act: "skip", keys: ["s"], label: "Skip the question" },
     ],
   },
   {

@@ -2,7 +2,7 @@
  * What a review took: the actions of this session, counted as `opengcd.bench.reviewer` counts those of the simulated reviewer.
  *
  * Naming, joining and confirming a group are one action each, even where one key does two of them. Moving or removing is
- * one, and one more for each image that was selected.
+ * one, and one more for each image that was selected. Answering a question is one.
  */
 
 const PLACE = "opengcd.actions";

@@ -2,6 +2,7 @@
 
 import { confirmGroup, giveName, mergeGroup, nameGroup, splitGroup, startJob } from "../acts.js";
 import { api } from "../api.js";
+import { invitation } from "../asking.js";
 import { button } from "../buttons.js";
 import { h, keyed, targetOf } from "../dom.js";
 import { icon } from "../icons.js";
@@ -132,6 +133,7 @@ const SECTIONS = [
 export function groups(root) {
   const line = h("p", { class: "lead" });
   const session = h("p", { class: "soft session" });
+  const questions = invitation();
   const empty = h("div", { class: "empty card" });
   const parts = SECTIONS.map(([kind, heading, note]) => {
     const grid = h("div", { class: "cards", role: "grid", "aria-label": heading });
@@ -145,7 +147,12 @@ export function groups(root) {
     return { kind, grid, section };
   });
   root.append(
-    h("header", { class: "title" }, h("div", {}, h("h1", {}, "Groups"), line), session),
+    h(
+      "header",
+      { class: "title" },
+      h("div", {}, h("h1", {}, "Groups"), line),
+      h("div", { class: "row" }, session, questions.element),
+    ),
     empty,
     ...parts.map((part) => part.section),
   );
@@ -170,6 +177,7 @@ export function groups(root) {
   const acts = groupActs(() => groupById(chosen), after);
 
   const paint = () => {
+    questions.read();
     const waiting = toReview();
     const ready = state.groups.filter((group) => group.confirmed).length;
     const novel = state.groups.filter((group) => group.kind === "novel");

@@ -1,76 +1,18 @@
 /** Where the workspace stands: what to do next, how well it does, the map, and what it knows. */
 
-import { startJob } from "../acts.js";
 import { api } from "../api.js";
+import { invitation } from "../asking.js";
 import { button } from "../buttons.js";
-import { legend, lineChart, progress } from "../charts.js";
+import { legend, lineChart } from "../charts.js";
 import { h, heading } from "../dom.js";
-import { go } from "../router.js";
-import { currentJob, state, subscribe, toReview } from "../store.js";
+import { state, subscribe } from "../store.js";
 import { complain } from "../toast.js";
-import { count, DOING, number, percent } from "../words.js";
+import { count, number, percent } from "../words.js";
 import { adaptCard } from "./adapt.js";
 import { mapCard } from "./mapcard.js";
+import { nextCard } from "./nextstep.js";
 
 const CLASSES = 24;
-
-/**
- * What should be done now: one sentence, one button.
- * @returns {[string, HTMLElement, HTMLElement|null]} heading, text and button
- */
-function nextStep() {
-  const { status } = state;
-  const waiting = toReview();
-  const job = currentJob();
-  const rejected = status.counts.rejected ?? 0;
-  if (job && !(job.verb === "adapt" && waiting.length)) {
-    const share = job.total ? job.done / job.total : null;
-    return [
-      DOING[job.verb] ?? job.verb,
-      h("div", { class: "wide" }, progress(share, job.stage || job.verb), h("p", {}, job.stage)),
-      null,
-    ];
-  }
-  if (!status.version)
-    return [
-      "Nothing is known yet",
-      h("p", {}, "Run ", h("code", {}, `opengcd init ${status.name} --known FOLDER`), "."),
-      null,
-    ];
-  if (waiting.length) {
-    const images = waiting.reduce((sum, group) => sum + group.size, 0);
-    return [
-      `${count(waiting.length, "group", "groups")} to review`,
-      h("p", {}, `${count(images, "image")} to look at. Name what you recognise; Enter confirms.`),
-      button("Review", () => go("groups", waiting[0].id), { primary: true, icon: "next" }),
-    ];
-  }
-  if (status.to_learn) {
-    return [
-      "Everything is reviewed",
-      h("p", {}, `${count(status.to_learn, "image is", "images are")} ready to be learnt.`),
-      button("Learn", () => go("learn"), { primary: true, icon: "next" }),
-    ];
-  }
-  if (rejected) {
-    return [
-      `${count(rejected, "image was", "images were")} rejected`,
-      h("p", {}, "Group them to see what new classes there are."),
-      button("Group them", () => startJob({ verb: "discover" }), { primary: true, icon: "next" }),
-    ];
-  }
-  return [
-    "Nothing to review",
-    h(
-      "p",
-      {},
-      "Add more images: ",
-      h("code", {}, `opengcd recognize ${status.name} FOLDER`),
-      ", or try a single image.",
-    ),
-    button("Try it", () => go("try"), { icon: "drop" }),
-  ];
-}
 
 function tiles() {
   const { status } = state;
@@ -173,17 +115,14 @@ function classCards(classes, all) {
 
 /** @type {import("../router.js").View} */
 export function overview(root) {
-  const next = h("section", { class: "next card", "aria-label": "What to do next" });
+  const questions = invitation();
+  const next = nextCard(questions.element);
   const numbers = h("section", { "aria-label": "Numbers" });
   const curves = h("div", { class: "curves", "aria-busy": "true" });
   const knows = h("section", { "aria-label": "Known classes" });
   const map = mapCard();
   const adapt = adaptCard();
 
-  const paintNext = () => {
-    const [heading, text, action] = nextStep();
-    next.replaceChildren(h("div", {}, h("h2", {}, heading), text), action ?? "");
-  };
   const readPhases = async () => {
     const phases = await api.phases();
     curves.replaceChildren(...[charts(phases)].flat());
@@ -198,14 +137,15 @@ export function overview(root) {
     knows.replaceChildren(h("header", {}, h("h2", {}, "Known classes"), more || ""), classCards(classes, all));
   };
   const paint = () => {
-    paintNext();
+    next.paint();
+    questions.read();
     numbers.replaceChildren(tiles());
   };
 
   const { name, embedder } = state.status;
   root.append(
     heading(name, `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}`),
-    next,
+    next.element,
     numbers,
     h("div", { class: "overview" }, map.element, curves),
     adapt.element,
@@ -219,7 +159,7 @@ export function overview(root) {
     subscribe(async (topic) => {
       if (topic === "job") {
         adapt.follow();
-        return paintNext();
+        return next.paint();
       }
       if (topic === "map") return map.read();
       if (topic === "adaptation") return adapt.read();

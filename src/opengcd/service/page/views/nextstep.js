@@ -1,0 +1,75 @@
+/** What to do next, in one sentence with one button. */
+
+import { startJob } from "../acts.js";
+import { button } from "../buttons.js";
+import { progress } from "../charts.js";
+import { h } from "../dom.js";
+import { go } from "../router.js";
+import { currentJob, state, toReview } from "../store.js";
+import { count, DOING } from "../words.js";
+
+/** @returns {[string, HTMLElement, HTMLElement|null]} heading, text and button */
+function nextStep() {
+  const { status } = state;
+  const waiting = toReview();
+  const job = currentJob();
+  const rejected = status.counts.rejected ?? 0;
+  if (job && !(job.verb === "adapt" && waiting.length)) {
+    const share = job.total ? job.done / job.total : null;
+    return [
+      DOING[job.verb] ?? job.verb,
+      h("div", { class: "wide" }, progress(share, job.stage || job.verb), h("p", {}, job.stage)),
+      null,
+    ];
+  }
+  if (!status.version)
+    return [
+      "Nothing is known yet",
+      h("p", {}, "Run ", h("code", {}, `opengcd init ${status.name} --known FOLDER`), "."),
+      null,
+    ];
+  if (waiting.length) {
+    const images = waiting.reduce((sum, group) => sum + group.size, 0);
+    return [
+      `${count(waiting.length, "group", "groups")} to review`,
+      h("p", {}, `${count(images, "image")} to look at. Name what you recognise; Enter confirms.`),
+      button("Review", () => go("groups", waiting[0].id), { primary: true, icon: "next" }),
+    ];
+  }
+  if (status.to_learn) {
+    return [
+      "Everything is reviewed",
+      h("p", {}, `${count(status.to_learn, "image is", "images are")} ready to be learnt.`),
+      button("Learn", () => go("learn"), { primary: true, icon: "next" }),
+    ];
+  }
+  if (rejected) {
+    return [
+      `${count(rejected, "image was", "images were")} rejected`,
+      h("p", {}, "Group them to see what new classes there are."),
+      button("Group them", () => startJob({ verb: "discover" }), { primary: true, icon: "next" }),
+    ];
+  }
+  return [
+    "Nothing to review",
+    h(
+      "p",
+      {},
+      "Add more images: ",
+      h("code", {}, `opengcd recognize ${status.name} FOLDER`),
+      ", or try a single image.",
+    ),
+    button("Try it", () => go("try"), { icon: "drop" }),
+  ];
+}
+
+/** The card that says so. @param {...import("../dom.js").Child} more buttons before its own */
+export function nextCard(...more) {
+  const card = h("section", { class: "next card", "aria-label": "What to do next" });
+  const paint = () => {
+    const [heading, text, action] = nextStep();
+    card.replaceChildren(h("div", {}, h("h2", {}, heading), text), h("div", { class: "row" }, more, action));
+  };
+  paint();
+  return { element: card, paint };
+}
