@@ -28,6 +28,7 @@ STATE = """() => {
         cursor: document.querySelector(".grid .cell.cursor")?.dataset.index ?? null,
         card: document.activeElement.closest(".card.group")?.dataset.key ?? null,
         inspector: document.querySelector(".inspector:not([hidden]) h2")?.textContent ?? null,
+        question: document.querySelector(".question h2, .empty h2")?.textContent ?? null,
         lasso: document.querySelector(".plane.lassoing") !== null,
         map: canvas && canvas.toDataURL(),
     };
@@ -303,6 +304,18 @@ def job_view(view):
     return begin
 
 
+def question(one):
+    """The page asks whether a group of two classes is one."""
+    one.workspace.merge(one.first[1].id, one.first[0].id)
+    one.visit.go("questions")
+    one.page.reload()
+    one.page.locator(".question img").first.wait_for()
+
+
+def answered(name):
+    return Act(question, button(name), ("sent", "question"))
+
+
 def rejection(one):
     choices = [{"max_known_rejected": share, "rejected_known": 0.1, "rejected_stream": 5, "share": 0.1}
                for share in (None, 0.05)]  # fmt: skip
@@ -320,7 +333,7 @@ def try_it(one):
     one.page.get_by_role("button", name="Choose images").wait_for()
 
 
-VIEWS = ["Overview", "Groups", "Number", "Learn", "Try it", "Rejection", "History"]
+VIEWS = ["Overview", "Groups", "Number", "Learn", "Try it", "Rejection", "History", "Questions"]
 LOOKS = ("selected", "chosen")
 FORTH, BACK = ("ArrowRight", "ArrowDown", "End", "PageDown"), ("ArrowLeft", "ArrowUp", "Home", "PageUp")
 SHEET = {
@@ -381,6 +394,14 @@ SHEET = {
         "Put into a known class": Act(selected, button("Known class")),
         "Make a new group": Act(selected, button("New group")),
         "Put into the bin": Act(selected, button("Bin")),
+    },
+    "Questions": {
+        "Yes: the same class, or one class": answered("One class"),
+        "No: different classes, or two that split here": answered("Two classes, split here"),
+        "Only the first part is a class": answered("Only the first part is a class"),
+        "Only the second part is a class": answered("Only the second part is a class"),
+        "No part is a class": answered("No part is a class"),
+        "Skip the question": answered("Skip"),
     },
     "The map": {
         "Pan": {

@@ -15,7 +15,7 @@ from opengcd.workspace.revision import raise_revision
 from tests.helpers.browsing import Visit, violations
 from tests.helpers.serving import serving
 
-VIEWS = ["overview", "groups", "groups/{group}", "number", "learn", "try", "rejection", "history"]
+VIEWS = ["overview", "groups", "groups/{group}", "number", "learn", "try", "rejection", "history", "questions"]
 PAGE = Path(opengcd.service.__file__).parent / "page"
 
 

@@ -4,9 +4,11 @@ import re
 
 import pytest
 
+from opengcd.discover import Calibration
+from tests.helpers.browsing import violations
 from tests.helpers.reviewing import colours
 
-SPLIT = "Is this group one class, or does it split here?"
+SAME, SPLIT = "Are these two groups the same class?", "Is this group one class, or does it split here?"
 NOTHING = "Nothing more is worth asking"
 
 
@@ -20,9 +22,11 @@ def mixed(site):
 
 
 @pytest.fixture
-def two(site):
-    """Both new classes in halves, of which the service asks whether they are the same class."""
+def halves(site, monkeypatch):
+    """Both new classes in halves, and a recogniser that takes all groups to be one class."""
     workspace, visit = site
+    sure = Calibration(mixed=lambda _: 0.0, same=lambda _: 0.9, pair=lambda _: 0.5)
+    monkeypatch.setattr("opengcd.discover.calibrate", lambda hidden: sure)
     for group in [group for group in workspace.groups() if group.kind == "novel"]:
         workspace.separate(group.items[::2])
     return workspace, visit
@@ -93,3 +97,107 @@ def test_an_answered_question_never_returns_and_the_page_says_what_is_next(mixed
     one.go("groups").wait_for()
     one.page.wait_for_load_state("networkidle")
     assert one.page.get_by_role("link", name="Answer questions").is_hidden()
+
+
+def test_quick_answers_about_two_groups_all_count(halves):
+    workspace, visit = halves
+    one = visit()
+    one.go("questions")
+    asked(one, SAME)
+    assert one.page.get_by_text("About 2 seconds of questions left").is_visible()
+    one.press("a", "b", "0")  # no answers to this question
+    one.press("y", "y")  # the second before the first is stored
+    one.page.get_by_text("About 1 second of questions left").wait_for()
+    assert kinds(workspace) == [["blue"], ["yellow"]]
+    # Now that these are two, they might be one.
+    asked(one, SAME)
+    one.page.get_by_role("button", name="Different classes").click()
+    one.said("Answered: different classes.")
+    heading(one, NOTHING).wait_for()
+    assert [entry.details["same"] for entry in workspace.history(3)] == [False, True, True]
+    assert one.page.evaluate("JSON.parse(sessionStorage.getItem('opengcd.actions'))") == {"answer": 3}
+
+
+def test_undo_goes_back_answer_by_answer(halves):
+    workspace, visit = halves
+    one = visit()
+    one.go("questions")
+    asked(one, SAME)
+    seen = []
+    for key in ("n", "n"):
+        seen.append(pictures(one))
+        one.press(key)
+        one.page.get_by_text("Answered: different classes.").first.wait_for()
+        one.page.wait_for_load_state("networkidle")
+    assert seen[0] != seen[1]
+    for before in reversed(seen):
+        one.page.get_by_role("button", name="Undo").first.click()
+        one.said("Undone: compare.")
+        one.page.locator(f'.sides img[src*="/{before[0][0]}/"]').wait_for()
+        assert pictures(one) == before
+        one.page.evaluate("() => document.getElementById('toasts').replaceChildren()")
+    assert len(kinds(workspace)) == 4
+
+
+def test_a_skipped_question_waits_until_it_is_asked_for(mixed):
+    workspace, visit = mixed
+    last = workspace.history(1)
+    one = visit()
+    one.go("questions")
+    asked(one)
+    one.press("s")
+    heading(one, NOTHING).wait_for()
+    assert one.page.get_by_text("You skipped 1 question.").is_visible()
+    one.press("2", "8")
+    heading(one, NOTHING).wait_for()
+    one.page.get_by_role("button", name="Ask again").click()
+    asked(one)
+    assert workspace.history(1) == last
+
+
+def test_what_others_did_is_not_asked_about(mixed):
+    workspace, visit = mixed
+    one = visit()
+    one.go("questions")
+    asked(one)
+    one.page.wait_for_load_state("networkidle")
+    workspace.by("bob").name(workspace.groups()[0].id, "sky")
+    heading(one, NOTHING).wait_for()
+    workspace.by("bob").undo()
+    asked(one)
+
+
+def test_an_answer_overwrites_nothing_that_someone_did_first(mixed):
+    workspace, visit = mixed
+    one = visit()
+    one.expected = ("409", "ERR_FAILED")
+    one.go("questions")
+    asked(one)
+    # She hears of nothing: what she sees stays as it was.
+    one.page.route(re.compile("api/v1/(questions|groups)"), lambda route: route.abort())
+    workspace.by("bob").remove(workspace.groups()[0].items[:1])
+    one.said("The server does not answer")
+    one.page.unroute_all()
+    one.press("n")
+    one.said("bob changed this first (remove)")
+    asked(one)
+    assert kinds(workspace) == [["blue", "yellow"]]
+    one.press("n")
+    one.said("Answered: two classes, split here.")
+    assert kinds(workspace) == [["blue"], ["yellow"]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_question_is_for_every_eye_and_screen(mixed, scheme):
+    _, visit = mixed
+    one = visit(color_scheme=scheme, reduced_motion="reduce", viewport={"width": 420, "height": 900})
+    one.go("questions")
+    asked(one)
+    one.page.locator("nav [aria-current=page]", has_text="Questions").wait_for()
+    assert one.page.evaluate("() => document.documentElement.scrollWidth") <= 420
+    assert not violations(one.page)
+    one.page.get_by_role("button", name="One class").focus()
+    one.press("Enter")
+    heading(one, NOTHING).wait_for()
+    assert one.page.evaluate("() => document.activeElement.contains(document.querySelector('.empty h2'))")
+    assert not violations(one.page)
