@@ -138,7 +138,6 @@ export function overview(root) {
   };
   const paint = () => {
     next.paint();
-    questions.read();
     numbers.replaceChildren(tiles());
   };
 
@@ -154,7 +153,7 @@ export function overview(root) {
   paint();
   const version = () => state.status.version?.id;
   let known = version();
-  Promise.all([map.read(), readPhases(), readClasses(), adapt.read()]).catch(complain);
+  Promise.all([map.read(), readPhases(), readClasses(), adapt.read()]).catch(complain).then(questions.read);
   const ends = [
     subscribe(async (topic) => {
       if (topic === "job") {
@@ -164,6 +163,7 @@ export function overview(root) {
       if (topic === "map") return map.read();
       if (topic === "adaptation") return adapt.read();
       paint();
+      questions.read();
       if (known !== version()) {
         known = version();
         readPhases().catch(complain);
