@@ -131,12 +131,14 @@ export function questions(root) {
   const closed = new Set();
   let reading = 0;
   let sending = 0;
+  /** Whether there are no questions but those that were read: an answer may raise others. */
+  let complete = false;
   let shown = "";
 
   const waiting = () => asked.questions.filter((one) => !skipped.has(nameOf(one)));
 
-  /** @param {Question|undefined} question @param {boolean} [ready] whether all questions are known */
-  const show = (question, ready = true) => {
+  /** @param {Question|undefined} question */
+  const show = (question) => {
     current = question;
     const n = waiting().length;
     left.textContent = n ? `${capital(about(n * seconds))} of questions left` : "";
@@ -144,7 +146,7 @@ export function questions(root) {
     // Built again only if it looks different: somebody may be about to press a button of it.
     const { status, jobs } = state;
     const now = JSON.stringify(
-      question ? [question, question.groups.map(groupById)] : [ready, status, [...jobs.values()]],
+      question ? [question, question.groups.map(groupById)] : [complete, status, [...jobs.values()]],
     );
     if (now === shown) return;
     shown = now;
@@ -153,7 +155,7 @@ export function questions(root) {
     body.replaceChildren(
       ...(question
         ? [card(question, reply, skip)]
-        : ready
+        : complete
           ? ending(closed.size > 0, asked.questions.length, unskip)
           : [looking]),
     );
@@ -165,6 +167,7 @@ export function questions(root) {
     const found = await ask();
     if (mine !== reading || sending) return;
     asked = found;
+    complete = true;
     seconds = found.seconds / Math.max(1, found.questions.length);
     const old = current && nameOf(current);
     const same = asked.questions.find((one) => nameOf(one) === old);
@@ -181,7 +184,8 @@ export function questions(root) {
     closed.add(nameOf(question));
     asked.questions = asked.questions.filter((one) => one !== question);
     sending += 1;
-    show(waiting()[0], false);
+    complete = false;
+    show(waiting()[0]);
     await answerQuestion(answer, asked.edit);
     sending -= 1;
     if (!sending) await read().catch(complain); // a question whose answer was refused returns
@@ -189,11 +193,11 @@ export function questions(root) {
   const skip = () => {
     if (!current) return;
     skipped.add(nameOf(current));
-    show(waiting()[0], !sending);
+    show(waiting()[0]);
   };
   const unskip = () => {
     skipped.clear();
-    show(waiting()[0], !sending);
+    show(waiting()[0]);
   };
   /** @param {string} act @returns {(event: KeyboardEvent) => unknown} */
   const byKey = (act) => (event) => {
@@ -201,7 +205,7 @@ export function questions(root) {
     return answer && !event.repeat && reply(answer); // a key held down is one answer
   };
 
-  show(undefined, false);
+  show(undefined);
   read().catch(complain);
   const ends = [
     useKeys(SCOPE, {
@@ -210,7 +214,7 @@ export function questions(root) {
     }),
     subscribe((topic) => {
       if (topic === "review" && !sending) read().catch(complain);
-      if (topic === "job" && !current) show(undefined, !sending);
+      if (topic === "job" && !current) show(undefined);
     }),
   ];
   return () => ends.forEach((end) => end());
