@@ -7,6 +7,7 @@ import pytest
 from opengcd.discover import Calibration
 from tests.helpers.browsing import violations
 from tests.helpers.reviewing import colours
+from tests.helpers.serving import eventually
 
 SAME, SPLIT = "Are these two groups the same class?", "Is this group one class, or does it split here?"
 NOTHING = "Nothing more is worth asking"
@@ -47,10 +48,12 @@ def kinds(workspace):
 
 def pictures(one):
     """The numbers of the images on either side."""
-    return [
-        [int(re.search(r"items/(\d+)/", image.get_attribute("src"))[1]) for image in side.locator("img").all()]
-        for side in one.page.locator(".sides figure").all()
-    ]
+    found = one.page.evaluate(
+        """() => [...document.querySelectorAll(".sides figure")].map(
+            (side) => [...side.querySelectorAll("img")].map((image) => image.src)
+        )"""
+    )
+    return [[int(re.search(r"items/(\d+)/", source)[1]) for source in side] for side in found]
 
 
 @pytest.mark.parametrize("by", ["key", "click", "touch"])
@@ -75,8 +78,7 @@ def test_an_answer_splits_a_group_and_undo_returns_to_the_question(mixed, by):
     assert kinds(workspace) == [["blue"], ["yellow"]]
     one.press("u")
     one.said("Undone: divide.")
-    asked(one)
-    assert pictures(one) == question.shown
+    eventually(lambda: pictures(one) == question.shown)
     assert kinds(workspace) == [["blue", "yellow"]]
     assert one.page.evaluate("JSON.parse(sessionStorage.getItem('opengcd.actions'))") == {"answer": 1, "undo": 1}
 
@@ -133,8 +135,7 @@ def test_undo_goes_back_answer_by_answer(halves):
     for before in reversed(seen):
         one.page.get_by_role("button", name="Undo").first.click()
         one.said("Undone: compare.")
-        one.page.locator(f'.sides img[src*="/{before[0][0]}/"]').wait_for()
-        assert pictures(one) == before
+        eventually(lambda before=before: pictures(one) == before)
         one.page.evaluate("() => document.getElementById('toasts').replaceChildren()")
     assert len(kinds(workspace)) == 4
 
