@@ -308,7 +308,6 @@ def question(one):
     """The page asks whether a group of two classes is one."""
     one.workspace.merge(one.first[1].id, one.first[0].id)
     one.visit.go("questions")
-    one.page.reload()
     one.page.locator(".question img").first.wait_for()
 
 
