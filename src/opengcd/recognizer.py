@@ -213,11 +213,11 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         self._enter(phase, X, y, _check_trained(trained, len(X)), progress)
         return self
 
-    def learn(self, X: Any, y: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
+    def learn(self, X: Any, y: Any, *, trained: Any = None, stacks: Any = None, progress: Progress = silent) -> Self:
         """Enter the next phase with newly labelled rows, of new classes or more of old ones (Sec. 3.6).
 
         The exemplars and ``X`` are merged, the memory is balanced again, and everything is fitted from scratch. Near
-        copies in ``X`` with the same label count once if the preset searches for them.
+        copies in ``X`` with the same label count once, if they are given or the preset searches for them.
 
         Parameters
         ----------
@@ -227,6 +227,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             Labels of the type of ``classes_``.
         trained : array-like of bool of shape (n,) or None
             As for :meth:`fit`.
+        stacks : array-like of int of shape (n,) or None
+            As for :meth:`discover`.
         progress : callable
             Called with the name of a step, the work done and the work in total.
 
@@ -240,8 +242,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         y = check_labels(y, len(X), like=self.classes_)
         refuse_unknown_label(y)
         trained = _check_trained(trained, len(X))
-        stacks, _ = share_labels(X, self._stacks(X), y, self.unknown_label_)
-        rows = self._seen_best(X, stacks).representatives
+        together, _ = share_labels(X, self._stacks(X, stacks), y, self.unknown_label_)
+        rows = self._seen_best(X, together).representatives
         X, y, trained = X[rows], y[rows], trained[rows]
         memory = copy.copy(self.memory_)
         memory.selector, memory.device = self._selector(), self.device
