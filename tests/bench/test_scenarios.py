@@ -24,7 +24,7 @@ from opengcd.bench import (
     settings_of,
     tidy_csv,
 )
-from opengcd.bench.protocol import whole_groups
+from opengcd.bench.drip import whole_groups
 from opengcd.bench.scenarios import StreamClasses, bursts, find_scenario, other_camera, without_copies
 from opengcd.cli import app
 from tests.helpers.bench import blob_dataset, save_features
