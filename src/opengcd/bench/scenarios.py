@@ -275,7 +275,7 @@ def images_without_copies(y: np.ndarray, rng: np.random.Generator) -> tuple[np.n
 
 
 def image_bursts(y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Let every image be followed by 0 to 30 near copies, each cut, moved and lit a little unlike the one before.
+    """Let every image be followed by 0 to 30 near copies, each slightly cropped, shifted and relit.
 
     The same items are followed by as many copies as in :func:`bursts`.
 
