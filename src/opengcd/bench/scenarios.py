@@ -312,7 +312,7 @@ def _burst_places(y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, 
 def other_camera(X: np.ndarray, _: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Displace all features in a random direction and stretch them by random factors, all alike.
 
-    It stands for another camera or season, without being measured from one: what a scenario gets is the stream alone.
+    It stands in for another camera or season, but is not measured from one.
 
     Parameters
     ----------
