@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from opengcd import Workspace, metrics
-from opengcd.bench.reviewer import simulate_review
+from opengcd.bench.reviewer import MANY, simulate_review
 from opengcd.workspace.folders import PUT_BACK
 
 SHARED = Path(os.environ.get("OPENGCD_SHARED", Path(__file__).resolve().parents[2] / "shared"))
@@ -68,14 +68,34 @@ def annotate(folder: Path, truth: dict[str, str], known: set[str]) -> None:
         shutil.rmtree(group)
 
 
-def reviewed(workspace: Path, truth: dict[str, str], known: set[str]) -> tuple[int, int]:
+def labels_of_groups(opened: Workspace, truth: dict[str, str]) -> dict[int, list[str]]:
+    """The true labels of the images of each new group, by its number."""
+    groups = [group for group in opened.groups() if group.kind == "novel"]
+    return {group.id: [truth[Path(opened.views.paths(item)[0]).name] for item in group.items] for group in groups}
+
+
+def reviewed(opened: Workspace, truth: dict[str, str], known: set[str]) -> tuple[int, int]:
     """Number of actions that the groups take, and number of items in them."""
-    with Workspace(workspace) as opened:
-        groups = [group for group in opened.groups() if group.kind == "novel"]
-        names = [[Path(opened.views.paths(item)[0]).name for item in group.items] for group in groups]
-    rows = np.split(np.arange(sum(map(len, names))), np.cumsum([len(part) for part in names])[:-1])
-    labels = [truth[name] for part in names for name in part]
+    groups = list(labels_of_groups(opened, truth).values())
+    rows = np.split(np.arange(sum(map(len, groups))), np.cumsum([len(part) for part in groups])[:-1])
+    labels = [label for part in groups for label in part]
     return simulate_review(rows, labels, known).actions, len(labels)
+
+
+def split_mixed(opened: Workspace, truth: dict[str, str]) -> int:
+    """Split groups while they hold many images of several classes, by the workspace's own verb; return how often."""
+    splits, tried = 0, set()
+    while True:
+        frequent = {
+            group: sum(n >= MANY for n in Counter(labels).values())
+            for group, labels in labels_of_groups(opened, truth).items()
+        }
+        mixed = [group for group, n in frequent.items() if n > 1 and (group, n) not in tried]
+        if not mixed:
+            return splits
+        opened.split(mixed[0], frequent[mixed[0]])
+        tried.add((mixed[0], frequent[mixed[0]]))
+        splits += 1
 
 
 def run(folder: Path, options: list[str]) -> dict[str, str]:
@@ -110,8 +130,15 @@ def run(folder: Path, options: list[str]) -> dict[str, str]:
         k = opened.history()[0].details["k"]
     figures["estimated k"] = f"{k} of {len(set(truth.values()))}"
     figures["HCA"] = f"{metrics.hca(y, [after[name] for name in said], known):.1%}"
-    actions, items = reviewed(workspace, truth, known)
-    figures["annotation actions"] = f"{actions} for {items} images in groups"
+    with Workspace(workspace) as opened:
+        actions, items = reviewed(opened, truth, known)
+        splits = split_mixed(opened, truth)
+        figures["annotation actions"] = f"{actions} for {items} images in groups"
+        figures["  if mixed groups are split"] = (
+            f"{reviewed(opened, truth, known)[0] + splits}, {splits} of them splits"
+        )
+        for _ in range(splits):
+            opened.undo()
     opengcd("review", workspace, "--export", out)
     annotate(out, truth, known)
     opengcd("review", workspace, "--import", out)

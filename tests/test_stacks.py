@@ -88,6 +88,8 @@ def test_a_burst_is_learnt_once(world):
     again = fitted(X, y, preset=STACKING).learn(copied, np.repeat(truth[new], 3))
     assert np.array_equal(once.memory_.X, again.memory_.X)
     assert np.array_equal(np.concatenate([X, copied])[again.memory_.kept], again.memory_.X)
+    told = fitted(X, y).learn(copied, np.repeat(truth[new], 3), stacks=np.repeat(np.arange(new.sum()), 3))
+    assert np.array_equal(told.memory_.X, fitted(X, y).learn(stream[new], truth[new]).memory_.X)
 
 
 def test_rows_can_be_said_to_be_copies(world):

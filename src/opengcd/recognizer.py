@@ -207,17 +207,16 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         names = _feature_names(X)
         X, y, classes = check_first_classes(X, y)
         seed = seed_sequence(self.random_state)
-        memory = ExemplarMemory(self.memory_size, self._selector(), derive(seed, MEMORY), self.device)
-        memory.rank_once, memory.keep_statistics = self._preset().rank_once, self._preset().keep_statistics
+        memory = self._with_settings(ExemplarMemory(self.memory_size, random_state=derive(seed, MEMORY)))
         phase = Phase(1, seed, classes, memory, None, self._preset().rejection, names)
         self._enter(phase, X, y, _check_trained(trained, len(X)), progress)
         return self
 
-    def learn(self, X: Any, y: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
+    def learn(self, X: Any, y: Any, *, trained: Any = None, stacks: Any = None, progress: Progress = silent) -> Self:
         """Enter the next phase with newly labelled rows, of new classes or more of old ones (Sec. 3.6).
 
         The exemplars and ``X`` are merged, the memory is balanced again, and everything is fitted from scratch. Near
-        copies in ``X`` with the same label count once if the preset searches for them.
+        copies in ``X`` with the same label count once, if they are given or the preset searches for them.
 
         Parameters
         ----------
@@ -227,6 +226,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             Labels of the type of ``classes_``.
         trained : array-like of bool of shape (n,) or None
             As for :meth:`fit`.
+        stacks : array-like of int of shape (n,) or None
+            As for :meth:`discover`.
         progress : callable
             Called with the name of a step, the work done and the work in total.
 
@@ -240,12 +241,10 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         y = check_labels(y, len(X), like=self.classes_)
         refuse_unknown_label(y)
         trained = _check_trained(trained, len(X))
-        stacks, _ = share_labels(X, self._stacks(X), y, self.unknown_label_)
-        rows = self._seen_best(X, stacks).representatives
+        together, _ = share_labels(X, self._stacks(X, stacks), y, self.unknown_label_)
+        rows = self._represented(X, together).representatives
         X, y, trained = X[rows], y[rows], trained[rows]
-        memory = copy.copy(self.memory_)
-        memory.selector, memory.device = self._selector(), self.device
-        memory.rank_once, memory.keep_statistics = self._preset().rank_once, self._preset().keep_statistics
+        memory = self._with_settings(self.memory_)
         if self.memory_size is not None:
             memory.size = self.memory_size
         phase = self._phase()
@@ -253,7 +252,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         phase = phase._replace(number=phase.number + 1, classes=classes, memory=memory)
         offered = np.concatenate([np.arange(len(memory)), len(memory) + rows])
         self._enter(phase, X, y, trained, progress)
-        memory.kept = offered[memory.kept]
+        memory.kept = offered[memory.kept]  # numbered over all rows that were given, copies among them
         return self
 
     def reembed(self, X: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
@@ -331,7 +330,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
 
         """
         X, inference = self._infer(X)
-        rows = self._seen_best(X, self._stacks(X)).representatives
+        rows = self._represented(X, self._stacks(X)).representatives
         self._rejection.observe(X[rows], inference.probabilities[rows])
         return self
 
@@ -516,21 +515,21 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         except ValueError as error:
             raise ValueError("The preset was changed after fit; call fit again.") from error
         count, run = ClassCount(k, self.max_classes), self._run(progress)
-        once, labels = self._stacks(X, stacks), None
+        stacks, labels = self._stacks(X, stacks), None
         if confirmed is not None:
             labels = check_labels(confirmed, len(X), name="confirmed", like=self.classes_)
-            once, labels = share_labels(X, once, labels, self.unknown_label_)
-        once = self._seen_best(X, once)
-        rows = once.representatives
+            stacks, labels = share_labels(X, stacks, labels, self.unknown_label_)
+        stacks = self._represented(X, stacks)
+        rows = stacks.representatives
         stream = labelled.stream(X[rows], rejected[rows])
         if labels is None:
             found = strategy.discover(labelled, stream, self._rejection, count, run)
         else:
             given = Confirmed(
-                labels[rows], labels[rows] != self.unknown_label_, lambda rows: self._fit_on(rows, self._run(silent))
+                labels[rows], labels[rows] != self.unknown_label_, lambda more: self._fit_on(more, self._run(silent))
             )
             found = strategy.discover_again(labelled, stream, self._rejection, given, count, run)
-        return expand(found, once)
+        return expand(found, stacks)
 
     def stacks(self, X: Any) -> np.ndarray:
         """Find near copies among rows, such as the images of a burst; their numbers can be given to :meth:`discover`.
@@ -720,6 +719,13 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
     def _run(self, progress: Progress) -> Run:
         return Run(derive(self._seed, self.phase_), self.device, progress)
 
+    def _with_settings(self, memory: ExemplarMemory) -> ExemplarMemory:
+        """Return a copy of a memory with the present settings, except its size."""
+        memory, preset = copy.copy(memory), self._preset()
+        memory.selector, memory.device = self._selector(), self.device
+        memory.rank_once, memory.keep_statistics = preset.rank_once, preset.keep_statistics
+        return memory
+
     def _stacks(self, X: np.ndarray, numbers: Any = None) -> Stacks:
         """Return rows in stacks of near copies: given ones, or found ones if the preset searches for them."""
         if numbers is not None:
@@ -733,10 +739,10 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             self._copy_scale = copy_scale(self.memory_.X, self._labelled().codes)
         return find_stacks(X, self._copy_scale.limits(len(X)))
 
-    def _seen_best(self, X: np.ndarray, stacks: Stacks) -> Stacks:
-        """Return stacks represented by the row with the lowest unknown score, in which the item is seen best.
+    def _represented(self, X: np.ndarray, stacks: Stacks) -> Stacks:
+        """Return stacks represented by the row with the lowest unknown score.
 
-        Blur and what else differs between the images of a burst make an item look strange, hardly ever familiar.
+        Blur and other differences between the images of a burst make an item look strange, hardly ever familiar.
         """
         if stacks.trivial:
             return stacks

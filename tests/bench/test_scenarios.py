@@ -24,7 +24,7 @@ from opengcd.bench import (
     settings_of,
     tidy_csv,
 )
-from opengcd.bench.protocol import whole_groups
+from opengcd.bench.drip import whole_groups
 from opengcd.bench.scenarios import StreamClasses, bursts, find_scenario, other_camera, without_copies
 from opengcd.cli import app
 from tests.helpers.bench import blob_dataset, save_features
@@ -286,7 +286,7 @@ def test_results_of_scenarios_are_kept_apart(tmp_path):
 @pytest.mark.parametrize(("k", "near"), [(18, True), (20, True), (16, True), (15, False), (21, False), (36, False)])
 def test_trust_is_right_if_the_number_of_new_classes_is_near(k, near):
     # Of 10 new classes, 20 % are two; 21 for 18 is 13 new classes for 10.
-    phase = PhaseResult(1, 8, [], 0.0, k=k, k_true=18, k_trusted=True, k_interval=[12, 16])
+    phase = PhaseResult(1, 8, [], 0.0, k=k, k_true=18, k_trusted=True, k_interval=[16, 20])
     assert phase.trust_right is near
     assert dataclasses.replace(phase, k_trusted=False).trust_right is not near
     assert phase.k_covered

@@ -90,7 +90,7 @@ def test_questions_are_answered_with_one_key(workspace):
     first, second = (group.id for group in workspace.groups() if group.kind == "novel")
     workspace.merge(second, first)
     shown = run("review", workspace.path, "--ask", keys="xnunq").stdout
-    assert "Is this group one class, or does it split here? (about 1 second of questions left)" in shown
+    assert "Is this group one class, or does it split here? (1 question left, about one second each)" in shown
     assert "blue" in shown
     assert "1 answered." in shown
     assert [entry.verb for entry in workspace.history(3)] == ["divide", "undo", "divide"]

@@ -1,4 +1,4 @@
-"""Stacks in a workspace: found by vectors or by time and looks, reviewed as one, opened, exported one by one."""
+"""Stacks in a workspace: found by vectors, or by time and hash; reviewed together, opened, exported one by one."""
 
 import shutil
 

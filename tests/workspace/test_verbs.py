@@ -11,16 +11,13 @@ from opengcd.cli import app as commands
 from opengcd.service import create_app
 from opengcd.workspace import ConflictError, WorkspaceError, groups
 from opengcd.workspace.review import Review
+from opengcd.workspace.verb import GroupId, GroupOrLabel, ItemIds, Label, Verb
 from opengcd.workspace.verbs import (
     VERBS,
     Compare,
     Confirm,
     Divide,
-    GroupId,
-    GroupOrLabel,
-    ItemIds,
     Keep,
-    Label,
     Merge,
     Move,
     Name,
@@ -29,7 +26,6 @@ from opengcd.workspace.verbs import (
     Split,
     Unconfirm,
     Unstack,
-    Verb,
     review_verb,
 )
 from tests.helpers.browsing import Visit, launched

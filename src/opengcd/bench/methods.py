@@ -85,7 +85,7 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         {"discovery": JointDiscovery(search="merging")},
     ),
     "best-statistics": (
-        "also remembers the mean and covariance of all rows of a class, not its exemplars alone",
+        "also remembers the mean of all rows of each class, and the covariance within classes",
         {"keep_statistics": True},
     ),
     "best-stacks": ("near copies in the stream are found and count once", {"stack_copies": True}),

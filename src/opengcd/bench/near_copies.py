@@ -1,4 +1,4 @@
-"""Near copies of images, like the next pictures of a camera: cut, moved, and lighter or darker by a little."""
+"""Near copies of images, like the next pictures of a camera: slightly cropped, shifted, and lighter or darker."""
 
 from __future__ import annotations
 

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
 
 from opengcd import metrics
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive, generator
 from opengcd._internal.splits import split_share
+from opengcd.bench.drip import Recognised, discover_early, discover_once, drip_points
 from opengcd.bench.image_dataset import DatasetImages
 from opengcd.bench.near_copies import NearCopies
 from opengcd.bench.open_world_method import OpenWorldMethod, Predictions
 from opengcd.bench.questioner import answer_questions
-from opengcd.bench.records import AlphaPoint, DripPoint, PhaseResult
-from opengcd.bench.reviewer import Review, Split, confirm_groups, simulate_review
+from opengcd.bench.records import AlphaPoint, PhaseResult
+from opengcd.bench.reviewer import Review, Split, simulate_review
 from opengcd.bench.scenarios import USUAL, Scenario, StreamClasses, find_scenario
 from opengcd.discover import Discovery, split_rows
 
@@ -223,7 +221,11 @@ def run_protocol(
         rows = generator(derive(random_state, t)).permutation(rows)
         rng = generator(derive(random_state, t, 1))
         rows = _shown(shape, rows, StreamClasses(data.y[rows], known, novel), rng)
-        stream = (_show_images if method.takes_images else _show_features)(method, shape, rows, data, rng)
+        stream = (
+            _show_images(method, shape, rows, data, rng)
+            if method.takes_images
+            else _show_features(shape, rows, data, rng)
+        )
         detail = _open_phase(method, stream, known, novel, result, progress, shape.drips)
         result.seconds |= method.spent()
         learnable, test = np.intersect1d(data.train_rows(novel), stream.row), data.test_rows(novel)
@@ -249,9 +251,7 @@ def _shown(scenario: Scenario, rows: np.ndarray, classes: StreamClasses, rng: np
     return np.asarray(rows[scenario.order(classes, rng)])
 
 
-def _show_features(
-    _: OpenWorldMethod, scenario: Scenario, rows: np.ndarray, data: Dataset, rng: np.random.Generator
-) -> Stream:
+def _show_features(scenario: Scenario, rows: np.ndarray, data: Dataset, rng: np.random.Generator) -> Stream:
     X = data.X[rows]
     if scenario.change is not None:
         X, original = scenario.change(X, data.y[rows], rng)
@@ -300,11 +300,12 @@ def _open_phase(
         on_stream = hna_by_alpha(stream.y, closed, score, known, search.grid)
         points = zip(search.grid.tolist(), search.scores.tolist(), on_stream, strict=True)
         result.alpha_curve = [AlphaPoint(*point) for point in points]
-    confirmed = np.full(len(stream.y), unknown, dtype=np.result_type(stream.y, np.asarray(unknown)))
-    earlier = _discover_early(method, stream, rejected, known, confirmed, drips, progress)
+    recognised = Recognised(stream.X, stream.y, rejected)
+    earlier, confirmed = discover_early(method, recognised, known, drips, progress)
     with _measured(result, "discover"):
-        examined, found = _discover(method, stream.X, rejected, confirmed, progress)
-    result.drips = _drip_points([*earlier, Discovered(confirmed, examined, found)], stream.y, known, unknown)
+        last = discover_once(method, recognised, confirmed, progress)
+    result.drips = drip_points([*earlier, last], stream.y, known, unknown)
+    examined, found = last.examined, last.found
     y_pred = y_pred.copy()
     y_pred[examined] = _renumbered(found, known, novel)
     result.k, result.k_true, result.k_trusted = found.k, len(known) + len(novel), found.trusted
@@ -334,93 +335,6 @@ def _splitting(method: OpenWorldMethod, X: np.ndarray) -> Split | None:
     if Z is None:
         return None
     return lambda rows, n: [rows[part.rows] for part in split_rows(Z[rows], n, random_state=0)]
-
-
-class Discovered(NamedTuple):
-    """One of several discoveries in a stream."""
-
-    confirmed: np.ndarray
-    """(seen,) The labels that the reviewer had given to the items so far; ``unknown_label_`` for the others."""
-    examined: np.ndarray
-    """Items that were examined."""
-    found: Discovery
-    """What was discovered among them."""
-
-
-def _discover_early(
-    method: OpenWorldMethod,
-    stream: Stream,
-    rejected: np.ndarray,
-    known: np.ndarray,
-    confirmed: np.ndarray,
-    drips: int,
-    progress: Progress,
-) -> list[Discovered]:
-    """Discover in the first parts of the stream, each time in all that was seen so far; the last time is left out.
-
-    After each, the reviewer confirms some groups: their labels are written to ``confirmed``.
-    """
-    discovered = []
-    for drip in range(1, drips):
-        seen = round(len(stream.y) * drip / drips)
-        before = confirmed[:seen].copy()
-        examined, found = _discover(method, stream.X[:seen], rejected[:seen], before, progress)
-        discovered.append(Discovered(before, examined, found))
-        rows = confirm_groups(
-            [examined[group.rows] for group in found.groups], stream.y, known, before != method.unknown_label_
-        )
-        confirmed[rows] = stream.y[rows]
-    return discovered
-
-
-def _discover(
-    method: OpenWorldMethod, X: np.ndarray, rejected: np.ndarray, confirmed: np.ndarray, progress: Progress
-) -> tuple[np.ndarray, Discovery]:
-    if (confirmed == method.unknown_label_).all():
-        return method.discover_in_stream(X, rejected, progress=progress)
-    return method.discover_again(X, rejected, confirmed, progress=progress)
-
-
-def _drip_points(discovered: list[Discovered], y: np.ndarray, known: np.ndarray, unknown: Any) -> list[DripPoint]:
-    """Return what each of several discoveries found, and how well its groups agree with those found before."""
-    if len(discovered) == 1:
-        return []
-    points = []
-    before: np.ndarray | None = None
-    for confirmed, examined, found in discovered:
-        labels = np.full(len(y), -1)
-        labels[examined[found.novel]] = np.unique(found.labels[found.novel], return_inverse=True)[1]
-        steady = None
-        if before is not None:
-            both = (before >= 0) & (labels >= 0)
-            steady = float(adjusted_rand_score(before[both], labels[both])) if both.any() else None
-        before, seen = labels, len(confirmed)
-        true = len(np.setdiff1d(y[:seen], known))
-        given = np.flatnonzero(confirmed != unknown)
-        whole = whole_groups(confirmed[given], labels[given])
-        points.append(DripPoint(seen, true, found.k - len(known), steady, len(np.unique(confirmed[given])), whole))
-    return points
-
-
-def whole_groups(confirmed: np.ndarray, labels: np.ndarray) -> int:
-    """Count the confirmed classes whose items are all in one group, in which no item of another one is.
-
-    Parameters
-    ----------
-    confirmed : array of shape (n,)
-        The class of each confirmed item.
-    labels : int array of shape (n,)
-        Its group in a later discovery; negative if it is in none.
-
-    Returns
-    -------
-    int
-
-    """
-    groups_of = {c: set(labels[confirmed == c].tolist()) for c in np.unique(confirmed).tolist()}
-    held = [groups.copy().pop() for groups in groups_of.values() if len(groups) == 1]
-    shared = Counter(group for groups in groups_of.values() for group in groups)
-    return sum(group >= 0 and shared[group] == 1 for group in held)
 
 
 def hna_by_alpha(

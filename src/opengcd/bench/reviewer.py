@@ -130,7 +130,7 @@ def split_mixed(groups: Sequence[np.ndarray], truth: np.ndarray, split: Split) -
 def confirm_groups(
     groups: Sequence[np.ndarray], truth: np.ndarray, known: np.ndarray, confirmed: np.ndarray
 ) -> np.ndarray:
-    """Return the items that a person confirms who looks at every second group, from the largest on.
+    """Return the items that a person confirms who looks at every second group, starting with the largest.
 
     In each, the items of its most frequent class are confirmed if that class is new. Groups of which more than half of
     the items have been confirmed before are passed over.

@@ -275,7 +275,7 @@ def images_without_copies(y: np.ndarray, rng: np.random.Generator) -> tuple[np.n
 
 
 def image_bursts(y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Let every image be followed by 0 to 30 near copies, each cut, moved and lit a little unlike the one before.
+    """Let every image be followed by 0 to 30 near copies, each slightly cropped, shifted and relit.
 
     The same items are followed by as many copies as in :func:`bursts`.
 
@@ -312,7 +312,7 @@ def _burst_places(y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, 
 def other_camera(X: np.ndarray, _: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Displace all features in a random direction and stretch them by random factors, all alike.
 
-    It stands for another camera or season, without being measured from one: what a scenario gets is the stream alone.
+    It stands in for another camera or season, but is not measured from one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Linear discriminant analysis from the statistics of classes, with a scale that rows left out agree with."""
+"""Linear discriminant analysis from the statistics of classes, scaled by its leave-one-out likelihood."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Discriminant(NamedTuple):
 
 
 def fit_discriminant(statistics: ClassStatistics, X: np.ndarray, codes: np.ndarray) -> Discriminant:
-    r"""Return the discriminant of the statistics, scaled by the likeliest :math:`a` of [0, 1] for rows left out.
+    r"""Return the discriminant of the statistics, scaled by the :math:`a` in [0, 1] of best leave-one-out likelihood.
 
     Each row is judged by the discriminant of all rows but itself. With :math:`r` its difference from the mean of its
     class of :math:`n` rows, leaving it out changes that difference to :math:`\frac{n}{n-1} r`, and :math:`\Sigma` by
@@ -95,7 +95,7 @@ def left_out_logits(statistics: ClassStatistics, X: np.ndarray, codes: np.ndarra
 
 
 def best_scale(logits: np.ndarray, codes: np.ndarray) -> float:
-    r"""Return the :math:`a` of [0, 1] that minimises :math:`-\sum_i \log \mathrm{softmax}(a\, g_i)_{y_i}`.
+    r"""Return the :math:`a` in [0, 1] that minimises :math:`-\sum_i \log \mathrm{softmax}(a\, g_i)_{y_i}`.
 
     By Newton's method: the function is convex.
 

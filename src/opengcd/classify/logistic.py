@@ -24,8 +24,8 @@ CURVATURE = 0.005
 LEAST_RIDGE = 1e-6
 """Added to the diagonal of the preconditioner: keeps it invertible for constant features without a penalty."""
 PULL = 0.1
-"""Penalty on the distance from the discriminant, over the number of rows of a class: the weights of a class are mostly
-corrected by its own rows, and few of them should count for less."""
+"""Penalty on the squared distance from the discriminant, divided by the mean number of rows of a class: the weights of
+a class are mostly corrected by its own rows, and few rows should correct them less than many."""
 
 
 class Logistic(ArrayClassifier):
@@ -33,7 +33,7 @@ class Logistic(ArrayClassifier):
 
     :math:`W_0 = 0`, unless statistics of the classes are given, which may be of many more rows: then :math:`W_0` is
     their scaled discriminant (:func:`~opengcd.classify.discriminant.fit_discriminant`), and
-    :math:`\lambda = 0.1\,C / n`: many rows of a class correct it much, few rows little.
+    :math:`\lambda = 0.1\,C / n`: the more rows a class has, the further its weights may move away from it.
 
     Features are centred and divided by *one* standard deviation, that of all entries: the features of a backbone share
     a scale, and directions of small variance carry more noise than signal. The problem is convex: no seed is needed.

@@ -16,7 +16,7 @@ from opengcd.cli.options import Folder
 from opengcd.cli.output import echo
 
 if TYPE_CHECKING:
-    from opengcd.workspace.verbs import Parameter, Verb
+    from opengcd.workspace.verb import Parameter, Verb
 
 
 class _VerbCommands(TyperGroup):
@@ -44,7 +44,7 @@ edit = typer.Typer(
 
 def _command(verb: type[Verb]) -> Any:
     """Return the command that applies a verb."""
-    from opengcd.workspace.verbs import parameters, summary
+    from opengcd.workspace.verb import parameters, summary
 
     def run(workspace: Path, **given: Any) -> None:
         from opengcd import Workspace
@@ -66,7 +66,7 @@ def _command(verb: type[Verb]) -> Any:
 
 def _argument(given: Parameter) -> inspect.Parameter:
     """Return a parameter of a verb as an argument, or as an option where it has a default."""
-    from opengcd.workspace.verbs import Kind
+    from opengcd.workspace.verb import Kind
 
     types: dict[Kind, Any] = {
         Kind.GROUP: int,

@@ -33,8 +33,8 @@ def init(
         int | None,
         typer.Option(
             min=1,
-            help="Number of labelled images that are learnt from, in all (default: all up to 20,000, or as many as "
-            "there are known ones).",
+            help="Number of labelled images to remember and learn from (default: 20,000, or all known images if there "
+            "are more).",
         ),
     ] = None,
     max_known_rejected: Annotated[

@@ -1,4 +1,4 @@
-"""Questions about groups in the terminal, one key an answer."""
+"""Questions about groups in the terminal, answered with one key each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHER_KEYS = "s skip, u undo, q quit"
 
 
 def ask_questions(workspace: Path) -> None:
-    """Ask until nothing is worth asking, or the person quits.
+    """Ask until no question is worth asking, or the person quits.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def ask_questions(workspace: Path) -> None:
             if key == "s":
                 skipped.add(tuple(question.groups))
             elif key == "u" and not answered:
-                echo("Nothing was answered yet.")
+                echo("No question has been answered yet.")
             elif key == "u":
                 opened.undo()
                 answered -= 1
@@ -62,7 +62,7 @@ def _show(workspace: Workspace, question: AskedQuestion, left: int) -> None:
     """Print a question, the files to look at, and the keys."""
     from opengcd.workspace import readable
 
-    echo(f"\n{question.text} (about {left} {'second' if left == 1 else 'seconds'} of questions left)")
+    echo(f"\n{question.text} ({left} {'question' if left == 1 else 'questions'} left, about one second each)")
     for name, items in zip("ab", question.shown, strict=True):
         paths = [workspace.views.item(item)[0].paths for item in items]
         echo(f"  {name}: " + "  ".join(readable(os.fspath(files[0])) for files in paths if files))

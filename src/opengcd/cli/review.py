@@ -21,7 +21,10 @@ def review(
         Path | None, typer.Option("--import", help="Import the folders after a person has changed them.")
     ] = None,
     copy: Copy = False,
-    ask: Annotated[bool, typer.Option("--ask", help="Ask here what saves most work; one key an answer.")] = False,
+    ask: Annotated[
+        bool,
+        typer.Option("--ask", help="Answer the most useful questions about groups in the terminal, one key each."),
+    ] = False,
 ) -> None:
     """Review groups in the browser; or in a file manager: export, rename folders, move and delete images, import."""
     from opengcd import Workspace

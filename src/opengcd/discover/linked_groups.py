@@ -1,4 +1,4 @@
-"""Groups of rows with what a person has said about them: must-links, cannot-links and labels, and groups that obey."""
+"""Groups with a person's answers about them (must-links, cannot-links, labels), and regrouping that respects these."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ class LinkedGroups:
 
 
 class Memberships(NamedTuple):
-    """How likely each row is of each known class and of each group."""
+    """The probability that each row is of each known class and of each group."""
 
     numbers: np.ndarray
     """(k,) The known classes, then the groups."""
@@ -278,7 +278,9 @@ class Memberships(NamedTuple):
 
 
 def hidden_classes(labelled: Labelled, rejection: ScoredRejection) -> list[HiddenClasses]:
-    """Return every other known class in a metric fitted on the others, and the others in one fitted on the first.
+    """Return the known classes, each in a metric that was fitted without it.
+
+    Every other class is left out of one metric, and the rest of a second one.
 
     Parameters
     ----------
@@ -326,7 +328,7 @@ def typical(U: np.ndarray, rows: np.ndarray, number: int = SHOWN) -> np.ndarray:
 
 
 def memberships(rows: MetricRows, groups: LinkedGroups) -> Memberships:
-    r"""Return how likely each row is of each known class and group, obeying the answers.
+    r"""Return the probability that each row is of each known class and group, given the answers.
 
     The mixture of :func:`joint_mixture`, started at the means of the groups as they are now:
 

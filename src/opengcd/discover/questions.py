@@ -1,4 +1,4 @@
-"""The questions about groups that save a person most work, each answered with one key.
+"""The questions about groups that save a person the most work, each answered with one key.
 
 All functions take vectors in the metric of the recogniser. The unit of gain is one action of the review, taken as a
 second of work; answering a question is one action too, and is already subtracted.
@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from opengcd._internal.unit_length import unit_rows
 from opengcd.discover.linked_groups import (
     HiddenClasses,
     LinkedGroups,
@@ -211,8 +212,7 @@ def bisect(Z: np.ndarray) -> np.ndarray:
     for _ in range(STEPS):
         if not 0 < second.sum() < len(Z):
             break
-        means = np.stack([Z[~second].mean(0), Z[second].mean(0)])
-        means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+        means = unit_rows(np.stack([Z[~second].mean(0), Z[second].mean(0)]))
         nearer = Z @ means[1] > Z @ means[0]
         if (nearer == second).all():
             break
@@ -292,7 +292,7 @@ def rank_questions(
     .. math:: m \min(a, b) - 1
 
     *Same*: with s the probability that the groups are one class, from their likeness; the second group would be named
-    and confirmed, too. Each group is compared with the one most like it:
+    and confirmed, too. Each group is compared with the one most similar to it:
 
     .. math:: 2 s - 1
 
@@ -302,8 +302,8 @@ def rank_questions(
 
     .. math:: (1 - p_i) \sum_j \max(s_{ij} - p_j, 0) - 1
 
-    A group is in one question at most, rows are asked about when no question about groups is left, and no two rows
-    that are likely of one class: the answer to the first may answer the others.
+    A group is in one question at most. Rows are asked about when no question about groups is left; of rows that are
+    likely of one class, only one, since its answer may answer the others.
 
     Parameters
     ----------
@@ -362,8 +362,7 @@ def _pairs(rows: MetricRows, groups: LinkedGroups, calibration: Calibration) -> 
     questions: dict[tuple[int, int], SameQuestion] = {}
     if len(numbers) < 2:
         return []
-    means = np.stack([rows.U[groups.rows[number]].mean(0) for number in numbers])
-    means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+    means = unit_rows(np.stack([rows.U[groups.rows[number]].mean(0) for number in numbers]))
     cosines = means @ means.T
     np.fill_diagonal(cosines, -np.inf)
     for number, place in zip(numbers, cosines.argmax(1), strict=True):

@@ -24,7 +24,7 @@ class Decoded(NamedTuple):
     size: tuple[int, int]
     """Width and height."""
     capture: Capture | None
-    """When it was taken, and what it looks like."""
+    """When it was taken, and its perceptual hash."""
 
 
 @runtime_checkable
@@ -65,8 +65,8 @@ def embed_files(
     read : callable
         Returns the content of the file of a source; an EmbedderError that it raises is the reason why there is none.
     note : callable
-        Called for each source, in order and before its vector is yielded, with the size of its image and how it was
-        taken, or the reason why it cannot be decoded. The calls come from another thread.
+        Called for each source, in order and before its vector is yielded, with what is known of its image, or the
+        reason why it cannot be decoded. The calls come from another thread.
 
     Yields
     ------

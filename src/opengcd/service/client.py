@@ -209,7 +209,7 @@ class Client:
         return self.send("POST", "edits", {"on": on, "act": act, **what})
 
     def questions(self, limit: int = 25) -> list[dict[str, Any]]:
-        """Return the questions about groups that save most work, the best first; :meth:`answer` answers one.
+        """Return the questions about groups that save the most work, the best first; :meth:`answer` answers one.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class Client:
         return self.get("questions", limit=limit)["questions"]
 
     def answer(self, question: Mapping[str, Any], key: str) -> dict[str, Any]:
-        """Answer a question, which is an edit.
+        """Answer a question by the edit that comes with the answer.
 
         Parameters
         ----------

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, create_model, model_validator
 
 from opengcd.service import wire as api
-from opengcd.workspace.verbs import VERBS, Kind, Verb, parameters, summary
+from opengcd.workspace.verb import Kind, Verb, parameters, summary
+from opengcd.workspace.verbs import VERBS
 
 TYPES: Mapping[Kind, Any] = {
     Kind.GROUP: api.Id,

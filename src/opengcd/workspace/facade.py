@@ -40,7 +40,8 @@ from opengcd.workspace.subclusters import Subclusters
 from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.tokens import Access
 from opengcd.workspace.vectors import Vectors
-from opengcd.workspace.verbs import ReviewVerbs, Verb
+from opengcd.workspace.verb import Verb
+from opengcd.workspace.verbs import ReviewVerbs
 from opengcd.workspace.versions import Version
 from opengcd.workspace.views import Status, Views
 
@@ -278,7 +279,7 @@ class Workspace(ReviewVerbs):
         return self.recognition.recognize(sources, progress=progress)
 
     def set_times(self, table: str | os.PathLike[str]) -> int:
-        """Read when images were taken from a CSV file, for images whose files do not say or say it wrong.
+        """Read when images were taken from a CSV file, for images whose files do not say, or are wrong.
 
         Images that follow each other within seconds and look alike are a burst, which :meth:`discover` counts once.
 

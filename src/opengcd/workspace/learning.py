@@ -114,7 +114,8 @@ class Learning:
             }
             before = accuracies(self._recognizers.in_use()[1], **rows)
             offered = np.concatenate([self._exemplars.of_memory(version, recognizer.memory_), list(labels)])
-            recognizer.learn(X, y, trained=trained, progress=progress)
+            together = [copies.get(item, item) for item in labels]
+            recognizer.learn(X, y, trained=trained, stacks=together, progress=progress)
             exemplars = offered[recognizer.memory_.kept]
             progress("storing the version", 0, 2)
             digest = versions.save(recognizer, self._store.models, new)

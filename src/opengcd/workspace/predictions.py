@@ -109,7 +109,7 @@ def observed_scores(connection: Connection, stacks: Mapping[int, int] | None = N
 
 
 def least_of_stacks(scores: Mapping[int, float], stacks: Mapping[int, int]) -> np.ndarray:
-    """Return the smallest unknown score of each stack: near copies count once, as in the image that shows most.
+    """Return the smallest unknown score of each stack: near copies count once, by the clearest image.
 
     Parameters
     ----------

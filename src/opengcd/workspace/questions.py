@@ -1,4 +1,4 @@
-"""The questions about the groups under review that save a person most work, and the edits that answer them."""
+"""The questions about the groups under review that save a person the most work, and the edits that answer them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from opengcd.discover import Calibration, LinkedGroups, MetricRows, SameQuestion, SplitQuestion
 
 SECONDS = 1.0
-"""What an answer takes a person."""
+"""Time that a person needs for an answer."""
 ANSWERING = ("keep", "compare", "divide")
-"""The verbs that answers are edits of."""
+"""The verbs of the edits that answer questions."""
 
 
 class Answer(NamedTuple):
-    """One of the answers to a question: a key, its meaning, and the edit that it is."""
+    """One of the answers to a question: a key, its meaning, and the edit to make."""
 
     key: str
     text: str
@@ -55,12 +55,12 @@ class Asked(NamedTuple):
 
     edit: int
     seconds: float
-    """How long it takes to answer them, about."""
+    """About how long it takes to answer them."""
     questions: list[AskedQuestion]
 
 
 class _Kept(NamedTuple):
-    """What a version of the recogniser brings to the questions."""
+    """What questions need of a version of the recogniser."""
 
     version: int
     rows: MetricRows
@@ -79,8 +79,8 @@ class Questions:
     def ask(self, limit: int = 25) -> Asked:
         """Return the questions whose answers are expected to save more work than they take.
 
-        A question that was answered is not asked again, unless the answer is undone. An answer is an edit: of the verbs
-        ``keep``, ``compare`` and ``divide``.
+        A question that was answered is not asked again, unless the answer is undone. Each answer comes with an edit, of
+        the verb ``keep``, ``compare`` or ``divide``.
 
         Parameters
         ----------

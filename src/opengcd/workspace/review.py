@@ -14,7 +14,8 @@ from opengcd.workspace.log import Edited, Entry
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
-from opengcd.workspace.verbs import ReviewVerbs, Verb
+from opengcd.workspace.verb import Verb
+from opengcd.workspace.verbs import ReviewVerbs
 
 
 class UndoState(NamedTuple):

@@ -73,7 +73,7 @@ paths = Table(
     Column("size", BigInteger, nullable=False),
     Column("mtime", BigInteger, nullable=False),
 )
-captures = Table(  # how an image was taken: bursts are found by it
+captures = Table(  # when an image was taken, and its perceptual hash, by which bursts are found
     "captures",
     metadata,
     Column("item_id", ForeignKey("items.id"), primary_key=True, autoincrement=False),
@@ -181,7 +181,7 @@ assignments = Table(
     Column("probability", Float),  # of the group to be the right one, by discovery
     Index("assignments_in_order", "group_id", "rank", "item_id"),
 )
-stack_members = Table(  # near copies, which are reviewed as one
+stack_members = Table(  # near copies, which are reviewed together
     "stack_members",
     metadata,
     Column("item_id", ForeignKey("items.id"), primary_key=True, autoincrement=False),

@@ -1,4 +1,4 @@
-"""Stacks of near copies: which items are the images of one burst, so that they are reviewed as one."""
+"""Stacks of near copies, such as the images of one burst, which are reviewed together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ first."""
 
 
 class Capture(NamedTuple):
-    """When an image was taken, and what it looks like."""
+    """When an image was taken, and its perceptual hash."""
 
     taken: float
     """Seconds since 1970, by the camera's clock."""
@@ -97,7 +97,7 @@ def copies_in_groups(connection: Connection, ids: Sequence[int]) -> dict[int, tu
     Returns
     -------
     dict of int to (int, int)
-        The number of the stack, and the number of its images; items that are alone in their group are left out.
+        The number of the stack, and the number of its images; items without a copy in their group are left out.
 
     """
     found: dict[int, tuple[int, int]] = {}
@@ -129,7 +129,7 @@ def follows_a_copy() -> ColumnElement[bool]:
 
 
 def find(connection: Connection, ids: Sequence[int], by_vector: np.ndarray) -> np.ndarray:
-    """Return the stacks of items: near copies by their vectors, or images of a burst by time and looks.
+    """Return the stacks of items: near copies by their vectors, or images of a burst by time and perceptual hash.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def store(edit: Edit, ids: Sequence[int], numbers: np.ndarray) -> int:
 
 
 def open_stacks(edit: Edit, chosen: Iterable[int]) -> int:
-    """Open the stacks of items: from now on each of their images is by itself; return how many images these are.
+    """Open the stacks of items: from now on their images are reviewed one by one; return how many there are.
 
     Parameters
     ----------

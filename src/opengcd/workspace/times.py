@@ -1,4 +1,4 @@
-"""When images were taken, from a table: for images whose files do not say."""
+"""When images were taken, from a table, for images whose files do not say."""
 
 from __future__ import annotations
 

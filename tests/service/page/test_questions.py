@@ -66,7 +66,7 @@ def test_an_answer_splits_a_group_and_undo_returns_to_the_question(mixed, by):
     else:
         one.page.get_by_role("link", name="Answer questions").click()
     asked(one)
-    assert one.page.get_by_text("About 1 second of questions left").is_visible()
+    assert one.page.get_by_text("1 question left, about 1 second").is_visible()
     (question,) = workspace.questions.ask().questions
     assert pictures(one) == question.shown
     button = one.page.get_by_role("button", name="Two classes, split here")
@@ -106,10 +106,10 @@ def test_quick_answers_about_two_groups_all_count(halves):
     one = visit()
     one.go("questions")
     asked(one, SAME)
-    assert one.page.get_by_text("About 2 seconds of questions left").is_visible()
+    assert one.page.get_by_text("2 questions left, about 2 seconds").is_visible()
     one.press("a", "b", "0")  # no answers to this question
     one.press("y", "y")  # the second before the first is stored
-    one.page.get_by_text("About 1 second of questions left").wait_for()
+    one.page.get_by_text("1 question left, about 1 second").wait_for()
     assert kinds(workspace) == [["blue"], ["yellow"]]
     # Now that these are two, they might be one.
     asked(one, SAME)

@@ -1,4 +1,4 @@
-"""Near copies in the page: a stack is one image with its number; it is moved as one, and opens by a click or a key."""
+"""Near copies in the page: a stack is shown as one image and moved as a whole, and opens by a click or a key."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""When a camera took an image, and a perceptual hash of it: what tells that two images are of one burst."""
+"""When a camera took an image, and a perceptual hash of it, by which images of one burst are found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STAMP = re.compile(r"\d{4}:\d\d:\d\d \d\d:\d\d:\d\d")
 
 
 class Capture(NamedTuple):
-    """How an image was taken."""
+    """When an image was taken, and its perceptual hash."""
 
     hash: int
     """64 bits; the fewer differ, the more two images look alike."""

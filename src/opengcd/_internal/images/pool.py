@@ -326,7 +326,7 @@ def _result(wish: _Wish, reply: _Reply) -> Image | Prepared:
 
 
 def _take_capture(payload: bytearray) -> Capture:
-    """Take what a reply says about how its image was taken from the end of its payload."""
+    """Cut the capture of an image off the end of the payload of a reply, and return it."""
     if len(payload) < protocol.CAPTURE.size:
         raise _strange_reply()
     hash, taken = protocol.CAPTURE.unpack(payload[-protocol.CAPTURE.size :])

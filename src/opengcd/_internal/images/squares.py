@@ -23,7 +23,7 @@ class Prepared(NamedTuple):
     size: tuple[int, int]
     """Width and height of the image that it was made from."""
     capture: Capture | None = None
-    """How that image was taken."""
+    """When that image was taken, and its perceptual hash."""
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ export function questions(root) {
   const show = (question) => {
     current = question;
     const n = waiting().length;
-    left.textContent = n ? `${capital(about(n * seconds))} of questions left` : "";
+    left.textContent = n ? `${count(n, "question")} left, ${about(n * seconds)}` : "";
     done.replaceChildren(n || closed.size ? progress(closed.size / (closed.size + n), "Questions answered") : "");
     // Built again only if it looks different: somebody may be about to press a button of it.
     const { status, jobs } = state;
