@@ -246,6 +246,9 @@ class Looking(OpenWorldMethod):
     def in_metric(self, X):
         return self.method.in_metric(self.X[X])
 
+    def question_rows(self, X):
+        return self.method.question_rows(self.X[X])
+
 
 @pytest.mark.usefixtures("one_thread")
 def test_a_training_that_changes_nothing_changes_no_result(blobs, monkeypatch):

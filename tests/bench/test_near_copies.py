@@ -74,7 +74,8 @@ class ByNumber(RecognizerMethod):
 
     def __getattribute__(self, name):
         found = super().__getattribute__(name)
-        if name not in ("fit", "learn", "recognize", "predict_closed", "observe", "discover_in_stream"):
+        of_rows = ("fit", "learn", "recognize", "predict_closed", "observe", "discover_in_stream", "in_metric")
+        if name not in (*of_rows, "question_rows"):
             return found
 
         def of_features(numbers, *rest, **named):

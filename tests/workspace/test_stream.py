@@ -35,7 +35,8 @@ def fitted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fitted")
     for colour in KNOWN:
         paint(folder / "known" / colour, colour, range(12))
-    with Workspace.create(folder / "w", "pixels", recognizer={"max_classes": 30}) as workspace:
+    # A memory that is as large as the known images keeps the classes balanced when new ones are learnt.
+    with Workspace.create(folder / "w", "pixels", recognizer={"max_classes": 30, "memory_size": 96}) as workspace:
         workspace.fit(folder / "known")
     return folder / "w"
 
