@@ -120,10 +120,15 @@ def split_mixed(groups: Sequence[np.ndarray], truth: np.ndarray, split: Split) -
     while waiting:
         rows = waiting.pop()
         frequent = int((np.unique(truth[rows], return_counts=True)[1] >= MANY).sum())
-        parts = split(rows, frequent) if frequent > 1 else []
-        splits += frequent > 1
-        # A group that cannot be divided would be split for ever.
-        (waiting if len(parts) > 1 else done).extend(parts if len(parts) > 1 else [rows])
+        if frequent < 2:
+            done.append(rows)
+            continue
+        parts = split(rows, frequent)
+        splits += 1
+        if len(parts) > 1:
+            waiting.extend(parts)
+        else:  # a group that cannot be divided would be split for ever
+            done.append(rows)
     return done, splits
 
 
