@@ -1,4 +1,4 @@
-"""Rows that the network was itself trained on: calibration on the others, and features of another network."""
+"""Rows that look too well known, because the network was trained on them or discovery found them, and new features."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from opengcd import ModelFileError, OpenWorldRecognizer
 from opengcd._internal.model_folder import read_index_file
 from opengcd.memory import ExemplarMemory
 from opengcd.osr import novelty
-from opengcd.osr.novelty import untrained
+from opengcd.osr.novelty import typical
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 CLASSES, ROWS, WIDTH = 8, 40, 12
@@ -66,9 +66,36 @@ def test_with_too_few_other_rows_all_are_scored():
     held_out = np.ones(100, dtype=bool)
     few = np.arange(100) >= novelty.LEAST_SCORED - 1
     enough = np.arange(100) >= novelty.LEAST_SCORED
-    assert np.array_equal(untrained(held_out, None), held_out)
-    assert np.array_equal(untrained(held_out, few), held_out)
-    assert np.array_equal(untrained(held_out, enough), ~enough)
+    none = np.zeros(100, dtype=bool)
+    assert np.array_equal(typical(held_out, none, none), held_out)
+    assert np.array_equal(typical(held_out, few, none), held_out)
+    assert np.array_equal(typical(held_out, enough, none), ~enough)
+
+
+def test_found_rows_are_not_scored_beside_a_trained_network():
+    rows = np.arange(100)
+    held_out, none = np.ones(100, dtype=bool), np.zeros(100, dtype=bool)
+    trained, found = rows < 20, rows >= 60
+    assert np.array_equal(typical(held_out, trained, found), (rows >= 20) & (rows < 60))
+    assert np.array_equal(typical(held_out, trained, rows >= 40), rows >= 20), "20 others are too few"
+    assert np.array_equal(typical(held_out, none, found), held_out), "without a trained network all are scored"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_limit_holds_although_easy_rows_of_new_classes_were_learnt(seed):
+    X, y, trained, _, _ = world(seed)
+    rng = np.random.default_rng(seed)
+    means = 2.5 * rng.normal(size=(4, WIDTH)) + 4
+    new = np.repeat(np.arange(4), 60)
+    rows = means[new] + rng.normal(size=(len(new), WIDTH))
+    easy = np.linalg.norm(rows - means[new], axis=1) < 3  # discovery finds those near the middle of their class
+
+    def rejected(**found):
+        recognizer = best(max_known_rejected=0.1).fit(X, y, trained=trained)
+        recognizer.learn(rows[easy], CLASSES + new[easy], **found)
+        return share_rejected(recognizer, rows)
+
+    assert rejected() < rejected(found=np.zeros(easy.sum(), dtype=bool))
 
 
 def test_the_network_may_have_been_trained_on_whole_classes():
@@ -86,20 +113,21 @@ def test_what_was_trained_on_follows_the_row_into_the_memory(seed):
     trained = rng.random(60) < 0.5
     memory = ExemplarMemory(24, "herding", 0, "cpu")
     of = {tuple(row): flag for row, flag in zip(X, trained, strict=True)}
-    memory.update(X[:40], y[:40], trained[:40])
-    memory.update(X[40:], y[40:], trained[40:])
-    assert [of[tuple(row)] for row in memory.X] == memory.trained.tolist()
+    for part in (slice(0, 40), slice(40, 60)):
+        memory.update(X[part], y[part], trained[part], found=~trained[part])
     memory.keep_only(np.arange(len(memory)) % 2 == 0)
-    assert [of[tuple(row)] for row in memory.X] == memory.trained.tolist()
+    assert [of[tuple(row)] for row in memory.X] == memory.trained.tolist() == (~memory.found).tolist()
 
 
 def test_it_is_saved_and_loaded(tmp_path):
     X, y, trained, stream, _ = world()
     recognizer = best(memory_size=120).fit(X, y, trained=trained)
+    recognizer.learn(X[:40] + 60, np.full(40, 98), found=np.arange(40) % 2 == 0)
     recognizer.save(tmp_path / "model")
     loaded = OpenWorldRecognizer.load(tmp_path / "model", device="cpu")
-    assert np.array_equal(loaded.memory_.trained, recognizer.memory_.trained)
-    assert recognizer.memory_.trained.any()
+    for marks in ("trained", "found"):
+        assert np.array_equal(getattr(loaded.memory_, marks), getattr(recognizer.memory_, marks))
+        assert getattr(recognizer.memory_, marks).any()
     for one in (recognizer, loaded):
         one.learn(X[:40] + 30, np.full(40, 99))
     assert np.array_equal(recognizer.unknown_score(stream), loaded.unknown_score(stream))
@@ -166,13 +194,14 @@ def test_rows_that_do_not_fit_change_nothing():
     assert np.array_equal(recognizer.unknown_score(stream), before)
 
 
-def test_a_damaged_mask_is_said(tmp_path):
+@pytest.mark.parametrize("name", ["memory.trained", "memory.found"])
+def test_a_damaged_mask_is_said(tmp_path, name):
     from safetensors.numpy import load_file, save_file
 
     X, y, trained, *_ = world()
-    best().fit(X, y, trained=trained).save(tmp_path / "model")
-    (file,) = (f for f in (tmp_path / "model").glob("*.safetensors") if "memory.trained" in load_file(f))
+    best().fit(X, y, trained=trained).learn(X[:40] + 60, np.full(40, 98)).save(tmp_path / "model")
+    (file,) = (f for f in (tmp_path / "model").glob("*.safetensors") if name in load_file(f))
     arrays = load_file(file)
-    save_file(arrays | {"memory.trained": arrays["memory.trained"][:3]}, file)
+    save_file(arrays | {name: arrays[name][:3]}, file)
     with pytest.raises(ModelFileError):
         OpenWorldRecognizer.load(tmp_path / "model", device="cpu")

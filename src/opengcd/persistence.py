@@ -65,7 +65,7 @@ class Phase(NamedTuple):
         seen = np.array([memory.seen[c] for c in classes.tolist()])
         kept = len(memory) / int(seen.sum()) if chosen_by_mean else 1.0
         codes, statistics = encode(memory.y, classes), memory.statistics_of(classes)
-        return Labelled(memory.X, codes, classes, seen, kept, self.model, memory.trained, statistics)
+        return Labelled(memory.X, codes, classes, seen, kept, self.model, memory.trained, memory.found, statistics)
 
 
 def save(path: str | os.PathLike[str], phase: Phase, parameters: dict[str, Any]) -> None:

@@ -48,6 +48,15 @@ class Recognition(NamedTuple):
     """(n, C + 1) Column 0 is "unknown", then ``classes_``."""
 
 
+class _NewRows(NamedTuple):
+    """Rows that a phase begins with, as the memory takes them."""
+
+    X: np.ndarray
+    y: np.ndarray
+    trained: np.ndarray
+    found: np.ndarray
+
+
 class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
     r"""Name what is known, reject what is not, group what was rejected, and learn the new classes.
 
@@ -209,10 +218,20 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         seed = seed_sequence(self.random_state)
         memory = self._with_settings(ExemplarMemory(self.memory_size, random_state=derive(seed, MEMORY)))
         phase = Phase(1, seed, classes, memory, None, self._preset().rejection, names)
-        self._enter(phase, X, y, _check_trained(trained, len(X)), progress)
+        rows = _NewRows(X, y, check_mask(trained, len(X), "trained", default=False), np.zeros(len(X), dtype=bool))
+        self._enter(phase, rows, progress)
         return self
 
-    def learn(self, X: Any, y: Any, *, trained: Any = None, stacks: Any = None, progress: Progress = silent) -> Self:
+    def learn(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        trained: Any = None,
+        found: Any = None,
+        stacks: Any = None,
+        progress: Progress = silent,
+    ) -> Self:
         """Enter the next phase with newly labelled rows, of new classes or more of old ones (Sec. 3.6).
 
         The exemplars and ``X`` are merged, the memory is balanced again, and everything is fitted from scratch. Near
@@ -226,6 +245,10 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             Labels of the type of ``classes_``.
         trained : array-like of bool of shape (n,) or None
             As for :meth:`fit`.
+        found : array-like of bool of shape (n,) or None
+            Rows that were labelled because :meth:`discover` found them, as opposed to a sample of their class, in which
+            hard cases are as frequent as they will be; None means all. With a network that was trained on some
+            rows, the threshold for "unknown" is calibrated on the sampled rows.
         stacks : array-like of int of shape (n,) or None
             As for :meth:`discover`.
         progress : callable
@@ -240,18 +263,17 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         X = self._check_rows(X, min_rows=1)
         y = check_labels(y, len(X), like=self.classes_)
         refuse_unknown_label(y)
-        trained = _check_trained(trained, len(X))
+        new = _NewRows(X, y, check_mask(trained, len(X), "trained", default=False), check_mask(found, len(X), "found"))
         together, _ = share_labels(X, self._stacks(X, stacks), y, self.unknown_label_)
         rows = self._represented(X, together).representatives
-        X, y, trained = X[rows], y[rows], trained[rows]
         memory = self._with_settings(self.memory_)
         if self.memory_size is not None:
             memory.size = self.memory_size
         phase = self._phase()
-        classes = np.concatenate([phase.classes, np.setdiff1d(y, phase.classes)])
+        classes = np.concatenate([phase.classes, np.setdiff1d(y[rows], phase.classes)])
         phase = phase._replace(number=phase.number + 1, classes=classes, memory=memory)
         offered = np.concatenate([np.arange(len(memory)), len(memory) + rows])
-        self._enter(phase, X, y, trained, progress)
+        self._enter(phase, _NewRows(*(values[rows] for values in new)), progress)
         memory.kept = offered[memory.kept]  # numbered over all rows that were given, copies among them
         return self
 
@@ -283,7 +305,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
                 f"There are {len(self.memory_)} exemplars, but X has {len(X)} rows; give one row for each."
             )
         phase = self._phase()
-        memory = phase.memory.with_features(X, _check_trained(trained, len(X)))
+        memory = phase.memory.with_features(X, check_mask(trained, len(X), "trained", default=False))
         self._fit_phase(phase._replace(memory=memory, feature_names=None), progress)
         return self
 
@@ -675,11 +697,11 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         recognizer._become(phase)
         return recognizer
 
-    def _enter(self, phase: Phase, X: np.ndarray, y: np.ndarray, trained: np.ndarray, progress: Progress) -> None:
-        """Do all that can fail first, then change the recogniser; ``phase`` knows the classes of ``y`` already."""
+    def _enter(self, phase: Phase, rows: _NewRows, progress: Progress) -> None:
+        """Do all that can fail first, then change the recogniser; ``phase`` knows the classes of the rows already."""
         self.check_parameters(len(phase.classes))
         progress("selecting exemplars", 0, 1)
-        phase.memory.update(X, y, trained)
+        phase.memory.update(*rows)
         progress("selecting exemplars", 1, 1)
         self._fit_phase(phase, progress)
 
@@ -776,10 +798,6 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "phase_")
-
-
-def _check_trained(trained: Any, n: int) -> np.ndarray:
-    return np.zeros(n, dtype=bool) if trained is None else check_mask(trained, n, "trained")
 
 
 def _feature_names(X: Any) -> np.ndarray | None:

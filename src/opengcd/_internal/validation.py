@@ -177,10 +177,10 @@ def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return order[np.searchsorted(classes, y, sorter=order)]
 
 
-def check_mask(mask: Any, rows: int, name: str) -> np.ndarray:
-    """Return a boolean mask of the rows; None means that all are true."""
+def check_mask(mask: Any, rows: int, name: str, *, default: bool = True) -> np.ndarray:
+    """Return a boolean mask of the rows; None means ``default`` for all of them."""
     if mask is None:
-        return np.ones(rows, dtype=bool)
+        return np.full(rows, default)
     mask = np.asarray(mask)
     if mask.dtype != bool or mask.shape != (rows,):
         raise ValueError(f"{name} must be one truth value for each of {rows} rows, not {mask.dtype}{mask.shape}.")

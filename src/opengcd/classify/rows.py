@@ -30,6 +30,8 @@ class Labelled:
     """The fitted classifier; None where only the rows are needed."""
     trained: np.ndarray | None = None
     """(n,) Whether the network that computed a row was trained on its label; None: no row was."""
+    found: np.ndarray | None = None
+    """(n,) Whether discovery found a row, so that it is easier to recognise than others of its class; None: no row."""
     statistics: ClassStatistics | None = None
     """Of all labelled rows so far, numbered as ``codes``; None if they are not remembered."""
 

@@ -244,8 +244,8 @@ def _thinned(labelled: Labelled, most: int, run: Run) -> tuple[Labelled, np.ndar
     """Return at most so many rows of each class, and which these are."""
     parts = shuffled_rows(labelled.codes, range(int(labelled.codes.max()) + 1), generator(derive(run.seed, 3)))
     kept = np.sort(np.concatenate([part[:most] for part in parts]))
-    trained = None if labelled.trained is None else labelled.trained[kept]
-    return replace(labelled, X=labelled.X[kept], codes=labelled.codes[kept], trained=trained), kept
+    trained, found = (None if mask is None else mask[kept] for mask in (labelled.trained, labelled.found))
+    return replace(labelled, X=labelled.X[kept], codes=labelled.codes[kept], trained=trained, found=found), kept
 
 
 def _trained(labelled: Labelled) -> np.ndarray:

@@ -150,5 +150,6 @@ def with_rows(labelled: Labelled, X: np.ndarray, y: np.ndarray, new: np.ndarray)
         seen=np.concatenate([labelled.seen, np.full(len(new), labelled.seen.mean())]),
         kept=1.0 if labelled.kept == 1 else len(rows) / (int(labelled.seen.sum()) + len(y)),
         trained=None if labelled.trained is None else np.append(labelled.trained, np.zeros(len(y), dtype=bool)),
+        found=None if labelled.found is None else np.append(labelled.found, np.ones(len(y), dtype=bool)),
         statistics=statistics,
     )

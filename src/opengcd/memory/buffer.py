@@ -44,6 +44,8 @@ class ExemplarMemory:
         The exemplars, sorted by class; within a class, the most important first.
     trained : bool array
         Whether the network that computed a row of ``X`` was trained on its label: thresholds are calibrated on others.
+    found : bool array
+        Whether a row of ``X`` was found by discovery. Rows of its class that were missed are harder to recognise.
     seen : dict
         Number of labelled rows of each class so far.
     ranked : set
@@ -76,7 +78,7 @@ class ExemplarMemory:
         self.updates = 0
         self.X = np.empty((0, 0), dtype=np.float32)
         self.y = np.empty(0, dtype=np.int64)
-        self.trained = np.empty(0, dtype=bool)
+        self.trained, self.found = np.empty(0, dtype=bool), np.empty(0, dtype=bool)
         self.seen: dict[Any, int] = {}
         self.ranked: set[Any] = set()
         self.kept = np.empty(0, dtype=np.int64)
@@ -84,7 +86,7 @@ class ExemplarMemory:
     def __len__(self) -> int:
         return len(self.X)
 
-    def update(self, X: Any, y: Any, trained: np.ndarray | None = None) -> np.ndarray:
+    def update(self, X: Any, y: Any, trained: np.ndarray | None = None, found: np.ndarray | None = None) -> np.ndarray:
         """Merge new labelled rows with the exemplars, and select the exemplars of every class again.
 
         Parameters
@@ -93,6 +95,8 @@ class ExemplarMemory:
             Labelled rows and their labels.
         trained : bool array of shape (n,) or None
             Which of them the network that computed them was trained on; None: none.
+        found : bool array of shape (n,) or None
+            Which of them were found by discovery; None: none.
 
         Returns
         -------
@@ -102,13 +106,13 @@ class ExemplarMemory:
         """
         X = check_features(X, width=self.X.shape[1] if len(self) else None)
         y = check_labels(y, len(X), like=self.y)
-        trained = np.zeros(len(X), dtype=bool) if trained is None else trained
+        trained, found = (np.zeros(len(X), dtype=bool) if mask is None else mask for mask in (trained, found))
         statistics = self._statistics_with(X, y) if self.keep_statistics else None
         new_labels = y
         seen = Counter(self.seen) + Counter(y.tolist())
         if len(self):
             X, y = np.concatenate([self.X, X]), np.concatenate([self.y, y])
-            trained = np.concatenate([self.trained, trained])
+            trained, found = np.concatenate([self.trained, trained]), np.concatenate([self.found, found])
         size = len(X) if self.size is None else self.size
         classes, codes = np.unique(y, return_inverse=True)
         rows = [np.flatnonzero(codes == c) for c in range(len(classes))]
@@ -123,7 +127,7 @@ class ExemplarMemory:
         picks = select_each([X[r] for r in candidates], quotas, self.selector, rngs, self.device)
         cut = {name for name, r, quota in zip(names, rows, quotas, strict=True) if quota < len(r)}
         kept = np.concatenate([r[p] for r, p in zip(rows, picks, strict=True)])
-        self.X, self.y, self.trained = X[kept], y[kept], trained[kept]
+        self.X, self.y, self.trained, self.found = X[kept], y[kept], trained[kept], found[kept]
         self.size, self.seen, self.statistics = size, dict(seen), statistics
         self.ranked = kept_in_order | cut
         self.updates += 1
@@ -196,7 +200,7 @@ class ExemplarMemory:
         lost = np.setdiff1d(self.y, self.y[rows])
         if len(lost):
             raise ValueError(f"No exemplar of the class {lost[0]} would stay.")
-        self.X, self.y, self.trained = self.X[rows], self.y[rows], self.trained[rows]
+        self.X, self.y, self.trained, self.found = (a[rows] for a in (self.X, self.y, self.trained, self.found))
         self.kept = np.flatnonzero(rows)
 
     def state(self, classes: np.ndarray) -> State:
@@ -221,8 +225,8 @@ class ExemplarMemory:
             "seed": seed_to_json(self.seed),
         }
         arrays = {"memory.X": self.X, "memory.codes": encode(self.y, classes)}
-        if self.trained.any():
-            arrays["memory.trained"] = self.trained
+        marks = {"memory.trained": self.trained, "memory.found": self.found}
+        arrays |= {name: marked for name, marked in marks.items() if marked.any()}
         statistics = self.statistics_of(classes)
         if statistics is not None:
             arrays |= {f"memory.{name}": value for name, value in statistics._asdict().items()}
@@ -261,9 +265,7 @@ class ExemplarMemory:
         size, seed = check_integer(stored["size"], "memory.size"), seed_from_json(stored["seed"])
         memory = cls(size, selector, seed, device, bool(stored["rank_once"]))
         memory.X, memory.y = X, classes[codes]
-        memory.trained = state.arrays.get("memory.trained", np.zeros(len(X), dtype=bool))
-        if memory.trained.shape != (len(X),) or memory.trained.dtype != bool:
-            raise ModelFileError("The model is damaged: memory.trained does not fit the exemplars.")
+        memory.trained, memory.found = (_marked(state, f"memory.{name}", len(X)) for name in ("trained", "found"))
         memory.updates = check_integer(stored["updates"], "memory.updates")
         seen = [check_integer(number, "memory.seen") for number in stored["seen"]]
         memory.seen = dict(zip(classes.tolist(), seen, strict=True))
@@ -273,6 +275,14 @@ class ExemplarMemory:
             memory.keep_statistics = True
             memory.statistics = statistics.of_classes(encode(np.unique(classes), classes))
         return memory
+
+
+def _marked(state: State, name: str, n: int) -> np.ndarray:
+    """Return which exemplars are marked in some way; none in models of versions that did not mark them."""
+    marked = state.arrays.get(name, np.zeros(n, dtype=bool))
+    if marked.shape != (n,) or marked.dtype != bool:
+        raise ModelFileError(f"The model is damaged: {name} does not fit the exemplars.")
+    return marked
 
 
 def restored_statistics(arrays: Mapping[str, np.ndarray], n_features: int, n_classes: int) -> ClassStatistics | None:

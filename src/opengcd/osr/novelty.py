@@ -173,6 +173,7 @@ class NoveltyScore:
         classifier: Any,
         kept: float = 1.0,
         trained: np.ndarray | None = None,
+        found: np.ndarray | None = None,
         statistics: ClassStatistics | None = None,
     ) -> NoveltyScore:
         """Fit features, their standardisation, and the open-set search on labelled rows.
@@ -188,6 +189,9 @@ class NoveltyScore:
         trained : bool array of shape (n,) or None
             Rows that the network was trained on. They lie closer to their class than rows of the stream will, so they
             help to fit the features but are not scored, unless too few others are left.
+        found : bool array of shape (n,) or None
+            Rows that discovery found. Those of their class that it missed are stranger; with a network that was trained
+            on some rows, found ones are therefore not scored either.
         statistics : ClassStatistics or None
             Of the classes, from these rows and perhaps more, if the classifier is to be fitted with them. Rows that are
             held out are taken out of them.
@@ -207,7 +211,8 @@ class NoveltyScore:
         held_out = fold >= 0
         if not held_out.any():
             raise ValueError("Every class has a single row, so none can be held out; add rows.")
-        held_out = untrained(held_out, trained)
+        trained, found = (np.zeros(len(X), dtype=bool) if mask is None else mask for mask in (trained, found))
+        held_out = typical(held_out, trained, found)
         values, right = self._hold_out(rows, fold, derive(seed, 1))
         self.features_, _ = self.fit_features(X, codes)
         self.center_ = values[held_out].mean(0)
@@ -221,7 +226,7 @@ class NoveltyScore:
             without_choice = extrapolate(self.known_scores_, by_halves)
             self.known_scores_ = extrapolate(self.known_scores_, by_halves, kept)
             shift = np.quantile(self.known_scores_, SHARES) - np.quantile(without_choice, SHARES)
-        self.known_rejected_, self.unknown_ = self._search(rows, fold, held_out, shift, derive(seed, 3))
+        self.known_rejected_, self.unknown_ = self._search(rows, fold, held_out, trained, shift, derive(seed, 3))
         return self
 
     def __call__(self, X: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -357,28 +362,36 @@ class NoveltyScore:
         return values, right
 
     def _search(
-        self, rows: Refitting, fold: np.ndarray, scored: np.ndarray, shift: np.ndarray, seed: Seed
+        self,
+        rows: Refitting,
+        fold: np.ndarray,
+        scored: np.ndarray,
+        trained: np.ndarray,
+        shift: np.ndarray,
+        seed: Seed,
     ) -> tuple[float, UnknownProfile]:
         """Treat a quarter of the classes as unknown, and measure HNA and the share of them accepted at each threshold.
 
         Thresholds are identified by the share of known rows that they accept: scores depend on the number of classes,
         so a threshold found with fewer classes would not fit. ``shift`` is added to the threshold at each share,
-        because the known rows here are selected exemplars, and future rows are not. Only rows in ``scored`` are judged.
-        If the network was trained on the others, it was trained on the hidden classes too, and more rows of truly new
-        classes may be accepted: the spread says so.
+        because the known rows here are selected exemplars, and future rows are not. Only rows in ``scored`` are judged
+        as known. If the network was trained on hidden classes, more rows of truly new classes may be accepted: mean and
+        spread say so.
         """
         X, codes = rows.X, rows.codes
         number, folds = int(codes.max()) + 1, np.unique(fold[fold >= 0])
-        some = not scored[fold >= 0].all()  # then a fold has few rows to judge: half of all are held out
-        hna, accepted = [], []
+        spared = trained.any() and not (trained & scored).any()  # rows that the network was trained on are not judged
+        of_trained = np.bincount(codes, trained)[codes] > 0
+        hna, accepted, drawn = [], [], []
         for r in range(REPEATS):
             rng = generator(derive(seed, r))
             hidden = np.isin(codes, hide_classes(number, max(1, number // 4), rng).hidden)
-            test = (fold >= 0) & (fold % 2 == r % 2) & scored if some else fold == folds[r % len(folds)]
+            # A fold has few rows that were not trained on: half of all are held out then.
+            test = (fold >= 0) & (fold % 2 == r % 2) & scored if spared else fold == folds[r % len(folds)]
             train = rng.permutation(np.flatnonzero(~test & ~hidden))[:SEARCH_ROWS]
             present, renumbered = np.unique(codes[train], return_inverse=True)
-            known = np.flatnonzero(test & np.isin(codes, present))
-            unknown = np.flatnonzero(hidden & (scored | (not some)))
+            known = np.flatnonzero(test & scored & np.isin(codes, present))
+            unknown = np.flatnonzero(hidden & ~(trained & spared))
             if len(present) < 2 or not len(known) or not len(unknown):
                 continue
             model = rows.fit(train, test | hidden, derive(seed, r, 0))
@@ -391,39 +404,55 @@ class NoveltyScore:
             aks = ((score <= cut) & (present[labels] == codes[judged]))[:, is_known].mean(1)
             accepted.append((score <= cut + shift[:, None])[:, ~is_known].mean(1))
             hna.append(harmonic_means(aks, 1 - accepted[-1]))
+            drawn.append(of_trained[judged[~is_known]].mean())
         if not hna:  # with two classes none can be hidden
             return DEFAULT_REJECTED, UnknownProfile(SHARES, SHARES**2, np.full(len(SHARES), 0.3))
         mean = np.mean(hna, axis=0) * (SHARES >= 1 - MOST_REJECTED)
         spread = np.std(accepted, axis=0, ddof=1) if len(accepted) > 1 else np.full(len(SHARES), 0.3)
-        expected = np.mean(accepted, axis=0)
-        if some:
-            spread = np.where(SHARES > TRAINED_ACCEPTED, NOTHING, np.hypot(spread, TRAINED_DEVIATION * expected))
-            expected = np.minimum(TRAINED_FACTOR * expected, SHARES)
+        profile = UnknownProfile(SHARES, np.mean(accepted, axis=0), spread)
+        if spared:
+            profile = _of_new_classes(profile, float(np.mean(drawn)))
         best = len(mean) - 1 - mean[::-1].argmax()  # on a tie, reject least
         rejected = float(1 - SHARES[best]) if mean.max() > 0 else DEFAULT_REJECTED
-        return rejected, UnknownProfile(SHARES, expected, spread)
+        return rejected, profile
 
     def _combine(self, features: np.ndarray) -> np.ndarray:
         total: np.ndarray = (features - self.center_) / self.scale_ @ WEIGHTS
         return total
 
 
-def untrained(held_out: np.ndarray, trained: np.ndarray | None) -> np.ndarray:
-    """Return which held-out rows to score: those that the network was not trained on, if there are enough.
+def _of_new_classes(hidden: UnknownProfile, trained: float) -> UnknownProfile:
+    """Return what is expected of classes that no network was trained on, from hidden ones of which a share was."""
+    at, accepted, spread = hidden
+    wider = np.hypot(spread, trained * TRAINED_DEVIATION * accepted)
+    spread = np.where(at > TRAINED_ACCEPTED, np.maximum(spread, trained * NOTHING), wider)
+    return UnknownProfile(at, np.minimum((1 + trained * (TRAINED_FACTOR - 1)) * accepted, at), spread)
+
+
+def typical(held_out: np.ndarray, trained: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """Return which held-out rows to score: those that are like rows of known classes to come, if there are enough.
+
+    Without a trained network all of them are: rows that discovery found then score hardly lower than others, and
+    leaving them out would only make the shares less precise.
 
     Parameters
     ----------
     held_out : bool array of shape (n,)
-    trained : bool array of shape (n,) or None
+    trained : bool array of shape (n,)
         Rows that the network was trained on.
+    found : bool array of shape (n,)
+        Rows that discovery found.
 
     Returns
     -------
     bool array of shape (n,)
 
     """
-    others = held_out if trained is None else held_out & ~trained
-    return others if others.sum() >= LEAST_SCORED else held_out
+    others = held_out & ~trained
+    for rows in (others & ~(found & trained.any()), others):
+        if rows.sum() >= LEAST_SCORED:
+            return np.asarray(rows)
+    return held_out
 
 
 def extrapolate(scores: np.ndarray, by_halves: np.ndarray, kept: float = 1.0) -> np.ndarray:

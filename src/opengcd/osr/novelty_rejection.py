@@ -74,6 +74,7 @@ class NoveltyRejection(ScoredRejection):
             classifier,
             kept=labelled.kept,
             trained=labelled.trained,
+            found=labelled.found,
             statistics=labelled.statistics,
         )
         run.progress("learning to reject", 1, 1)
