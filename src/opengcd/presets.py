@@ -136,6 +136,8 @@ PRESETS: dict[str, Preset] = {
             rank_once=True,
             rejection=NoveltyRejection(),
             discovery=JointDiscovery(),
+            keep_statistics=True,
+            stack_copies=True,
         ),
         # The paper's text.
         Preset("paper"),

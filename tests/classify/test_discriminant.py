@@ -57,7 +57,7 @@ def test_rows_correct_the_discriminant_against_a_pull():
     moved = model.weight_ - fit_discriminant(statistics, X, codes).weight * model.scale_
     residual = model.predict_proba(X) - np.eye(5)[codes]
     assert np.abs(moved).max() > 0.01
-    np.testing.assert_allclose(residual.T @ model.standardised(X), -2 * 0.1 * 5 * moved, atol=1e-4)
+    np.testing.assert_allclose(residual.T @ model.standardised(X), -2 * 0.5 * 5 * moved, atol=1e-4)
     np.testing.assert_allclose(residual.sum(0), 0, atol=1e-4)
 
 

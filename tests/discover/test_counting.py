@@ -20,8 +20,8 @@ def test_the_number_is_read_off_a_law_that_rehearsals_show():
     read = read_number(left, numbers, np.array([[20, 30], [20, 30]]))
     assert read.number == pytest.approx(10, rel=0.02)
     assert read.deviation == pytest.approx(0.1, abs=0.02)  # what no rehearsal can show
-    # Of herded exemplars a quarter was kept: classes of the stream look like twice as many.
-    assert read_number(left, numbers, np.array([[20, 30]]), kept=0.25).number == pytest.approx(5, rel=0.02)
+    # Of herded exemplars half was kept: classes of the stream look like twice as many.
+    assert read_number(left, numbers, np.array([[20, 30]]), kept=0.5).number == pytest.approx(5, rel=0.02)
 
 
 def test_noise_between_samples_and_rehearsals_makes_the_number_less_certain():
@@ -31,6 +31,28 @@ def test_noise_between_samples_and_rehearsals_makes_the_number_less_certain():
     stream = np.array([[20, 30], [20, 30]])
     assert read_number(noisy, numbers, stream).deviation > 0.15
     assert read_number(exact, numbers, np.array([[14, 21], [28, 42]])).deviation > 0.3
+
+
+def test_a_reading_is_not_drawn_towards_the_mean_of_the_rehearsals():
+    # Noise makes regression predict too little for many classes and too much for few; the reading does not.
+    rng = np.random.default_rng(0)
+    numbers = np.round(np.geomspace(4, 64, 400)).astype(int)
+
+    def noisy(n):
+        return n[:, None] * np.exp(rng.normal(0, 1.0, (len(n), 1)))
+
+    many = read_number(noisy(numbers), numbers, noisy(np.full(400, 64)))
+    few = read_number(noisy(numbers), numbers, noisy(np.full(400, 4)))
+    assert many.number == pytest.approx(64, rel=0.25)
+    assert few.number == pytest.approx(4, rel=0.25)
+    assert many.deviation > 1.0  # that of a single sample
+
+
+def test_groups_that_tell_nothing_give_a_reading_that_says_so():
+    rng = np.random.default_rng(0)
+    numbers = np.round(np.geomspace(4, 64, 40)).astype(int)
+    left = rng.integers(5, 50, (40, 3))
+    assert read_number(left, numbers, left[:4]).deviation > 1.5
 
 
 def test_readings_are_weighted_by_their_precision():
@@ -44,8 +66,8 @@ def test_sizes_count_if_a_reading_is_close_to_what_they_suggest():
     # Both have a deviation of 0.5: the number lies half-way, but for the other sizes that are possible too.
     close = sharpen(SizePrior(20.0, 0.5, 100), Reading(30.0, 0.5))
     assert np.sqrt(20 * 30) < close.expected < 26
-    # By hand: weights 0.7 N(0.405; 0.707) = 0.335 and 0.3 N(0.405; 1.581) = 0.073; means ln 24.49 and ln 28.81.
-    assert close.expected == pytest.approx(np.exp((0.3352 * np.log(24.49) + 0.0733 * np.log(28.81)) / 0.4085), rel=1e-3)
+    # By hand: weights 0.5 N(0.405; 0.707) = 0.239 and 0.5 N(0.405; 1.581) = 0.122; means ln 24.49 and ln 28.81.
+    assert close.expected == pytest.approx(np.exp((0.2394 * np.log(24.49) + 0.1221 * np.log(28.81)) / 0.3615), rel=1e-3)
 
 
 def test_sizes_hardly_count_if_a_reading_is_far_from_what_they_suggest():

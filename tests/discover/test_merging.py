@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opengcd.discover.merging import THRESHOLDS, Halves, MergingRows, divide, groups_left, merge
+from opengcd.discover.merging import THRESHOLDS, Halves, MergingRows, divide, merge, merge_groups
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -66,23 +66,26 @@ def rows():
 
 
 def test_new_classes_of_any_size_are_left(rows):
-    left = groups_left(rows, 0, "cpu")
+    left, of_known = merge_groups(rows, 0, "cpu")
     middle = np.abs(THRESHOLDS - 0.6).argmin()
     assert 11 <= left[middle] <= 13
     assert (np.diff(left) >= 0).all()  # a higher threshold leaves more of them
-    assert groups_left(rows, 0, "cpu").tolist() == left.tolist()
+    assert merge_groups(rows, 0, "cpu").left.tolist() == left.tolist()
+    assert (
+        of_known[rows.scores < 0.5].mean() > of_known[rows.scores > 0.5].mean() + 0.2
+    )  # small groups also hold known rows
 
 
 def test_rows_that_the_network_was_trained_on_are_used_only_where_there_are_no_others(rows):
     trained = np.arange(len(rows.codes)) % 2 == 0
     trained[rows.codes == 3] = True
-    counts = divide(rows._replace(trained=trained), 0, "cpu").counts.sum(0)
+    counts = divide(rows._replace(trained=trained), 0, "cpu")[0].counts.sum(0)
     assert counts[:10].tolist() == [10, 10, 10, 20, 10, 10, 10, 10, 10, 10]
 
 
 def test_every_row_of_a_group_is_in_one_half(rows):
-    sums, counts = divide(rows, 0, "cpu")
+    (sums, counts), of_known = divide(rows, 0, "cpu")
     assert counts[:, :10].tolist() == [[10] * 10] * 2
     assert abs(int(counts[0, 10:].sum()) - int(counts[1, 10:].sum())) < 60
-    assert counts[:, 10:].sum() >= 0.9 * 624  # the rows of new classes
+    assert counts[:, 10:].sum() == (~of_known).sum() >= 0.9 * 624  # the rows of new classes
     assert (np.linalg.norm(sums, axis=2) <= counts + 1e-4).all()

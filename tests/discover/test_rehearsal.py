@@ -71,12 +71,6 @@ def test_few_classes_are_at_least_the_median():
     assert found.k - 4 in (8, 9)
 
 
-def test_hidden_and_new_classes_are_of_one_size():
-    assert rehearsal_module.matched_sample(1000, 1000, 50.0, 80) == (1000, 50)
-    assert rehearsal_module.matched_sample(1000, 1000, 50.0, 25) == (500, 25)  # the stream is thinned out
-    assert rehearsal_module.matched_sample(60_000, 6000, 500.0, 80) == (6000, 50)
-
-
 def test_class_probabilities_are_calibrated_on_rehearsals():
     rehearsals = [
         rehearsal_module.Rehearsal(1.0, 0.5, np.array([0.9, 0.8, 0.95, 0.2]), np.array([True, True, True, False])),

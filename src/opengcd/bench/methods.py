@@ -77,18 +77,18 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         {"discovery": JointDiscovery(over_stream=False)},
     ),
     "best-sized": (
-        "without rehearsal: as many new classes as their sizes suggest",
+        "as many new classes as their sizes suggest",
         {"discovery": JointDiscovery(search="size")},
     ),
-    "best-merging": (
-        "counts new classes by merging small groups, whatever the sizes of classes",
-        {"discovery": JointDiscovery(search="merging")},
+    "best-rehearsed": (
+        "counts new classes by the agreement of groupings and by sizes, not by merging",
+        {"discovery": JointDiscovery(search="rehearsal")},
     ),
-    "best-statistics": (
-        "also remembers the mean of all rows of each class, and the covariance within classes",
-        {"keep_statistics": True},
+    "best-exemplars": (
+        "remembers exemplars alone, without mean and covariance of all rows",
+        {"keep_statistics": False},
     ),
-    "best-stacks": ("near copies in the stream are found and count once", {"stack_copies": True}),
+    "best-copies": ("near copies in the stream count one by one", {"stack_copies": False}),
     "best-headless": ("without the refinement head", {"discovery": JointDiscovery(head=False)}),
 }
 """``best`` and its ablations: a description, and the parts of the preset that differ."""

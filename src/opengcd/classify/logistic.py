@@ -23,7 +23,7 @@ CURVATURE = 0.005
 """Typical curvature of a row's loss when most rows are classified with confidence; at the start it is up to 1/2."""
 LEAST_RIDGE = 1e-6
 """Added to the diagonal of the preconditioner: keeps it invertible for constant features without a penalty."""
-PULL = 0.1
+PULL = 0.5
 """Penalty on the squared distance from the discriminant, divided by the mean number of rows of a class: the weights of
 a class are mostly corrected by its own rows, and few rows should correct them less than many."""
 
@@ -33,7 +33,7 @@ class Logistic(ArrayClassifier):
 
     :math:`W_0 = 0`, unless statistics of the classes are given, which may be of many more rows: then :math:`W_0` is
     their scaled discriminant (:func:`~opengcd.classify.discriminant.fit_discriminant`), and
-    :math:`\lambda = 0.1\,C / n`: the more rows a class has, the further its weights may move away from it.
+    :math:`\lambda = 0.5\,C / n`: the more rows a class has, the further its weights may move away from it.
 
     Features are centred and divided by *one* standard deviation, that of all entries: the features of a backbone share
     a scale, and directions of small variance carry more noise than signal. The problem is convex: no seed is needed.

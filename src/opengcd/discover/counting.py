@@ -16,15 +16,16 @@ from opengcd._internal.randomness import Seed, derive, generator
 from opengcd._internal.run import Run
 from opengcd._internal.splits import shuffled_rows
 from opengcd.classify import Labelled
-from opengcd.discover.merging import MergingRows, groups_left
-from opengcd.discover.simulation import hide_and_score
-from opengcd.osr import ScoredRejection
+from opengcd.discover.grouped_share import Rates, combine_shares, rate, share_by_rates
+from opengcd.discover.merging import MergingRows, merge_groups
+from opengcd.discover.simulation import RowsInMetric, hide_and_score
+from opengcd.osr import ScoredRejection, Share
 
 LEAST_KNOWN = 20
 """With fewer known classes, too few can be hidden to learn from."""
 LEAST_STREAM = 50
 """A shorter stream is not read."""
-REHEARSALS, DRAWS = 24, 4
+REHEARSALS, DRAWS = 36, 8
 """In each of the two rounds, the number of rehearsals and of samples of the stream."""
 FIRST = 1 / 4
 """The number of new classes that the first round is prepared for, as a share of the known ones."""
@@ -40,22 +41,13 @@ LEAST_SAMPLED = 200
 """Smallest number of rows in a sample, if the stream has as many."""
 CLASS_ROWS = (100, 300)
 """Labelled rows of a class that rehearsals use at most: usually, and where streams need many known rows."""
-KEPT_EXPONENT = 0.5
-"""Exemplars chosen by herding are more alike than all rows of their class. If a share s was kept, classes of the stream
-look like 1 / √s classes; measured on other seeds of two datasets than those reported."""
 DEVIATION = 0.1
 """Standard deviation of the logarithm that is not due to the choice of hidden classes."""
 NEAR = 0.5
 """The error is that of rehearsals with about as many classes: standard deviation of the logarithm of their number."""
 PENALTIES = np.logspace(-1, 3, 20)
-
-
-class StreamScores(NamedTuple):
-    """A stream in the metric of the rejection, with its scores."""
-
-    U: np.ndarray
-    scores: np.ndarray
-    known_share: float
+LEAST_CORRELATION, NOTHING = 0.3, 2.0
+"""If predictions and truth correlate less, the number is not known, and its logarithm has this standard deviation."""
 
 
 class Reading(NamedTuple):
@@ -78,25 +70,40 @@ class Sample(NamedTuple):
     """Share of known rows in the stream."""
 
 
-def count_by_merging(
-    labelled: Labelled, L: np.ndarray, stream: StreamScores, rejection: ScoredRejection, run: Run
-) -> Reading:
+class Count(NamedTuple):
+    """What merging says of a stream."""
+
+    number: Reading
+    """Of new classes."""
+    known_share: Share
+    """Of rows of known classes."""
+
+
+class Round(NamedTuple):
+    """What one round of rehearsals says of a stream."""
+
+    number: Reading
+    known_share: Share | None
+    """None if groups of known and of new rows were too alike."""
+
+
+def count_by_merging(labelled: Labelled, rows: RowsInMetric, rejection: ScoredRejection, run: Run) -> Count:
     r"""Estimate the number of new classes in a stream without any assumption about their sizes.
 
     In each rehearsal another number h of known classes is hidden, of equal or of very different sizes, and makes a
     simulated stream with rows of the other classes, as large as a sample of the true stream and with the same share of
-    known rows. :func:`groups_left` at thirteen thresholds describes each of them; ridge regression learns
-    :math:`\log h` from that, and reads the number off several samples of the true stream. This is done twice, because
-    the sample should have about as many rows of a new class as a known class has labelled rows, so that it depends on
-    the number; the result is the mean of both readings, weighted by their precision.
+    known rows. The groups left at thirteen thresholds (:func:`merge_groups`) describe each of them; how they depend on
+    :math:`\log h` is learnt by ridge regression, and the number is read off several samples of the true stream. This is
+    done twice, because the sample should have about as many rows of a new class as a known class has labelled rows, so
+    that it depends on the number; the result is the mean of both readings, weighted by their precision. The groups
+    also give the share of known rows (:func:`share_by_rates`), which the second round starts from.
 
     Parameters
     ----------
     labelled : Labelled
         Labelled rows with their classifier.
-    L : array of shape (m, d)
-        The same rows in the metric.
-    stream : StreamScores
+    rows : RowsInMetric
+        The same rows and the stream, in the metric.
     rejection : ScoredRejection
         As it was fitted on the labelled rows.
     run : Run
@@ -104,15 +111,24 @@ def count_by_merging(
 
     Returns
     -------
-    Reading
+    Count
 
     """
     known = int(labelled.codes.max()) + 1
     most = MOST_HIDDEN * known
-    first = _read(labelled, L, stream, rejection, FIRST * known, (max(2.0, FEWEST * known), most), run.at(0))
-    expected = float(np.clip(first.number, 2, most))
+    first = _read(labelled, rows, rejection, FIRST * known, (max(2.0, FEWEST * known), most), run.at(0))
+    rows = rows._replace(known_share=_with_groups(rows, first.known_share))
+    expected = float(np.clip(first.number.number, 2, most))
     hidden = expected / RANGE, min(most, expected * RANGE)
-    return combine([first, _read(labelled, L, stream, rejection, expected, hidden, run.at(1))])
+    second = _read(labelled, rows, rejection, expected, hidden, run.at(1))
+    return Count(combine([first.number, second.number]), rows.known_share)
+
+
+def _with_groups(rows: RowsInMetric, grouped: Share | None) -> Share:
+    """Return the share of known rows by scores and by groups; rejected rows alone are grouped otherwise."""
+    if grouped is None or rows.rejected.all():
+        return rows.known_share
+    return combine_shares(rows.known_share, grouped)
 
 
 def combine(readings: Sequence[Reading]) -> Reading:
@@ -134,35 +150,44 @@ def combine(readings: Sequence[Reading]) -> Reading:
 
 def _read(
     labelled: Labelled,
-    L: np.ndarray,
-    stream: StreamScores,
+    rows: RowsInMetric,
     rejection: ScoredRejection,
     expected: float,
     hidden: tuple[float, float],
     run: Run,
-) -> Reading:
+) -> Round:
     """Read the number of classes off samples that suit an expected one, after rehearsals in a range of numbers."""
     assert rejection.threshold is not None  # it is fitted
-    sample = plan_sample(len(stream.U), stream.known_share, labelled.codes, expected)
+    n = len(rows.U)
+    sample = plan_sample(n, rows.known_share.value, labelled.codes, expected)
     some, kept = _thinned(labelled, sample.of_class, run)
     numbers = np.maximum(1, np.round(np.geomspace(*hidden, REHEARSALS))).astype(int)
-    left, of_stream = [], []
+    left, rates, of_stream, assigned = [], [], [], []
     for r, number in enumerate(numbers.tolist()):
         run.progress("counting classes", r, REHEARSALS + DRAWS)
-        left.append(_rehearse(some, rejection, number, SPREADS[r % len(SPREADS)], sample, run.at(0, r)))
+        described, rated = _rehearse(some, rejection, number, SPREADS[r % len(SPREADS)], sample, run.at(0, r))
+        left.append(described)
+        rates += [] if rated is None else [rated]
     for draw in range(DRAWS):
         run.progress("counting classes", REHEARSALS + draw, REHEARSALS + DRAWS)
-        chosen = generator(derive(run.seed, 1, draw)).permutation(len(stream.U))[: sample.rows]
-        rows = MergingRows(
-            L[kept], some.codes, _trained(some), stream.U[chosen], stream.scores[chosen], rejection.threshold.value
+        chosen = generator(derive(run.seed, 1, draw)).permutation(n)[: sample.rows]
+        parts = MergingRows(
+            rows.L[kept], some.codes, _trained(some), rows.U[chosen], rows.scores[chosen], rejection.threshold.value
         )
-        of_stream.append(_description(rows, derive(run.seed, 2, draw), run))
+        described, of_known = _describe(parts, derive(run.seed, 2, draw), run)
+        of_stream.append(described)
+        assigned.append(of_known.mean())
     run.progress("counting classes", REHEARSALS + DRAWS, REHEARSALS + DRAWS)
-    return read_number(np.array(left), numbers, np.array(of_stream), labelled.kept)
+    number = read_number(np.array(left), numbers, np.array(of_stream), labelled.kept)
+    return Round(number, share_by_rates(float(np.mean(assigned)), rates, sample.rows))
 
 
 def read_number(left: np.ndarray, numbers: np.ndarray, of_stream: np.ndarray, kept: float = 1.0) -> Reading:
-    """Learn the number of classes from the groups left in rehearsals, and read it off those left in a stream.
+    r"""Learn the number of classes from the groups left in rehearsals, and read it off those left in a stream.
+
+    Regression draws what it predicts towards the mean of the rehearsals, the more, the less the groups tell. With
+    predictions :math:`f \approx \alpha + \beta \log h` for rehearsals that were left out, the reading is therefore
+    :math:`(f - \alpha) / \beta`.
 
     Parameters
     ----------
@@ -173,7 +198,9 @@ def read_number(left: np.ndarray, numbers: np.ndarray, of_stream: np.ndarray, ke
     of_stream : array of shape (draws, columns)
         The same of samples of the stream.
     kept : float
-        Share of the labelled rows that the memory has kept.
+        Share s of the labelled rows that the memory has kept. Exemplars chosen by herding are more alike than all rows
+        of their class, so that n classes of the stream look like n / s; measured on other seeds of two datasets than
+        those reported.
 
     Returns
     -------
@@ -182,12 +209,20 @@ def read_number(left: np.ndarray, numbers: np.ndarray, of_stream: np.ndarray, ke
     """
     X, S = (np.log(np.maximum(counts, 0.5)) for counts in (left, of_stream))
     center, scale = X.mean(0), np.maximum(X.std(0), 1e-6)
-    model = RidgeCV(PENALTIES, store_cv_results=True).fit((X - center) / scale, np.log(numbers))
-    read = model.predict((S - center) / scale)
-    near = np.exp(-((np.log(numbers) - read.mean()) ** 2) / (2 * NEAR**2)) + 1e-6
-    error = np.average(model.cv_results_[:, model.cv_results_.mean(0).argmin()], weights=near)
-    deviation = float(np.sqrt(error + read.var() + DEVIATION**2))
-    return Reading(float(np.exp(read.mean()) * kept**KEPT_EXPONENT), deviation)
+    X, S, y = (X - center) / scale, (S - center) / scale, np.log(numbers)
+    model = RidgeCV(PENALTIES).fit(X, y)
+    # Predictions for each rehearsal from the others, in closed form.
+    influence = X @ np.linalg.solve(X.T @ X + model.alpha_ * np.eye(X.shape[1]), X.T) + 1 / len(y)
+    left_out = y - (y - model.predict(X)) / (1 - np.diag(influence))
+    if not np.corrcoef(y, left_out)[0, 1] > LEAST_CORRELATION:
+        return Reading(float(np.exp(y.mean())), NOTHING)
+    slope = float(np.cov(y, left_out)[0, 1] / y.var(ddof=1))
+    offset = left_out.mean() - slope * y.mean()
+    read = (model.predict(S) - offset) / slope
+    errors = ((left_out - offset) / slope - y) ** 2
+    near = np.exp(-((y - read.mean()) ** 2) / (2 * NEAR**2)) + 1e-6
+    deviation = float(np.sqrt(np.average(errors, weights=near) + read.var() + DEVIATION**2))
+    return Reading(float(np.exp(read.mean()) * kept), deviation)
 
 
 def plan_sample(n: int, known_share: float, codes: np.ndarray, expected: float) -> Sample:
@@ -223,8 +258,8 @@ def plan_sample(n: int, known_share: float, codes: np.ndarray, expected: float) 
 
 def _rehearse(
     labelled: Labelled, rejection: ScoredRejection, hidden: int, spread: float, sample: Sample, run: Run
-) -> np.ndarray:
-    """Return the groups left of a simulated stream with hidden classes."""
+) -> tuple[np.ndarray, Rates | None]:
+    """Return the description of a simulated stream with hidden classes, and how its rows were assigned."""
     rng = generator(derive(run.seed, 0))
     shares = np.exp(spread * rng.normal(size=hidden))
     sizes = np.clip(np.round(shares / shares.sum() * sample.new), 2, sample.of_class).astype(int)
@@ -232,12 +267,17 @@ def _rehearse(
     assert rejection.threshold is not None  # it is fitted
     trained = _trained(labelled)[world.fitting]
     rows = MergingRows(world.L, world.codes, trained, world.U, world.scores, rejection.threshold.value)
-    return _description(rows, derive(run.seed, 1), run)
+    described, of_known = _describe(rows, derive(run.seed, 1), run)
+    return described, rate(labelled, world, of_known)
 
 
-def _description(rows: MergingRows, seed: Seed, run: Run) -> np.ndarray:
-    """Return what the number of classes is read off: the groups left at each threshold, and the rows of the stream."""
-    return np.append(groups_left(rows, seed, run.device), len(rows.U))
+def _describe(rows: MergingRows, seed: Seed, run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the number of classes is read off, and which rows of the stream are assigned to a known class.
+
+    The former are the groups left at each threshold, and the rows of the stream.
+    """
+    merged = merge_groups(rows, seed, run.device)
+    return np.append(merged.left, len(rows.U)), merged.of_known
 
 
 def _thinned(labelled: Labelled, most: int, run: Run) -> tuple[Labelled, np.ndarray]:

@@ -12,11 +12,13 @@ from opengcd._internal.run import NUMBER, Run
 from opengcd._internal.validation import check_choice
 from opengcd.classify import Labelled, Stream
 from opengcd.discover.class_number import ClassNumberEstimate
+from opengcd.discover.counting import LEAST_KNOWN, LEAST_STREAM, Reading, count_by_merging
 from opengcd.discover.discovery import Discovery, arrange
 from opengcd.discover.kmeans import Clustering
 from opengcd.discover.mixture import Mixture, MixtureSettings, joint_mixture
 from opengcd.discover.refinement import TEMPERATURE, refine
-from opengcd.discover.rehearsal import RehearsedNumber, RowsInMetric, estimate_by_rehearsal
+from opengcd.discover.rehearsal import RehearsedNumber, estimate_by_rehearsal
+from opengcd.discover.simulation import RowsInMetric
 from opengcd.discover.strategy import ClassCount, DiscoveryStrategy
 from opengcd.osr import Rejection, ScoredRejection, Share, known_share
 
@@ -41,8 +43,9 @@ class JointDiscovery(DiscoveryStrategy):
     Parameters
     ----------
     search : str
-        For the number of classes: ``"rehearsal"``, which expects new classes to be about as large as known ones;
-        ``"merging"``, which does not, where at least twenty classes are known; or ``"size"``, which knows only sizes.
+        For the number of classes: ``"merging"``, which reads it off the stream and does not depend on the sizes of
+        classes, where at least twenty are known, and otherwise does as ``"rehearsal"``, which expects new classes to be
+        about as large as known ones; or ``"size"``, which knows only sizes.
     over_stream : bool
         Whether to assign the whole stream, or the rejected rows only.
     head : bool
@@ -53,7 +56,7 @@ class JointDiscovery(DiscoveryStrategy):
     name = "joint"
     refits = True
 
-    def __init__(self, search: str = "rehearsal", over_stream: bool = True, head: bool = True) -> None:
+    def __init__(self, search: str = "merging", over_stream: bool = True, head: bool = True) -> None:
         self.search = search
         self.over_stream = over_stream
         self.head = head
@@ -84,7 +87,11 @@ class JointDiscovery(DiscoveryStrategy):
         p, rejected = stream.probabilities, stream.rejected
         scores = scored.judge(stream.X, p).score if n else np.empty(0)
         rows = RowsInMetric(L, U, scores, rejected, _known_share(scored, scores, rejected))
-        estimate, calibration = self._count(labelled, rows, scored, count, run)
+        read = None
+        if count.k is None and self.search == "merging" and known >= LEAST_KNOWN and n >= LEAST_STREAM:
+            read, share = count_by_merging(labelled, rows, scored, run.at(3))
+            rows = rows._replace(known_share=share)
+        estimate, calibration = self._count(labelled, rows, scored, count, read, run)
         run.progress("grouping", 0, 2)
         novel = estimate.k - known
         if not n or novel < 1:
@@ -117,12 +124,19 @@ class JointDiscovery(DiscoveryStrategy):
         return arrange(U, labelled.classes, clusters, estimate, probabilities, class_probabilities)
 
     def _count(
-        self, labelled: Labelled, rows: RowsInMetric, rejection: ScoredRejection, count: ClassCount, run: Run
+        self,
+        labelled: Labelled,
+        rows: RowsInMetric,
+        rejection: ScoredRejection,
+        count: ClassCount,
+        read: Reading | None,
+        run: Run,
     ) -> RehearsedNumber | tuple[ClassNumberEstimate, None]:
         """Return the number of classes and, if it was estimated, the calibration of the groups' class probabilities."""
         if count.k is not None:
             return ClassNumberEstimate(count.k, [], True, "", count.k, (count.k, count.k)), None
-        return estimate_by_rehearsal(labelled, rows, rejection, count.most, run.at(0), self.search)
+        by_size = self.search == "size"
+        return estimate_by_rehearsal(labelled, rows, rejection, count.most, run.at(0), read=read, by_size=by_size)
 
 
 def _scored(rejection: Rejection) -> ScoredRejection:

@@ -50,7 +50,16 @@ class Halves(NamedTuple):
     """(2, k) Their number."""
 
 
-def groups_left(rows: MergingRows, seed: Seed, device: str = "auto") -> np.ndarray:
+class MergedGroups(NamedTuple):
+    """What is left of small groups."""
+
+    left: np.ndarray
+    """(13,) How many new groups are left at each of :data:`THRESHOLDS`."""
+    of_known: np.ndarray
+    """(n,) Which rows of the stream were assigned to a known class before groups were merged."""
+
+
+def merge_groups(rows: MergingRows, seed: Seed, device: str = "auto") -> MergedGroups:
     r"""Return how many new groups are left at each of :data:`THRESHOLDS` if groups are merged while they are alike.
 
     A :func:`joint_mixture <opengcd.discover.joint_mixture>` of one half of the stream makes far more groups than there
@@ -71,13 +80,14 @@ def groups_left(rows: MergingRows, seed: Seed, device: str = "auto") -> np.ndarr
 
     Returns
     -------
-    int array of shape (13,)
+    MergedGroups
 
     """
     known = int(rows.codes.max()) + 1
-    halves = divide(rows, seed, device)
+    halves, of_known = divide(rows, seed, device)
     likeness = np.minimum.accumulate(merge(halves, known))
-    return int((halves.counts.sum(0)[known:] > 0).sum()) - (likeness[:, None] >= THRESHOLDS).sum(0)
+    left = int((halves.counts.sum(0)[known:] > 0).sum()) - (likeness[:, None] >= THRESHOLDS).sum(0)
+    return MergedGroups(left, of_known)
 
 
 def merge(halves: Halves, known: int, least: float = float(THRESHOLDS[0])) -> np.ndarray:
@@ -136,7 +146,7 @@ def _cohesion(total: Any, pairs: Any, pooled: float) -> Any:
     return np.maximum((total + pooled) / (pairs + 1), LEAST_COHESION)
 
 
-def divide(rows: MergingRows, seed: Seed, device: str = "auto") -> Halves:
+def divide(rows: MergingRows, seed: Seed, device: str = "auto") -> tuple[Halves, np.ndarray]:
     """Group one half of the stream, assign the other half to the same groups, and halve the labelled rows too.
 
     Parameters
@@ -148,6 +158,8 @@ def divide(rows: MergingRows, seed: Seed, device: str = "auto") -> Halves:
     Returns
     -------
     Halves
+    bool array of shape (n,)
+        Which rows of the stream are assigned to a known class.
 
     """
     rng = generator(derive(seed, 0))
@@ -173,4 +185,4 @@ def divide(rows: MergingRows, seed: Seed, device: str = "auto") -> Halves:
         vectors = np.concatenate([rows.L[chosen], rows.U[new]]).astype(np.float64)
         sums.append(kernels.class_sums(torch.from_numpy(vectors), torch.from_numpy(members), len(centers)).numpy())
         counts.append(np.bincount(members, minlength=len(centers)))
-    return Halves(np.stack(sums), np.stack(counts))
+    return Halves(np.stack(sums), np.stack(counts)), labels < known

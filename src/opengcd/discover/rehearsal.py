@@ -21,7 +21,8 @@ from opengcd._internal.randomness import Seed, derive, generator, seed_sequence
 from opengcd._internal.run import Run
 from opengcd.classify import Labelled
 from opengcd.discover.class_number import ClassNumberEstimate, CurvePoint
-from opengcd.discover.counting import LEAST_KNOWN, LEAST_STREAM, Reading, StreamScores, count_by_merging
+from opengcd.discover.class_sizes import expected_number, matched_sample
+from opengcd.discover.counting import Reading
 from opengcd.discover.mixture import (
     LabelledClasses,
     MixtureSettings,
@@ -30,8 +31,8 @@ from opengcd.discover.mixture import (
     labelled_classes,
     mixtures,
 )
-from opengcd.discover.simulation import hide_and_score
-from opengcd.osr import ScoredRejection, Share
+from opengcd.discover.simulation import RowsInMetric, hide_and_score
+from opengcd.osr import ScoredRejection
 
 STREAM_ROWS, STREAM_ROWS_OF_FEW = 6000, 3000
 """The agreement of two groupings is measured on at most this many rows of the stream."""
@@ -41,7 +42,7 @@ QUICK = MixtureSettings(label_weight=0.1, steps=12, tries=4, start_steps=15)
 """Settings of the mixtures whose agreement is measured: there are about a hundred of them."""
 SIZE_DEVIATION = 0.4
 """Standard deviation of the log-ratio of the sizes of new and known classes: a factor of 1.5."""
-OTHER_SIZES, OTHER_SHARE = 1.5, 0.3
+OTHER_SIZES, OTHER_SHARE = 1.5, 0.5
 """The same in streams whose new classes are far smaller or larger than known ones, a factor of 4.5, and how often such
 streams are expected where the number of classes is also read off the stream."""
 AGREEMENT_DEVIATION = 0.16
@@ -51,26 +52,8 @@ It and :data:`SIZE_DEVIATION` were tuned on random subsets of three datasets, li
 ``benchmarks/class_numbers.py``, as a compromise between the best values for few and for many new classes."""
 SPAN, POINTS = 6.0, 10
 """Range of the candidates, 1/6 to 6 times the number of new classes expected from class sizes, and their number."""
-SHORT_STREAM = 8.0
-"""If known classes have less than an eighth of all their rows in the stream, it is a short excerpt: sizes of classes
-are then compared within the stream, not with the labelled rows."""
 WIDE = 1.5
 """An estimate is not trusted if the ends of its interval differ from it by more than this factor."""
-
-
-class RowsInMetric(NamedTuple):
-    """Labelled rows and a stream, both in the metric of the rejection."""
-
-    L: np.ndarray
-    """(m, d) Labelled rows."""
-    U: np.ndarray
-    """(n, d) Rows of the stream."""
-    scores: np.ndarray
-    """(n,) Their scores for "unknown"."""
-    rejected: np.ndarray
-    """(n,) Which of them were rejected."""
-    known_share: Share
-    """Estimated share of rows of known classes in the stream."""
 
 
 class Plan(NamedTuple):
@@ -135,7 +118,9 @@ def estimate_by_rehearsal(
     rejection: ScoredRejection,
     max_classes: int,
     run: Run,
-    search: str = "rehearsal",
+    *,
+    read: Reading | None = None,
+    by_size: bool = False,
 ) -> RehearsedNumber:
     r"""Estimate how many classes a stream holds, and calibrate the probability that a group is a class.
 
@@ -172,9 +157,11 @@ def estimate_by_rehearsal(
         Largest number of classes, known ones included.
     run : Run
         Seed, device, progress callback.
-    search : {"rehearsal", "merging", "size"}
-        What the number is estimated from: agreement and sizes, as above; :func:`count_by_merging` and sizes
-        (:func:`sharpen`), if enough classes are known and not only few are new; or sizes alone, without rehearsals.
+    read : Reading or None
+        The number as :func:`count_by_merging` read it off the stream. It then stands in for the agreement: the estimate
+        follows from it and from sizes (:func:`sharpen`), unless only few new classes are expected.
+    by_size : bool
+        Whether the estimate follows from sizes alone, without rehearsals.
 
     Returns
     -------
@@ -184,11 +171,7 @@ def estimate_by_rehearsal(
     run = run._replace(seed=seed_sequence(run.seed))
     known, n = int(labelled.codes.max()) + 1, len(rows.U)
     share, share_deviation = rows.known_share
-    novel_rows, rows_of_known = (1 - share) * n, share * n / known
-    rows_of_class = labelled.seen.mean() + rows_of_known
-    if rows_of_class > SHORT_STREAM * rows_of_known and share > 2 * share_deviation:
-        rows_of_class = rows_of_known  # else new classes would be far more frequent than known ones
-    expected = novel_rows / rows_of_class
+    novel_rows, expected = (1 - share) * n, expected_number(labelled, n, rows.known_share)
     rejected = int(rows.rejected.sum())
     most = max(0, min(max_classes - known, max(rejected // 4, min(1, rejected))))
     if most < 1 or (expected < 0.5 and 1 - share < 2 * share_deviation):
@@ -198,15 +181,12 @@ def estimate_by_rehearsal(
     # A stream much smaller than the labelled data carries little information about class sizes.
     deviation = np.hypot(SIZE_DEVIATION if expected >= 1 else 2 * SIZE_DEVIATION, share_deviation / (1 - share))
     prior = SizePrior(max(expected, 1.0), float(deviation), most)
-    if search == "size" or known < 4:  # with so few classes none can be hidden
+    if by_size or known < 4:  # with so few classes none can be hidden
         evidence = Evidence([], np.empty(0), [])
         run.progress("rehearsing discovery", 0, 0)
     else:
-        merging = search == "merging" and known >= LEAST_KNOWN and n >= LEAST_STREAM
-        if merging:
-            stream = StreamScores(rows.U, rows.scores, share)
-            prior = sharpen(prior, count_by_merging(labelled, rows.L, stream, rejection, run.at(3)))
-        agreement = not merging or prior.expected < FEW_CLASSES
+        prior = prior if read is None else sharpen(prior, read)
+        agreement = read is None or prior.expected < FEW_CLASSES
         evidence = _collect_evidence(labelled, rows, rejection, prior, novel_rows, agreement, run)
     return RehearsedNumber(weigh(known, evidence, prior), calibrate(evidence.rehearsals))
 
@@ -368,18 +348,6 @@ def rehearse(labelled: Labelled, rejection: ScoredRejection, plan: Plan, run: Ru
             stability.append(found.stability[group])
             is_class.append(not np.isin(present[counts.argmax()], anchors) and 2 * counts.max() > counts.sum())
     return Rehearsal(agreed, beyond, np.array(stability), np.array(is_class, dtype=bool))
-
-
-def matched_sample(n: int, sample: int, size: float, labelled: int) -> tuple[int, int]:
-    """Return how many rows to use of the stream and of each hidden class, so that new and hidden classes match in size.
-
-    Agreement increases with the number of rows. If classes have fewer labelled rows than new classes have rows in the
-    stream, the stream is subsampled.
-    """
-    of_class = size * sample / n
-    if of_class > labelled:
-        sample = int(np.clip(sample * labelled / of_class, min(n, 200), sample))
-    return sample, int(np.clip(round(size * sample / n), 4, labelled))
 
 
 def weigh(known: int, evidence: Evidence, prior: SizePrior) -> ClassNumberEstimate:

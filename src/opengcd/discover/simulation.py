@@ -1,4 +1,4 @@
-"""A simulated stream with hidden known classes, on which a rehearsal runs."""
+"""A stream, and a simulated one with hidden known classes, on which a rehearsal runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,22 @@ import numpy as np
 
 from opengcd._internal.splits import simulate_stream
 from opengcd.classify import Labelled
-from opengcd.osr import ScoredRejection
+from opengcd.osr import ScoredRejection, Share
+
+
+class RowsInMetric(NamedTuple):
+    """Labelled rows and a stream, both in the metric of the rejection."""
+
+    L: np.ndarray
+    """(m, d) Labelled rows."""
+    U: np.ndarray
+    """(n, d) Rows of the stream."""
+    scores: np.ndarray
+    """(n,) Their scores for "unknown"."""
+    rejected: np.ndarray
+    """(n,) Which of them were rejected."""
+    known_share: Share
+    """Estimated share of rows of known classes in the stream."""
 
 
 class SimulatedStream(NamedTuple):
