@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opengcd.discover import LinkedGroups, MetricRows, memberships, regroup
-from opengcd.discover.linked_groups import typical
+from opengcd.discover.linked_groups import Memberships, typical
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -37,6 +37,16 @@ def test_as_many_rows_stay_under_review():
     found = members(after(groups))
     assert sum(map(len, found.values())) == 4
     assert 6 not in found[2]  # it looks like the known class, and five other rows do not
+
+
+def test_fewer_rows_hold_as_many_new_items_where_groups_are_purer():
+    # The odds of being new, 9, 9, 1 and 1/9, give q = 3/4, 3/4, 1/2 and 1/4: the first two make up for the other three.
+    p = np.array([[0.1, 0.9], [0.1, 0.9], [0.5, 0.5], [0.9, 0.1]])
+    groups = LinkedGroups.of([np.array([0, 2, 3])], known=1)
+    assert members(regroup(groups, Memberships(np.array([0, 1]), p))) == {1: {0, 1}}
+    # A row that a person has put into the group counts as a new item, one put into the known class as none.
+    assert members(regroup(groups.with_placed(2, 1), Memberships(np.array([0, 1]), p))) == {1: {0, 1, 2}}
+    assert members(regroup(groups.with_placed(0, 0), Memberships(np.array([0, 1]), p))) == {1: {1}}
 
 
 def test_a_row_that_a_person_placed_stays_there():
