@@ -24,7 +24,7 @@ and should follow the rows that are near to them less."""
 STEPS = 3
 """Steps of :func:`memberships`: with more, the groups drift away from what a person has seen."""
 ROUNDING = 1e-6
-CAUTION = 0.5
+CAUTION = 0.2
 r""":math:`\alpha` of :func:`regroup`: probabilities that are estimated from the same rows are too far from one half."""
 
 
@@ -187,6 +187,22 @@ class LinkedGroups:
             apart=frozenset(pair for pair in self.apart if group not in pair),
             whole=self.whole - {group},
         )
+
+    def with_group(self, row: int) -> LinkedGroups:
+        """Return the groups with a new one that a row leaves its own for.
+
+        Parameters
+        ----------
+        row : int
+            The row.
+
+        Returns
+        -------
+        LinkedGroups
+
+        """
+        rows = {number: group[group != row] for number, group in self.rows.items()}
+        return replace(self, rows=rows | {self._next(): np.array([row])})
 
     def joined(self, group: int, other: int) -> LinkedGroups:
         """Return the groups after a person saw that two are one class.
