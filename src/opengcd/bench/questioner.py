@@ -26,9 +26,14 @@ from opengcd.discover import (
 class Questioned(NamedTuple):
     """The groups after all questions that were worth asking."""
 
-    groups: list[np.ndarray]
+    linked: LinkedGroups
     asked: Counter[str]
     """Questions by kind; each takes one action."""
+
+    @property
+    def groups(self) -> list[np.ndarray]:
+        """The rows of each group that has any."""
+        return [members for members in self.linked.rows.values() if len(members)]
 
 
 def answer_questions(groups: Iterable[np.ndarray], rows: MetricRows, truth: np.ndarray) -> Questioned:
@@ -64,7 +69,7 @@ def answer_questions(groups: Iterable[np.ndarray], rows: MetricRows, truth: np.n
         linked = regroup(linked, memberships(rows, linked))
         linked, more, _ = _ask(linked, rows, truth, calibration)
         linked, asked = regroup(linked, memberships(rows, linked)), asked + more
-    return Questioned([members for members in linked.rows.values() if len(members)], asked)
+    return Questioned(linked, asked)
 
 
 def _ask(
