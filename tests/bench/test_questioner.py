@@ -47,3 +47,14 @@ def test_nothing_is_asked_where_nothing_can_be_saved():
     found = answer_questions([group], rows, truth)
     assert not found.asked
     assert [members.tolist() for members in found.groups] == [[0, 1]]
+
+
+def test_classes_that_were_scattered_get_groups_of_their_own():
+    rows, truth = scene(np.random.default_rng(3), new=12)
+    whole = [np.flatnonzero(truth == 8 + i) for i in range(8)]
+    scattered = np.flatnonzero(truth >= 16)  # four classes, of which each of four groups has five rows
+    mixed = [scattered[i::4] for i in range(4)]
+    found = answer_questions([*whole, *mixed], rows, truth)
+    counts = [np.bincount(truth[members], minlength=20) for members in found.groups]
+    assert sorted(int(count.argmax()) for count in counts) == list(range(8, 20))
+    assert sum(count.max() for count in counts) >= 0.98 * len(truth)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opengcd.discover import LinkedGroups, MetricRows, memberships, regroup
-from opengcd.discover.linked_groups import typical
+from opengcd.discover.linked_groups import Memberships, typical
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -37,6 +37,16 @@ def test_as_many_rows_stay_under_review():
     found = members(after(groups))
     assert sum(map(len, found.values())) == 4
     assert 6 not in found[2]  # it looks like the known class, and five other rows do not
+
+
+def test_fewer_rows_hold_as_many_new_items_where_groups_are_purer():
+    # The odds of being new, 3^5, 3^5, 1 and 3^-5, give q = 3/4, 3/4, 1/2 and 1/4: the first two make up for the others.
+    p = np.array([[1, 243], [1, 243], [122, 122], [243, 1]]) / 244
+    groups = LinkedGroups.of([np.array([0, 2, 3])], known=1)
+    assert members(regroup(groups, Memberships(np.array([0, 1]), p))) == {1: {0, 1}}
+    # A row that a person has put into the group counts as a new item, one put into the known class as none.
+    assert members(regroup(groups.with_placed(2, 1), Memberships(np.array([0, 1]), p))) == {1: {0, 1, 2}}
+    assert members(regroup(groups.with_placed(0, 0), Memberships(np.array([0, 1]), p))) == {1: {1}}
 
 
 def test_a_row_that_a_person_placed_stays_there():
@@ -80,6 +90,11 @@ def test_a_group_that_is_joined_with_one_nobody_has_seen_is_not_known_to_be_whol
     groups = LinkedGroups.of([np.array([0]), np.array([1])], known=1)
     assert not groups.kept_whole(1, [0]).joined(1, 2).whole
     assert not groups.kept_whole(2, [1]).joined(1, 2).whole
+
+
+def test_a_row_leaves_its_group_for_a_new_one():
+    groups = LinkedGroups.of([np.array([0, 1]), np.array([3])], known=1)
+    assert members(groups.with_group(1)) == {1: {0}, 2: {3}, 3: {1}}
 
 
 def test_nothing_is_left_of_a_dissolved_group():

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opengcd.discover import (
+    Calibration,
     LinkedGroups,
     MetricRows,
     SameQuestion,
@@ -18,19 +19,28 @@ from opengcd.discover import (
     memberships,
     rank_questions,
     regroup,
+    start_groups,
 )
 
 
 class Questioned(NamedTuple):
     """The groups after all questions that were worth asking."""
 
-    groups: list[np.ndarray]
+    linked: LinkedGroups
     asked: Counter[str]
     """Questions by kind; each takes one action."""
 
+    @property
+    def groups(self) -> list[np.ndarray]:
+        """The rows of each group that has any."""
+        return [members for members in self.linked.rows.values() if len(members)]
+
 
 def answer_questions(groups: Iterable[np.ndarray], rows: MetricRows, truth: np.ndarray) -> Questioned:
-    """Answer questions about groups by the truth until none is worth an action, then regroup by the answers.
+    """Answer questions about groups by the truth until none is worth an action, and regroup by the answers.
+
+    In place of groups that are no class, new ones are started once (:func:`~opengcd.discover.start_groups`), and
+    questions about these are answered, too.
 
     The annotator sees what a person would see: the most typical items of a group, or of a part of it. They are of the
     class that more than half of them have, and of no class if there is none.
@@ -51,14 +61,30 @@ def answer_questions(groups: Iterable[np.ndarray], rows: MetricRows, truth: np.n
     """
     linked = LinkedGroups.of(groups, rows.known)
     calibration = calibrate(rows.hidden)
-    asked: Counter[str] = Counter()
-    while questions := rank_questions(rows, linked, calibration):
-        for question in questions:
-            linked = question.answered(linked, _answer(question, truth))
-            asked[question.kind] += 1
+    linked, asked, dissolved = _ask(linked, rows, truth, calibration)
     if asked:
         linked = regroup(linked, memberships(rows, linked))
-    return Questioned([members for members in linked.rows.values() if len(members)], asked)
+    if dissolved:
+        linked = start_groups(rows, linked, memberships(rows, linked), dissolved)
+        linked = regroup(linked, memberships(rows, linked))
+        linked, more, _ = _ask(linked, rows, truth, calibration)
+        linked, asked = regroup(linked, memberships(rows, linked)), asked + more
+    return Questioned(linked, asked)
+
+
+def _ask(
+    linked: LinkedGroups, rows: MetricRows, truth: np.ndarray, calibration: Calibration
+) -> tuple[LinkedGroups, Counter[str], int]:
+    """Return the groups after all answers, the questions by kind, and how many groups were dissolved."""
+    asked: Counter[str] = Counter()
+    dissolved = 0
+    while questions := rank_questions(rows, linked, calibration):
+        for question in questions:
+            answer = _answer(question, truth)
+            linked = question.answered(linked, answer)
+            asked[question.kind] += 1
+            dissolved += answer == "none"
+    return linked, asked, dissolved
 
 
 def _answer(question: SplitQuestion | SameQuestion | WhichQuestion, truth: np.ndarray) -> Any:

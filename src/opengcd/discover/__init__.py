@@ -9,6 +9,7 @@ from opengcd.discover.kmeans import Clustering, SemiSupervisedKMeans, ss_kmeans
 from opengcd.discover.kmeans_discovery import KMeansDiscovery
 from opengcd.discover.linked_groups import HiddenClasses, LinkedGroups, MetricRows, hidden_classes, memberships, regroup
 from opengcd.discover.mixture import Mixture, MixtureSettings, joint_mixture
+from opengcd.discover.new_groups import start_groups
 from opengcd.discover.questions import (
     Calibration,
     Question,
@@ -71,4 +72,5 @@ __all__ = [
     "rehearse",
     "split_rows",
     "ss_kmeans",
+    "start_groups",
 ]

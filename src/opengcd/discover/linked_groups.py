@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import expit, softmax
 
 from opengcd._internal.unit_length import unit_rows
 from opengcd.classify import Labelled
@@ -18,7 +18,14 @@ SHOWN = 8
 """Pictures of a group, or of a part of one, that a person is shown: the most typical ones."""
 LABEL_WEIGHT = 0.1
 """Weight of a labelled row in the size of its class: classes have fewer rows in the stream than labelled ones."""
-STEPS = 20
+TEMPER = 0.4
+r""":math:`\tau` of :func:`memberships`; 1 in discovery. Groups that a person has seen are a better start than k-means,
+and should follow the rows that are near to them less."""
+STEPS = 3
+"""Steps of :func:`memberships`: with more, the groups drift away from what a person has seen."""
+ROUNDING = 1e-6
+CAUTION = 0.2
+r""":math:`\alpha` of :func:`regroup`: probabilities that are estimated from the same rows are too far from one half."""
 
 
 class HiddenClasses(NamedTuple):
@@ -181,6 +188,22 @@ class LinkedGroups:
             whole=self.whole - {group},
         )
 
+    def with_group(self, row: int) -> LinkedGroups:
+        """Return the groups with a new one that a row leaves its own for.
+
+        Parameters
+        ----------
+        row : int
+            The row.
+
+        Returns
+        -------
+        LinkedGroups
+
+        """
+        rows = {number: group[group != row] for number, group in self.rows.items()}
+        return replace(self, rows=rows | {self._next(): np.array([row])})
+
     def joined(self, group: int, other: int) -> LinkedGroups:
         """Return the groups after a person saw that two are one class.
 
@@ -330,9 +353,10 @@ def typical(U: np.ndarray, rows: np.ndarray, number: int = SHOWN) -> np.ndarray:
 def memberships(rows: MetricRows, groups: LinkedGroups) -> Memberships:
     r"""Return the probability that each row is of each known class and group, given the answers.
 
-    The mixture of :func:`joint_mixture`, started at the means of the groups as they are now:
+    A few steps of the mixture of :func:`joint_mixture`, with softer assignments, from the means of the groups as they
+    are now:
 
-    .. math:: r_{ij} \propto \exp(\kappa\, c_j \cdot u_i - \log \tfrac{n_j}{\sum n}), \qquad
+    .. math:: r_{ij} \propto \exp\tau\left(\kappa\, c_j \cdot u_i - \log \tfrac{n_j}{\sum n}\right), \qquad
               c_j \propto \sum_{l: y_l = j} l + \sum_i r_{ij} u_i
 
     Rows that an answer has settled (``groups.fixed``) keep their group or class, with :math:`r = 1`, and have
@@ -364,7 +388,7 @@ def memberships(rows: MetricRows, groups: LinkedGroups) -> Memberships:
     barred = tuple(np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
     penalties = np.zeros(len(numbers), dtype=U.dtype)
     for step in range(STEPS + 1):
-        logits = CONCENTRATION * (U @ unit_rows(sums).T) - penalties
+        logits = TEMPER * (CONCENTRATION * (U @ unit_rows(sums).T) - penalties)
         logits[barred] = -np.inf
         r = softmax(logits, axis=1)
         r[at] = 0
@@ -378,11 +402,15 @@ def memberships(rows: MetricRows, groups: LinkedGroups) -> Memberships:
 
 
 def regroup(groups: LinkedGroups, found: Memberships) -> LinkedGroups:
-    """Put every row into its most likely group, keeping as many rows under review as discovery left there.
+    r"""Put every row into its most likely group, keeping as many new items under review as discovery left there.
 
-    Those are under review whose largest probability of a group is largest relative to that of a known class. Their
-    number stays the same, less the rows that a person put into a known class: answers are to make groups pure, not to
-    end the review of rows that look like a known class. Groups that a person has seen are whole from then on.
+    Those are under review whose largest probability of a group is largest relative to that of a known class. With
+
+    .. math:: q_i = \sigma\!\left(\alpha \log \frac{\max_{j \text{ group}} p_{ij}}{\max_{j \text{ known}} p_{ij}}\right)
+
+    as the probability that row i is new (1 or 0 where an answer says so), as few of them are taken as reach the sum of
+    q over the rows that discovery left under review. Answers make groups purer, and then fewer rows hold as many new
+    items. Groups that a person has seen are whole from then on.
 
     Parameters
     ----------
@@ -398,13 +426,13 @@ def regroup(groups: LinkedGroups, found: Memberships) -> LinkedGroups:
     known, p = groups.known, found.probabilities
     if p.shape[1] == known:
         return groups
-    fixed = groups.fixed
     margin = np.log(p[:, known:].max(1) + 1e-30) - np.log(p[:, :known].max(1, initial=0.0) + 1e-30)
-    returned = [row for row, home in fixed.items() if home < known]
-    margin[returned] = -np.inf
-    margin[[row for row, home in fixed.items() if home >= known]] = np.inf
-    number = len(groups.under_review) - len(returned)
-    chosen = np.lexsort((p[:, :known].max(1, initial=0.0), -margin))[: max(number, 0)]
+    for row, home in groups.fixed.items():
+        margin[row] = np.inf if home >= known else -np.inf
+    new = expit(CAUTION * margin)
+    order = np.lexsort((p[:, :known].max(1, initial=0.0), -margin))
+    before = np.cumsum(new[order]) - new[order]
+    chosen = order[before < new[groups.under_review].sum() - ROUNDING]
     homes = found.numbers[known + p[chosen, known:].argmax(1)]
     seen = {number for number, rows in groups.together.items() if rows}
     rows = {number: np.sort(chosen[homes == number]) for number in groups.rows}
