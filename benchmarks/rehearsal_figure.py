@@ -1,7 +1,7 @@
 """Draw how the number of classes was found: ``python -m benchmarks.rehearsal_figure docs/results docs/figures``.
 
-One panel a dataset, from the first phase of seed 0 of method ``best``: how well two groupings agree as the number of
-classes is raised, the agreement that hidden known classes reached, and the probability of each number.
+One panel per dataset, from the first phase of seed 0 of method ``best-rehearsed``: how well two groupings agree as the
+number of classes is raised, the agreement that hidden known classes reached, and the probability of each number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from opengcd.bench.figures import count_by_logarithm
 def main() -> None:
     """Write rehearsal.png to the folder given second."""
     results, out = (Path(argument) for argument in sys.argv[1:3])
-    cells = [r for r in read_results(results) if r.cell.method == "best" and r.cell.seed == 0]
+    cells = [r for r in read_results(results) if r.cell.method == "best-rehearsed" and r.cell.seed == 0]
     figure, panels = plt.subplots(1, len(cells), figsize=(3.6 * len(cells), 2.9), layout="constrained", squeeze=False)
     for panel, result in zip(panels[0], cells, strict=True):
         phase = result.phases[0]
