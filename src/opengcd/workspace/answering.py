@@ -24,14 +24,14 @@ class Keep(Verb):
     ----------
     group : int
         Number of the group.
-    seen : sequence of int
-        Numbers of the images that the person has looked at: regroup leaves these in the group.
+    seen : sequence of int or None
+        Numbers of the images that the person has looked at, by default all: regroup leaves these in the group.
 
     """
 
     act = "keep"
     group: GroupId
-    seen: SeenIds = field(default=(), kw_only=True)
+    seen: SeenIds | None = field(default=None, kw_only=True)
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
@@ -85,8 +85,9 @@ class Divide(Verb):
     one, other : bool
         Whether the images that stay, and those that move, are a class: discover leaves these together, and groups the
         images of what is no class again.
-    seen : sequence of int
-        Numbers of the images of either class that the person has looked at: regroup leaves these in their group.
+    seen : sequence of int or None
+        Numbers of the images of either class that the person has looked at, by default all: regroup leaves these in
+        their group.
 
     """
 
@@ -95,7 +96,7 @@ class Divide(Verb):
     items: ItemIds
     one: Flag = field(default=True, kw_only=True)
     other: Flag = field(default=True, kw_only=True)
-    seen: SeenIds = field(default=(), kw_only=True)
+    seen: SeenIds | None = field(default=None, kw_only=True)
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
@@ -109,9 +110,9 @@ class Divide(Verb):
         return home
 
 
-def _among(seen: Sequence[int], members: Sequence[int]) -> list[int] | None:
-    """Return the items that were seen, as far as they are in the group; None if there are none."""
-    return sorted(set(seen) & set(members)) or None
+def _among(seen: Sequence[int] | None, members: Sequence[int]) -> list[int] | None:
+    """Return the items that were seen, as far as they are in the group; None stands for all."""
+    return None if seen is None else sorted(set(seen) & set(members))
 
 
 @dataclass(frozen=True)
@@ -135,10 +136,7 @@ class _RegroupTo(Verb):
 
 @dataclass(frozen=True)
 class Regroup(Verb):
-    """Give the images to the groups without a name again, as questions about these were answered.
-
-    In place of groups that are no class, new ones are started, once after each discovery.
-    """
+    """Give the images to the unnamed groups again, as a person has answered about these."""
 
     act = "regroup"
 

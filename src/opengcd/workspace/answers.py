@@ -64,7 +64,8 @@ def standing_answers(connection: Connection) -> Answers:
             continue
         about = {said["group"], said[{"compare": "into", "divide": "part"}.get(entry.verb, "group")]}
         since |= about if later else set()
-        seen |= set(said.get("seen", ()))
+        if entry.verb != "compare":
+            seen |= set(said["seen"] if "seen" in said else log.rows_found(connection, entry.id, assignments))
         none -= about
         if entry.verb == "keep":
             whole |= about

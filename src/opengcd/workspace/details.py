@@ -198,11 +198,12 @@ class SplitDetails(Details):
 
 @dataclass(frozen=True)
 class KeepDetails(Details):
-    """A person said that a group is one class, and has ``seen`` these images of it."""
+    """A person said that a group is one class."""
 
     verbs = ("keep",)
     group: int
     seen: list[int] | None = None
+    """Images of it that the person has looked at; None: all."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +226,7 @@ class DivideDetails(Details):
     one: bool
     other: bool
     seen: list[int] | None = None
-    """Images that the person has seen of the parts that are classes."""
+    """Images that the person has looked at, of the parts that are classes; None: all."""
 
 
 @dataclass(frozen=True)
