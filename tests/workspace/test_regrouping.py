@@ -175,7 +175,7 @@ def test_a_failure_leaves_nothing_behind(swapped, monkeypatch):
     def fail(*_):
         raise RuntimeError("killed")
 
-    monkeypatch.setattr("opengcd.workspace.regrouping._assign", fail)
+    monkeypatch.setattr("opengcd.workspace.regrouping.predicted", fail)
     with pytest.raises(RuntimeError, match="killed"):
         workspace.regroup()
     assert (workspace.groups(), workspace.history()) == (before, history)

@@ -327,7 +327,8 @@ def _as_method(verb: Callable[Given, Verb]) -> Callable[Concatenate[ReviewVerbs,
         *inspect.signature(verb).parameters.values(),
     ]
     method.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # for help() and editors
-    method.__doc__ = f"{inspect.getdoc(verb)}{COMMON_SECTIONS}"
+    heading = "" if len(parameters) > 2 else "\n\nParameters\n----------"  # of a verb that has none of its own
+    method.__doc__ = f"{inspect.getdoc(verb)}{heading}{COMMON_SECTIONS}"
     return method
 
 
