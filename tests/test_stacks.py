@@ -100,6 +100,30 @@ def test_rows_can_be_said_to_be_copies(world):
         recognizer.discover(stream, stacks=[1, 2])
 
 
+def test_near_copies_are_recognised_as_the_one_that_looks_least_strange(world):
+    recognizer, stream, _ = world
+    copied, original = burst(stream[:40])
+    alone = recognizer.recognize(copied)
+    found = recognizer.recognize(copied, stacks=original)
+    for item in range(40):
+        rows = np.flatnonzero(original == item)
+        least = rows[alone.unknown_score[rows].argmin()]
+        assert (found.labels[rows] == alone.labels[least]).all()
+        assert (found.closed[rows] == alone.closed[least]).all()
+        np.testing.assert_allclose(found.unknown_score[rows], alone.unknown_score[least])
+        np.testing.assert_allclose(found.probabilities[rows], np.tile(alone.probabilities[least], (len(rows), 1)))
+
+
+def test_rows_are_recognised_one_by_one_unless_they_are_said_to_be_copies(world):
+    recognizer, stream, _ = world
+    twice = np.repeat(stream[:20], 2, axis=0)
+    found = recognizer.recognize(twice)
+    np.testing.assert_array_equal(found.labels[::2], recognizer.recognize(stream[:20]).labels)
+    with pytest.raises(ValueError, match="stacks"):
+        recognizer.recognize(twice, stacks=[1, 2])
+    assert len(recognizer.recognize(stream[:0], stacks=[]).labels) == 0
+
+
 def test_a_name_given_to_one_copy_holds_for_all(world):
     recognizer, stream, truth = world
     twice, names = np.repeat(stream, 2, axis=0), np.full(2 * len(stream), -1)

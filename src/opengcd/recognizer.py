@@ -309,7 +309,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         self._fit_phase(phase._replace(memory=memory, feature_names=None), progress)
         return self
 
-    def recognize(self, X: Any) -> Recognition:
+    def recognize(self, X: Any, *, stacks: Any = None) -> Recognition:
         """Return labels, unknown scores and open probabilities from one pass of the classifier (Sec. 3.4).
 
         A row is rejected by its probabilities. An accepted row gets the classifier's own label, which for the SVM is
@@ -319,6 +319,9 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, d)
             Features, one row per item; a vector is one row.
+        stacks : array-like of int of shape (n,) or None
+            Which rows are near copies of each other, those with the same number, as :meth:`stacks` finds them. All of
+            them get the result of the one with the lowest unknown score. None judges every row by itself.
 
         Returns
         -------
@@ -327,6 +330,10 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
 
         """
         X, (codes, p) = self._infer(X)
+        if stacks is not None:
+            together = self._represented(X, self._stacks(X, stacks))
+            rows = together.representatives[together.of_row]
+            X, codes, p = X[rows], codes[rows], p[rows]
         judged = self._rejection.judge(X, p)
         closed = self.classes_[codes]
         labels = closed.astype(np.result_type(closed, np.asarray(self.unknown_label_)))

@@ -9,6 +9,7 @@ import numpy as np
 from opengcd._internal.progress import Progress, silent
 from opengcd.bench.open_world_method import FittedParameters, OpenWorldMethod, Predictions
 from opengcd.discover import Discovery, MetricRows
+from opengcd.presets import resolve_preset
 from opengcd.recognizer import OpenWorldRecognizer
 
 
@@ -46,8 +47,9 @@ class RecognizerMethod(OpenWorldMethod):
         self.recognizer.learn(X, y, progress=progress)
 
     def recognize(self, X: np.ndarray) -> Predictions:
-        """Return labels with rejection, labels without, and the unknown score."""
-        found = self.recognizer.recognize(X)
+        """Return labels with rejection, labels without, and the unknown score; near copies are recognised as one."""
+        stacks = self.recognizer.stacks(X) if resolve_preset(self.recognizer.preset).stack_copies else None
+        found = self.recognizer.recognize(X, stacks=stacks)
         return Predictions(found.labels, found.closed, found.unknown_score)
 
     def predict_closed(self, X: np.ndarray) -> np.ndarray:
