@@ -263,3 +263,18 @@ def test_an_image_of_a_known_class_leaves_the_review(wide, monkeypatch):
     assert (found[green].kind, found[green].label) == ("known", "green")
     workspace.undo()
     assert workspace.groups() == before
+
+
+def test_nothing_joins_a_confirmed_class_unseen(wide, monkeypatch):
+    workspace, items = wide
+    monkeypatch.setattr(OpenWorldRecognizer, "discovers_from", "stream")
+    green, other = items["green"][:2]
+    with workspace.store.database.writing() as connection:
+        connection.execute(update(predictions).where(predictions.c.item_id == green).values(label="white"))
+    first, second, third = discovered(workspace, [[*items["blue"], items["red"][0]], [*items["cyan"], green], [other]])
+    workspace.confirm(workspace.name(third, "green").group)
+    workspace.keep(first, seen=items["blue"])
+    workspace.keep(second, seen=items["cyan"])
+    workspace.regroup()
+    assert green not in members(workspace)[second]
+    assert [group.items for group in workspace.groups() if group.label == "green"] == [[other]]

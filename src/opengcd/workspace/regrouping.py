@@ -15,7 +15,7 @@ from opengcd.workspace.answers import ANSWERING, REGROUP, Answers, link, standin
 from opengcd.workspace.conflicts import Concerns, refuse_conflict
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.grouping import to_group
-from opengcd.workspace.groups import NOVEL, Part
+from opengcd.workspace.groups import KNOWN, NOVEL, Part
 from opengcd.workspace.log import Edit
 from opengcd.workspace.predictions import predicted
 from opengcd.workspace.schema import assignments
@@ -104,7 +104,7 @@ def _read_rows(connection: Connection, homes: dict[int, list[int]], said: Answer
     reviewed = _left_by_discovery(connection, set(home)) | by_hand
     copies, rows = stacks_of(connection, ids), dict[tuple[int, int, bool], list[int]]()
     for item in ids:
-        if not (item in by_hand and home[item] in said.none):  # such an item is alone with its group
+        if not (item in by_hand and home[item] in said.none):  # such an item stays in a group that is no class
             rows.setdefault((copies.get(item, item), home.get(item, 0), item in by_hand), []).append(item)
 
     def having(chosen: set[int]) -> np.ndarray:
@@ -118,8 +118,9 @@ def _read_rows(connection: Connection, homes: dict[int, list[int]], said: Answer
 def _left_by_discovery(connection: Connection, items: set[int]) -> set[int]:
     """Return the items that were in unnamed groups before the first regrouping; ``items`` are those now."""
     novel = set(connection.scalars(select(groups_table.c.id).where(groups_table.c.kind == NOVEL)))
+    discovered = log.last_discovery_id(connection)
     for entry in reversed(log.standing(connection, [REGROUP])):
-        if entry.id > log.last_discovery_id(connection):
+        if entry.id > discovered:
             found = log.rows_found(connection, entry.id, assignments)
             before = {item for item, row in found.items() if row is not None and row["group_id"] in novel}
             items = items - found.keys() | before
@@ -146,6 +147,7 @@ def _plan(recognizer: OpenWorldRecognizer, X: np.ndarray, rows: _Rows, said: Ans
     parts, started, decided = dict[int, Part](), list[Part](), set[int]()
     probabilities: dict[int, float | None] = {}
     moved, at, left = 0, rows.home.tolist(), rows.home > 0
+    # Of these groups, the next discovery keeps the images together.
     answered = done.whole | {known + group for group in rows.home[rows.by_answer].tolist()}
     for number, members in done.rows.items():
         if not len(members):
@@ -190,12 +192,13 @@ def regroup(edit: Edit, plan: Regrouping) -> None:
     for group, (items, _) in homes.items():
         _assign(edit, group, items, plan)
     predictions_of, returned = predicted(connection, list(plan.released)), dict[str, list[int]]()
+    # Of a confirmed class, learn takes all images: nobody has confirmed these.
+    confirmed = set(connection.scalars(select(table.c.name).where(table.c.kind == KNOWN, table.c.confirmed)))
     for item, label in plan.released.items():
-        if predictions_of[item].label != label:
+        if label not in confirmed and (item not in predictions_of or predictions_of[item].label != label):
             returned.setdefault(label, []).append(item)
     for label, items in sorted(returned.items()):
-        home = groups.group_named(edit, label)
-        _assign(edit, home, items, plan)
+        _assign(edit, groups.group_named(edit, label), items, plan)
 
 
 def _assign(edit: Edit, group: int, items: Sequence[int], plan: Regrouping) -> None:
