@@ -591,13 +591,16 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         """
         return self._rejection.transform(self._check_rows(X, min_rows=1))
 
-    def metric_rows(self, X: Any) -> MetricRows:
+    def metric_rows(self, X: Any, *, hidden: bool = True) -> MetricRows:
         """Return the exemplars and rows of a stream in the metric, from which questions about groups are made.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
             The rows that :meth:`discover` was given.
+        hidden : bool
+            Whether to return each known class in a metric that was fitted without it, too: questions are calibrated on
+            these.
 
         Returns
         -------
@@ -606,9 +609,9 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
 
         """
         labelled, rejection = self._labelled(), self._rejection
-        hidden = hidden_classes(labelled, rejection) if isinstance(rejection, ScoredRejection) else []
+        unseen = hidden_classes(labelled, rejection) if hidden and isinstance(rejection, ScoredRejection) else []
         L, U = (unit_rows(self.in_metric(rows)) for rows in (labelled.X, X))
-        return MetricRows(L, labelled.codes, U, hidden)
+        return MetricRows(L, labelled.codes, U, unseen)
 
     @property
     def alpha_(self) -> float | None:

@@ -97,6 +97,21 @@ def test_questions_are_answered_with_one_key(workspace):
     assert "0 answered." in run("review", workspace.path, "--ask", keys="q").stdout
 
 
+def test_at_the_end_the_images_can_be_regrouped(workspace):
+    for group in [group for group in workspace.groups() if group.kind == "novel"]:
+        workspace.keep(group.id)
+    assert "edit regroup" in (shown := run("review", workspace.path, "--ask", keys="n").stdout)
+    assert "0 answered." in shown
+    shown = run("review", workspace.path, "--ask", keys="y").stdout
+    assert "Give the images to the groups again as was answered?" in shown
+    assert "0 images moved." in shown
+    assert workspace.history(1)[0].verb == "regroup"
+    assert "Give" not in run("review", workspace.path, "--ask").stdout
+    assert run("edit", "regroup", workspace.path).stdout == "Nothing changed.\n"
+    run("undo", workspace.path)
+    assert "regroup." in run("edit", "regroup", workspace.path).stdout
+
+
 def test_a_question_can_be_skipped(workspace):
     first, second = (group.id for group in workspace.groups() if group.kind == "novel")
     workspace.merge(second, first)

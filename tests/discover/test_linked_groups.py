@@ -49,6 +49,12 @@ def test_fewer_rows_hold_as_many_new_items_where_groups_are_purer():
     assert members(regroup(groups.with_placed(0, 0), Memberships(np.array([0, 1]), p))) == {1: {1}}
 
 
+def test_settled_rows_stay_under_review_however_few_there_were():
+    p = np.array([[1, 243], [1, 243], [243, 1]]) / 244
+    groups = LinkedGroups.of([np.array([2])], known=1).with_placed(0, 1).with_placed(1, 1)
+    assert members(regroup(groups, Memberships(np.array([0, 1]), p))) == {1: {0, 1}}
+
+
 def test_a_row_that_a_person_placed_stays_there():
     groups = LinkedGroups.of([np.array([0, 1, 2]), np.array([3, 4, 5])], known=1)
     moved = after(groups.with_placed(0, 2).with_placed(3, 0))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opengcd.discover import LinkedGroups, MetricRows, memberships, start_groups
+from opengcd.discover import LinkedGroups, MetricRows, memberships, regroup, regroup_by_answers, start_groups
 from opengcd.discover.linked_groups import Memberships
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -39,6 +39,16 @@ def test_settled_rows_stay_where_a_person_put_them():
 def test_without_free_rows_nothing_starts():
     none = LinkedGroups.of([], known=1)
     assert start_groups(ROWS, none, memberships(ROWS, none), 3) is none
+
+
+def test_rows_are_regrouped_and_new_groups_get_their_rows():
+    groups = LinkedGroups.of([np.arange(5), np.empty(0, dtype=np.int64)], known=1)
+    once = regroup(groups, memberships(ROWS, groups))
+    assert members(regroup_by_answers(ROWS, groups).groups) == members(once)
+    begun = start_groups(ROWS, once, memberships(ROWS, once), 1)
+    found = regroup_by_answers(ROWS, groups, 1)
+    assert members(found.groups) == members(regroup(begun, memberships(ROWS, begun)))
+    assert found.found.numbers.tolist() == [0, 1, 2, 3]
 
 
 def test_blocks_of_rows_make_no_difference(monkeypatch):

@@ -36,6 +36,7 @@ def test_every_entry_has_the_record_of_its_verb(workspace):
     workspace.keep(second.id)
     workspace.divide(second.id, second.items[2:3])
     workspace.compare(first.id, second.id, same=False)
+    workspace.regroup()
     workspace.split(second.id, 2)
     workspace.merge(second.id, first.id)
     workspace.undo()

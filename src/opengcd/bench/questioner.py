@@ -16,10 +16,8 @@ from opengcd.discover import (
     SplitQuestion,
     WhichQuestion,
     calibrate,
-    memberships,
     rank_questions,
-    regroup,
-    start_groups,
+    regroup_by_answers,
 )
 
 
@@ -63,12 +61,10 @@ def answer_questions(groups: Iterable[np.ndarray], rows: MetricRows, truth: np.n
     calibration = calibrate(rows.hidden)
     linked, asked, dissolved = _ask(linked, rows, truth, calibration)
     if asked:
-        linked = regroup(linked, memberships(rows, linked))
+        linked = regroup_by_answers(rows, linked, dissolved).groups
     if dissolved:
-        linked = start_groups(rows, linked, memberships(rows, linked), dissolved)
-        linked = regroup(linked, memberships(rows, linked))
         linked, more, _ = _ask(linked, rows, truth, calibration)
-        linked, asked = regroup(linked, memberships(rows, linked)), asked + more
+        linked, asked = regroup_by_answers(rows, linked).groups, asked + more
     return Questioned(linked, asked)
 
 

@@ -72,6 +72,7 @@ def _argument(given: Parameter) -> inspect.Parameter:
         Kind.GROUP: int,
         Kind.TARGET: int,
         Kind.ITEMS: list[int],
+        Kind.SEEN: list[int],
         Kind.LABEL: str,
         Kind.GROUP_OR_LABEL: str,
         Kind.PARTS: int,

@@ -19,7 +19,7 @@ OTHER_KEYS = "s skip, u undo, q quit"
 
 
 def ask_questions(workspace: Path) -> None:
-    """Ask until no question is worth asking, or the person quits.
+    """Ask until no question is worth asking, or the person quits; then offer to regroup the images as was answered.
 
     Parameters
     ----------
@@ -30,32 +30,52 @@ def ask_questions(workspace: Path) -> None:
     from opengcd import Workspace
     from opengcd.workspace.verbs import VERBS
 
-    answered, skipped = 0, set[tuple[int, ...]]()
+    done, skipped = list[str](), set[tuple[int, ...]]()
     with report_errors(), Workspace(workspace) as opened:
         while True:
             asked = opened.questions.ask(100)
             left = [question for question in asked.questions if tuple(question.groups) not in skipped]
             if not left:
-                break
-            question, key = left[0], ""
+                if not (asked.answered and _wants_regrouping()):
+                    break
+                moved = opened.regroup(on=asked.edit).images
+                echo(f"{moved} {'image' if moved == 1 else 'images'} moved.")
+                done.append("regroup")
+                continue
+            question = left[0]
             _show(opened, question, len(left))
             edits = {answer.key: answer.edit for answer in question.answers}
-            while key not in (*edits, "s", "u", "q"):
-                key = typer.getchar()
+            key = _key(*edits, "s", "u", "q")
             if key == "q":
                 break
             if key == "s":
                 skipped.add(tuple(question.groups))
-            elif key == "u" and not answered:
+            elif key == "u" and not done:
                 echo("No question has been answered yet.")
             elif key == "u":
                 opened.undo()
-                answered -= 1
+                done.pop()
             else:
                 parameters = dict(edits[key])
-                opened.apply(VERBS[parameters.pop("act")](**parameters, on=asked.edit))
-                answered += 1
-        echo(f"{answered} answered. `opengcd discover {workspace}` groups the other images again.")
+                verb = VERBS[parameters.pop("act")]
+                opened.apply(verb(**parameters, on=asked.edit))
+                done.append(verb.act)
+        echo(f"{len(done) - done.count('regroup')} answered.")
+        if asked.answered:
+            echo(f"`opengcd edit regroup {workspace}` gives the images to the groups again as was answered.")
+
+
+def _wants_regrouping() -> bool:
+    echo("\nNo question is left. Give the images to the groups again as was answered? y yes, n no")
+    return _key("y", "n") == "y"
+
+
+def _key(*possible: str) -> str:
+    """Return the key that is pressed, as soon as it is a possible one."""
+    key = ""
+    while key not in possible:
+        key = typer.getchar()
+    return key
 
 
 def _show(workspace: Workspace, question: AskedQuestion, left: int) -> None:

@@ -9,7 +9,7 @@ from opengcd.discover.kmeans import Clustering, SemiSupervisedKMeans, ss_kmeans
 from opengcd.discover.kmeans_discovery import KMeansDiscovery
 from opengcd.discover.linked_groups import HiddenClasses, LinkedGroups, MetricRows, hidden_classes, memberships, regroup
 from opengcd.discover.mixture import Mixture, MixtureSettings, joint_mixture
-from opengcd.discover.new_groups import start_groups
+from opengcd.discover.new_groups import Regrouped, regroup_by_answers, start_groups
 from opengcd.discover.questions import (
     Calibration,
     Question,
@@ -21,7 +21,7 @@ from opengcd.discover.questions import (
 )
 from opengcd.discover.refinement import refine
 from opengcd.discover.rehearsal import Rehearsal, RehearsedNumber, estimate_by_rehearsal, rehearse
-from opengcd.discover.splitting import Subcluster, split_rows
+from opengcd.discover.splitting import Subcluster, around_mean, split_rows
 from opengcd.discover.strategy import ClassCount, Confirmed, DiscoveryStrategy
 
 DISCOVERIES: dict[str, type[DiscoveryStrategy]] = {kind.name: kind for kind in (KMeansDiscovery, JointDiscovery)}
@@ -48,6 +48,7 @@ __all__ = [
     "Mixture",
     "MixtureSettings",
     "Question",
+    "Regrouped",
     "Rehearsal",
     "RehearsedNumber",
     "Run",
@@ -57,6 +58,7 @@ __all__ = [
     "Stacks",
     "Subcluster",
     "WhichQuestion",
+    "around_mean",
     "arrange",
     "calibrate",
     "copy_scale",
@@ -69,6 +71,7 @@ __all__ = [
     "rank_questions",
     "refine",
     "regroup",
+    "regroup_by_answers",
     "rehearse",
     "split_rows",
     "ss_kmeans",

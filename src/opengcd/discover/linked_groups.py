@@ -432,7 +432,8 @@ def regroup(groups: LinkedGroups, found: Memberships) -> LinkedGroups:
     new = expit(CAUTION * margin)
     order = np.lexsort((p[:, :known].max(1, initial=0.0), -margin))
     before = np.cumsum(new[order]) - new[order]
-    chosen = order[before < new[groups.under_review].sum() - ROUNDING]
+    settled = np.isposinf(margin[order])
+    chosen = order[settled | (before < new[groups.under_review].sum() - ROUNDING)]
     homes = found.numbers[known + p[chosen, known:].argmax(1)]
     seen = {number for number, rows in groups.together.items() if rows}
     rows = {number: np.sort(chosen[homes == number]) for number in groups.rows}

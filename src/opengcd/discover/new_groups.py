@@ -1,14 +1,49 @@
-"""New groups in place of those that a person saw to be no class."""
+"""Groups again as the answers say, with new ones in place of those that a person saw to be no class."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from opengcd.discover.linked_groups import LinkedGroups, Memberships, MetricRows
+from opengcd.discover.linked_groups import LinkedGroups, Memberships, MetricRows, memberships, regroup
 
 NEIGHBOURS = 10
 BLOCK = 1000
 """Rows whose neighbours are searched at a time, so that memory is linear in the number of rows."""
+
+
+class Regrouped(NamedTuple):
+    """Groups as the answers say."""
+
+    groups: LinkedGroups
+    found: Memberships
+    """From which every row got its group."""
+
+
+def regroup_by_answers(rows: MetricRows, groups: LinkedGroups, number: int = 0) -> Regrouped:
+    """Regroup the rows as the answers say; then start new groups, and regroup the rows once more.
+
+    Parameters
+    ----------
+    rows : MetricRows
+    groups : LinkedGroups
+        With the answers.
+    number : int
+        How many groups to start (:func:`start_groups`): as many as were seen to be no class.
+
+    Returns
+    -------
+    Regrouped
+
+    """
+    found = memberships(rows, groups)
+    groups = regroup(groups, found)
+    if number:
+        groups = start_groups(rows, groups, memberships(rows, groups), number)
+        found = memberships(rows, groups)
+        groups = regroup(groups, found)
+    return Regrouped(groups, found)
 
 
 def start_groups(rows: MetricRows, groups: LinkedGroups, found: Memberships, number: int) -> LinkedGroups:

@@ -19,6 +19,24 @@ class Subcluster(NamedTuple):
     """Root mean square of the distances to the centre."""
 
 
+def around_mean(Z: np.ndarray, rows: np.ndarray) -> Subcluster:
+    """Return rows in the order of their distance to their mean.
+
+    Parameters
+    ----------
+    Z : array of shape (m, d)
+        All rows in the metric of the recogniser.
+    rows : int array
+        Some of them.
+
+    Returns
+    -------
+    Subcluster
+
+    """
+    return _around(Z, rows, Z[rows].mean(0))
+
+
 def split_rows(Z: np.ndarray, n: int, *, random_state: Seed = None, device: str = "auto") -> list[Subcluster]:
     """Divide rows by k-means, without any label.
 
@@ -38,9 +56,11 @@ def split_rows(Z: np.ndarray, n: int, *, random_state: Seed = None, device: str 
 
     """
     found = SemiSupervisedKMeans(n, random_state=random_state, device=device).fit([], [], Z)
-    distances = np.linalg.norm(Z - found.cluster_centers_[found.labels_], axis=1)
-    parts = [np.flatnonzero(found.labels_ == cluster) for cluster in range(n)]
-    return [
-        Subcluster(rows[np.argsort(distances[rows], kind="stable")], float(np.sqrt(np.mean(distances[rows] ** 2))))
-        for rows in sorted((rows for rows in parts if len(rows)), key=len, reverse=True)
-    ]
+    parts = [(np.flatnonzero(found.labels_ == part), center) for part, center in enumerate(found.cluster_centers_)]
+    parts.sort(key=lambda part: -len(part[0]))
+    return [_around(Z, rows, center) for rows, center in parts if len(rows)]
+
+
+def _around(Z: np.ndarray, rows: np.ndarray, center: np.ndarray) -> Subcluster:
+    distances = np.linalg.norm(Z[rows] - center, axis=1)
+    return Subcluster(rows[np.argsort(distances, kind="stable")], float(np.sqrt(np.mean(distances**2))))

@@ -18,6 +18,7 @@ TYPES: Mapping[Kind, Any] = {
     Kind.GROUP: api.Id,
     Kind.TARGET: api.Id,
     Kind.ITEMS: api.Items,
+    Kind.SEEN: api.Seen,
     Kind.LABEL: api.Label,
     Kind.PARTS: Annotated[int, Field(ge=2, le=100)],
     Kind.FLAG: bool,

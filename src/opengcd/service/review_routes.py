@@ -118,7 +118,7 @@ def edit_routes() -> APIRouter:
     def edit(workspace: UserWorkspace, request: EditBase) -> api.Edited:
         """Change groups; refused if someone else has changed the same ones since the edit that the client saw."""
         done = workspace.apply(request.verb())
-        return api.Edited(edit=done.id, groups=done.groups, made=done.group)
+        return api.Edited(edit=done.id, groups=done.groups, made=done.group, images=done.images)
 
     edit.__annotations__["request"] = edit_request()
     router.post("/edits", responses=MISSING)(edit)

@@ -63,6 +63,7 @@ LARGEST_NUMBER = 1e15
 """In a vector: the squares of a million of these have a sum that 32 bits can hold."""
 Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER, allow_inf_nan=False)]
 Items = Annotated[list[Id], Field(min_length=1, max_length=MOST_ITEMS), FailFast()]
+Seen = Annotated[list[Id], Field(max_length=MOST_ITEMS)]
 
 
 def _pair(first: str, second: str) -> WithJsonSchema:
@@ -384,6 +385,9 @@ class Questions(Model):
     seconds: float
     """How long it takes to answer them, about."""
     questions: list[Question]
+    answered: bool
+    """Whether a question was answered since the images were last grouped; the edit `regroup` gives them to the groups
+    again as the answers say."""
 
 
 class Item(Model):
@@ -448,6 +452,8 @@ class Edited(Model):
     edit: int
     groups: list[int]
     made: int | None
+    images: int | None
+    """How many images were moved, where the verb counts them."""
 
 
 class On(_On):

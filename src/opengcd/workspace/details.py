@@ -147,9 +147,9 @@ class NameDetails(Details):
 
 @dataclass(frozen=True)
 class ConfirmDetails(Details):
-    """A group was confirmed, is open again, or was said to be one class."""
+    """A group was confirmed, or is open again."""
 
-    verbs = ("confirm", "unconfirm", "keep")
+    verbs = ("confirm", "unconfirm")
     group: int
 
 
@@ -197,6 +197,16 @@ class SplitDetails(Details):
 
 
 @dataclass(frozen=True)
+class KeepDetails(Details):
+    """A person said that a group is one class."""
+
+    verbs = ("keep",)
+    group: int
+    seen: list[int] | None = None
+    """Images of it that the person has looked at; None: all."""
+
+
+@dataclass(frozen=True)
 class CompareDetails(Details):
     """A person said whether two groups are the same class; if so, they were joined."""
 
@@ -215,6 +225,19 @@ class DivideDetails(Details):
     part: int
     one: bool
     other: bool
+    seen: list[int] | None = None
+    """Images that the person has looked at, of the parts that are classes; None: all."""
+
+
+@dataclass(frozen=True)
+class RegroupDetails(Details):
+    """Images were given to the groups again, as a person has answered."""
+
+    verbs = ("regroup",)
+    images: int
+    """How many of them went to another group."""
+    started: int
+    """Groups that were started in place of those that are no class."""
 
 
 @dataclass(frozen=True)
@@ -237,6 +260,7 @@ AnyDetails = (
     | ReviewDetails
     | NameDetails
     | ConfirmDetails
+    | KeepDetails
     | MoveDetails
     | RemoveDetails
     | UnstackDetails
@@ -244,6 +268,7 @@ AnyDetails = (
     | SplitDetails
     | CompareDetails
     | DivideDetails
+    | RegroupDetails
     | UndoDetails
 )
 DETAILS: dict[str, type[AnyDetails]] = {verb: record for record in get_args(AnyDetails) for verb in record.verbs}

@@ -191,9 +191,7 @@ def separate(edit: Edit, chosen: Sequence[int], label: str | None = None) -> int
     if label is not None:
         home = group_named(edit, label)
     else:
-        taken = set(edit.connection.scalars(select(groups.c.label)))
-        number = next(n for n in range(1, len(taken) + 2) if f"new group {n}" not in taken)
-        home = make_group(edit, NOVEL, f"new group {number}", False)
+        home = make_group(edit, NOVEL, provisional_label(edit.connection), False)
     move(edit, chosen, home)
     return home
 
@@ -241,6 +239,13 @@ def make_group(edit: Edit, kind: str, label: str, named: bool = True, **more: An
     (id,) = edit.connection.execute(insert(groups).values(values)).inserted_primary_key or (0,)
     edit.before.setdefault(groups.name, {})[id] = None  # it did not exist before
     return id
+
+
+def provisional_label(connection: Connection) -> str:
+    """Return a label for a group that nobody has named yet, as "new group 3"."""
+    taken = set(connection.scalars(select(groups.c.label)))
+    number = next(n for n in range(1, len(taken) + 2) if f"new group {n}" not in taken)
+    return f"new group {number}"
 
 
 def group_named(edit: Edit, label: str) -> int:

@@ -52,6 +52,8 @@ class Edited(NamedTuple):
     """Where what was edited is now, if that is one group."""
     entry: Entry | None = None
     """What was undone or redone."""
+    images: int | None = None
+    """Images that were moved, where the verb counts them."""
 
 
 class Edit:
@@ -93,7 +95,7 @@ def editing(connection: Connection, who: str, verb: str) -> Iterator[Edit]:
     (id,) = connection.execute(
         insert(edits).values(row | {"before": before or None, "members": members})
     ).inserted_primary_key or (0,)
-    edit.done = Edited(id, sorted({*members, *edit.before.get(groups.name, ())}))
+    edit.done = Edited(id, sorted({*members, *edit.before.get(groups.name, ())}), images=edit.details.get("images"))
 
 
 def last_edit(connection: Connection) -> int:
@@ -184,6 +186,17 @@ def groups_changed(connection: Connection, id: int) -> set[int] | None:
 def read_entry(row: Row[*tuple[Any, ...]], undone: bool = False) -> Entry:
     """Return the entry of a row that has the columns :data:`SHOWN`."""
     return Entry(row.id, row.at, row.who, row.verb, renamed(row.details), undone)
+
+
+def rows_found(connection: Connection, id: int, table: Table) -> dict[Any, dict[str, Any] | None]:
+    """Return the rows of a table as an edit found them, by their keys; None for those that did not exist."""
+    return dict(connection.scalar(select(rows_before(table)).where(edits.c.id == id)) or ())
+
+
+def items_moved(connection: Connection, but: Iterable[str]) -> set[int]:
+    """Return the items that edits which are not undone have moved, except by some verbs."""
+    query = select(rows_before(assignments)).where(edits.c.verb.not_in(list(but)), edits.c.id.not_in(UNDONE))
+    return {item for rows in connection.scalars(query.where(edits.c.before.is_not(None))) for item, _ in rows or ()}
 
 
 def rows_before(table: Table) -> ColumnElement[Any]:

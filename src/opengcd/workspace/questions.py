@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection
 
 from opengcd._internal.unit_length import unit_rows
-from opengcd.workspace import groups, log
-from opengcd.workspace.groups import NOVEL
+from opengcd.workspace import log
+from opengcd.workspace.answers import link, standing_answers, unnamed_groups
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
 
 if TYPE_CHECKING:
-    from opengcd.discover import Calibration, LinkedGroups, MetricRows, SameQuestion, SplitQuestion
+    from opengcd.discover import Calibration, MetricRows, SameQuestion, SplitQuestion
 
 SECONDS = 1.0
 """Time that a person needs for an answer."""
-ANSWERING = ("keep", "compare", "divide")
-"""The verbs of the edits that answer questions."""
 
 
 class Answer(NamedTuple):
@@ -57,6 +53,8 @@ class Asked(NamedTuple):
     seconds: float
     """About how long it takes to answer them."""
     questions: list[AskedQuestion]
+    answered: bool
+    """Whether a question was answered since the images were last grouped; ``regroup`` then has something to do."""
 
 
 class _Kept(NamedTuple):
@@ -80,7 +78,7 @@ class Questions:
         """Return the questions whose answers are expected to save more work than they take.
 
         A question that was answered is not asked again, unless the answer is undone. Each answer comes with an edit, of
-        the verb ``keep``, ``compare`` or ``divide``.
+        the verb ``keep``, ``compare`` or ``divide``. After these, ``regroup`` gives the images to the groups again.
 
         Parameters
         ----------
@@ -97,20 +95,23 @@ class Questions:
         version, recognizer = self._recognizers.in_use()
         with self._database.reading() as connection:
             edit = log.last_edit(connection)
-            homes, whole, apart = _to_ask(connection)
+            homes, said = unnamed_groups(connection), standing_answers(connection)
+            answered = not said.since.isdisjoint(homes)
+            homes = {group: members for group, members in homes.items() if group not in said.none}
             store = self._vectors.shards(connection, version)
             there = store.having(connection, [item for members in homes.values() for item in members])
             homes = {group: [item for item in members if item in there] for group, members in homes.items()}
             items = [item for members in homes.values() for item in members]
             X = self._vectors.scaled(store.of_items(connection, items)) if items else None
         if X is None:
-            return Asked(edit, 0.0, [])
+            return Asked(edit, 0.0, [], answered)
         kept = self._prepare(version, recognizer, X)
         rows = kept.rows._replace(U=unit_rows(recognizer.in_metric(X)))
-        linked, numbers = _link(homes, whole, apart, rows.known)
+        spans = pairwise(np.cumsum([0, *map(len, homes.values())]))
+        linked = link({group: np.arange(*span) for group, span in zip(homes, spans, strict=True)}, said, rows.known)
         ranked = rank_questions(rows, linked, kept.calibration, most=limit)
-        found = [_as_asked(question, items, numbers) for question in ranked if question.kind != "which"]  # type: ignore[arg-type]
-        return Asked(edit, SECONDS * len(found), found)
+        found = [_as_asked(question, items, rows.known) for question in ranked if question.kind != "which"]  # type: ignore[arg-type]
+        return Asked(edit, SECONDS * len(found), found, answered)
 
     def _prepare(self, version: int, recognizer: Any, X: np.ndarray) -> _Kept:
         """Return the exemplars in the metric, and the calibration; they are kept for the version in use."""
@@ -123,41 +124,10 @@ class Questions:
         return kept
 
 
-def _to_ask(connection: Connection) -> tuple[dict[int, list[int]], set[int], set[frozenset[int]]]:
-    """Return the groups to ask about with their items, those that are one class, and pairs of different classes."""
-    homes = {g.id: g.items for g in groups.open_groups(connection) if g.kind == NOVEL and not g.named}
-    whole, apart, none = set[int](), set[frozenset[int]](), set[int]()
-    for entry in log.standing(connection, ANSWERING):
-        said = entry.details
-        if entry.verb == "keep":
-            whole.add(said["group"])
-        elif entry.verb == "compare" and not said["same"]:
-            apart.add(frozenset({said["group"], said["into"]}))
-        elif entry.verb == "divide":
-            parts = {said["group"]: said["one"], said["part"]: said["other"]}
-            apart.add(frozenset(parts))
-            none |= {group for group, is_class in parts.items() if not is_class}
-    return {group: items for group, items in homes.items() if group not in none}, whole, apart
-
-
-def _link(
-    homes: dict[int, list[int]], whole: set[int], apart: set[frozenset[int]], known: int
-) -> tuple[LinkedGroups, dict[int, int]]:
-    """Return the groups as discovery numbers them, with what was said of them; and their numbers in the database."""
-    from opengcd.discover import LinkedGroups
-
-    ends = np.cumsum([0, *map(len, homes.values())])
-    linked = LinkedGroups.of([np.arange(*span) for span in pairwise(ends)], known)
-    code = {group: known + i for i, group in enumerate(homes)}
-    pairs = frozenset(frozenset(code[one] for one in pair) for pair in apart if pair <= code.keys())
-    linked = replace(linked, whole=frozenset(code[group] for group in whole if group in code), apart=pairs)
-    return linked, {number: group for group, number in code.items()}
-
-
-def _as_asked(question: SplitQuestion | SameQuestion, items: Sequence[int], numbers: dict[int, int]) -> AskedQuestion:
+def _as_asked(question: SplitQuestion | SameQuestion, items: Sequence[int], known: int) -> AskedQuestion:
     shown = [[items[row] for row in part.tolist()] for part in question.shown]
     if question.kind == "same":
-        into, group = (numbers[number] for number in question.groups)  # type: ignore[union-attr]
+        into, group = (number - known for number in question.groups)  # type: ignore[union-attr]
         answers = [
             Answer("y", "the same class", {"act": "compare", "group": group, "into": into, "same": True}),
             Answer("n", "different classes", {"act": "compare", "group": group, "into": into, "same": False}),
@@ -165,14 +135,15 @@ def _as_asked(question: SplitQuestion | SameQuestion, items: Sequence[int], numb
         return AskedQuestion(
             "same", "Are these two groups the same class?", question.gain, [into, group], shown, answers
         )
-    group = numbers[question.group]  # type: ignore[union-attr]
+    group = question.group - known  # type: ignore[union-attr]
     part = [items[row] for row in question.parts[1].tolist()]  # type: ignore[union-attr]
 
     def divide(one: bool, other: bool) -> dict[str, Any]:
-        return {"act": "divide", "group": group, "items": part, "one": one, "other": other}
+        seen = shown[0] * one + shown[1] * other
+        return {"act": "divide", "group": group, "items": part, "one": one, "other": other, "seen": seen}
 
     answers = [
-        Answer("y", "one class", {"act": "keep", "group": group}),
+        Answer("y", "one class", {"act": "keep", "group": group, "seen": shown[0] + shown[1]}),
         Answer("n", "two classes, split here", divide(True, True)),
         Answer("a", "only the first part is a class", divide(True, False)),
         Answer("b", "only the second part is a class", divide(False, True)),

@@ -25,6 +25,7 @@ class Kind(Enum):
     GROUP = "the number of a group"
     TARGET = "the number of the group to move images to"
     ITEMS = "the numbers of items"
+    SEEN = "the numbers of items that the person has looked at"
     LABEL = "the name of a class"
     GROUP_OR_LABEL = "a group, or the name of a class or group"
     PARTS = "a number of parts"
@@ -34,6 +35,7 @@ class Kind(Enum):
 GroupId = Annotated[int, Kind.GROUP]
 TargetId = Annotated[int, Kind.TARGET]
 ItemIds = Annotated[Sequence[int], Kind.ITEMS]
+SeenIds = Annotated[Sequence[int], Kind.SEEN]
 Label = Annotated[str, Kind.LABEL]
 GroupOrLabel = Annotated[int | str, Kind.GROUP_OR_LABEL]
 Parts = Annotated[int, Kind.PARTS]

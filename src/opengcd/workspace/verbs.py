@@ -3,7 +3,8 @@
 The methods of :class:`opengcd.Workspace`, the commands of ``opengcd edit``, the HTTP route ``POST /edits`` with its
 request models, and the entries of the history are all made from the records here. The review page has a button for each
 verb: one of its own, or one that it makes from the request model. Undo and redo restore the rows that an edit has
-touched and know no verb. To add a verb, write its record here and its line in :class:`ReviewVerbs`.
+touched and know no verb. To add a verb, write its record here and its line in :class:`ReviewVerbs`. The
+verbs of questions are in :mod:`opengcd.workspace.answering`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Concatenate, ParamSpec, TypeVar
 
 from opengcd.workspace import groups, stacks
+from opengcd.workspace.answering import Compare, Divide, Keep, Regroup
 from opengcd.workspace.details import (
-    CompareDetails,
     ConfirmDetails,
-    DivideDetails,
     MergeDetails,
     MoveDetails,
     NameDetails,
@@ -26,7 +26,6 @@ from opengcd.workspace.details import (
     SplitDetails,
     UnstackDetails,
 )
-from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.groups import Part
 from opengcd.workspace.log import Edit, Edited
 from opengcd.workspace.subclusters import Subclusters
@@ -296,92 +295,8 @@ class Split(Verb):
         raise NotImplementedError
 
 
-@review_verb
-@dataclass(frozen=True)
-class Keep(Verb):
-    """Say that a group is one class: discover leaves its images together.
-
-    Parameters
-    ----------
-    group : int
-        Number of the group.
-
-    """
-
-    act = "keep"
-    group: GroupId
-
-    def apply(self, edit: Edit) -> int:
-        """Make the change."""
-        groups.keep(edit, self.group)
-        edit.details = ConfirmDetails(self.group).as_dict()
-        return self.group
-
-
-@review_verb
-@dataclass(frozen=True)
-class Compare(Verb):
-    """Say whether two groups are the same class: they are merged, or discover keeps them apart.
-
-    Parameters
-    ----------
-    group : int
-        Number of the group whose images move if they are the same.
-    into : int
-        Number of the other group.
-    same : bool
-        Whether they are the same class.
-
-    """
-
-    act = "compare"
-    group: GroupId
-    into: TargetId
-    same: Flag = field(default=True, kw_only=True)
-
-    def apply(self, edit: Edit) -> int:
-        """Make the change."""
-        groups.keep(edit, self.into)
-        if self.same:
-            groups.merge(edit, self.group, self.into)
-        else:
-            groups.keep(edit, self.group)
-        edit.details = CompareDetails(self.group, self.into, self.same).as_dict()
-        return self.into
-
-
-@review_verb
-@dataclass(frozen=True)
-class Divide(Verb):
-    """Say that some images of a group are not of its class; they become a group, which may be a class or not.
-
-    Parameters
-    ----------
-    group : int
-        Number of the group.
-    items : sequence of int
-        Numbers of the images that are not of its class.
-    one, other : bool
-        Whether the images that stay, and those that move, are a class: discover leaves these together, and groups the
-        images of what is no class again.
-
-    """
-
-    act = "divide"
-    group: GroupId
-    items: ItemIds
-    one: Flag = field(default=True, kw_only=True)
-    other: Flag = field(default=True, kw_only=True)
-
-    def apply(self, edit: Edit) -> int:
-        """Make the change."""
-        if strange := set(self.items) - set(groups.members(edit.connection, self.group)):
-            raise WorkspaceError(f"Item {min(strange)} is not in group {self.group}.")
-        home = groups.separate(edit, self.items)
-        groups.keep(edit, self.group, self.one)
-        groups.keep(edit, home, self.other)
-        edit.details = DivideDetails(self.group, home, self.one, self.other).as_dict()
-        return home
+for _verb in (Keep, Compare, Divide, Regroup):
+    review_verb(_verb)
 
 
 Given = ParamSpec("Given")
@@ -412,7 +327,8 @@ def _as_method(verb: Callable[Given, Verb]) -> Callable[Concatenate[ReviewVerbs,
         *inspect.signature(verb).parameters.values(),
     ]
     method.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # for help() and editors
-    method.__doc__ = f"{inspect.getdoc(verb)}{COMMON_SECTIONS}"
+    heading = "" if len(parameters) > 2 else "\n\nParameters\n----------"  # of a verb that has none of its own
+    method.__doc__ = f"{inspect.getdoc(verb)}{heading}{COMMON_SECTIONS}"
     return method
 
 
@@ -450,3 +366,4 @@ class ReviewVerbs(ABC):
     keep = _as_method(Keep)
     compare = _as_method(Compare)
     divide = _as_method(Divide)
+    regroup = _as_method(Regroup)

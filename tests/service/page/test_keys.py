@@ -315,6 +315,14 @@ def answered(name):
     return Act(question, button(name), ("sent", "question"))
 
 
+def all_answered(one):
+    """No question is left, and the images can be regrouped."""
+    for group in one.workspace.groups():
+        one.workspace.keep(group.id)
+    one.visit.go("questions")
+    one.page.get_by_role("button", name="Regroup as answered").wait_for()
+
+
 def rejection(one):
     choices = [{"max_known_rejected": share, "rejected_known": 0.1, "rejected_stream": 5, "share": 0.1}
                for share in (None, 0.05)]  # fmt: skip
@@ -401,6 +409,7 @@ SHEET = {
         "Only the second part is a class": answered("Only the second part is a class"),
         "No part is a class": answered("No part is a class"),
         "Skip the question": answered("Skip"),
+        "Regroup the images as you answered": Act(all_answered, button("Regroup as answered"), ("sent", "question")),
     },
     "The map": {
         "Pan": {

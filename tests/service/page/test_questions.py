@@ -3,8 +3,10 @@
 import re
 
 import pytest
+from sqlalchemy import update
 
 from opengcd.discover import Calibration
+from opengcd.workspace.schema import assignments
 from tests.helpers.browsing import violations
 from tests.helpers.reviewing import colours
 from tests.helpers.serving import eventually
@@ -186,6 +188,47 @@ def test_an_answer_overwrites_nothing_that_someone_did_first(mixed):
     one.press("n")
     one.said("Answered: two classes, split here.")
     assert kinds(workspace) == [["blue"], ["yellow"]]
+
+
+def test_at_the_end_the_images_are_regrouped_with_one_key(site):
+    workspace, visit = site
+    first, second = (group for group in workspace.groups() if group.kind == "novel")
+    workspace.keep(first.id, seen=first.items[:4])
+    workspace.keep(second.id, seen=second.items[:4])
+    with workspace.store.database.writing() as connection:  # one image of the second is in the first
+        strayed = update(assignments).where(assignments.c.item_id == second.items[-1])
+        connection.execute(strayed.values(group_id=first.id))
+    assert ["blue", "yellow"] in kinds(workspace)
+    one = visit()
+    one.go("questions")
+    button = one.page.get_by_role("button", name="Regroup as answered")
+    button.wait_for()
+    one.press("g")
+    one.said("1 image moved.")
+    assert kinds(workspace) == [["blue"], ["yellow"]]
+    eventually(lambda: button.count() == 0)
+    one.press("u")
+    one.said("Undone: regroup.")
+    button.click()
+    one.page.get_by_text("1 image moved.").first.wait_for()
+    one.go("history")
+    one.page.get_by_text("regrouped the images as was answered: 1 image moved").first.wait_for()
+
+
+def test_the_images_can_be_regrouped_before_the_last_question(halves):
+    workspace, visit = halves
+    one = visit()
+    one.go("questions")
+    asked(one, SAME)
+    button = one.page.get_by_role("button", name="Regroup as answered")
+    assert button.count() == 0
+    one.press("g")  # nothing was answered
+    one.press("y")
+    one.said("Answered: the same class.")
+    button.click()
+    one.page.get_by_text(re.compile("images? moved")).first.wait_for()
+    assert [entry.verb for entry in workspace.history(2)] == ["regroup", "compare"]
+    asked(one, SAME)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -46,7 +46,7 @@ export function inTurn(work) {
  * Send one act. A conflict is shown and changes nothing.
  * @template {{edit: number}} T
  * @param {() => Promise<T>} send
- * @param {() => Done} done
+ * @param {(answer: T) => Done} done
  * @returns {Promise<T|null>} the service's answer; null if it refused
  */
 function perform(send, done) {
@@ -55,7 +55,7 @@ function perform(send, done) {
       const answer = await send();
       own.add(answer.edit);
       made.add(answer.edit);
-      const { text, counts } = done();
+      const { text, counts } = done(answer);
       add(counts);
       await refresh();
       toast(text, { action: state.status.can_undo && { label: "Undo", run: undo } });
@@ -89,7 +89,11 @@ function basis(shown) {
   return edit;
 }
 
-/** @param {Act} act @param {number} shown the edit on display when the act was chosen @param {() => Done} done */
+/**
+ * @param {Act} act
+ * @param {number} shown the edit on display when the act was chosen
+ * @param {(answer: import("./types.d.ts").Edited) => Done} done
+ */
 const edit = (act, shown, done) => perform(() => api.edit({ on: basis(shown), ...act }), done);
 
 // Groups.
@@ -299,6 +303,14 @@ export function answerQuestion(answer, shown) {
   return edit(/** @type {Act} */ (answer.edit), shown, () => ({
     text: `Answered: ${answer.text}.`,
     counts: { answer: 1 },
+  }));
+}
+
+/** Give the images to the groups again, as was answered. @param {number} shown the edit on display */
+export function regroup(shown) {
+  return edit({ act: "regroup" }, shown, ({ images }) => ({
+    text: images === null ? "Nothing was answered, so nothing changed." : `${count(images, "image")} moved.`,
+    counts: { regroup: Number(images !== null) },
   }));
 }
 

@@ -11,7 +11,9 @@ const MOST = 100;
 /** @returns {Promise<import("./types.d.ts").Questions>} */
 export async function ask() {
   const unnamed = toReview().some((group) => !group.named);
-  return state.status.version && unnamed ? api.questions(MOST) : { edit: state.edit, seconds: 0, questions: [] };
+  return state.status.version && unnamed
+    ? api.questions(MOST)
+    : { edit: state.edit, seconds: 0, questions: [], answered: false };
 }
 
 /** "about 12 seconds". @param {number} seconds */

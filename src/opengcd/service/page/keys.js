@@ -91,6 +91,7 @@ const KEYS = [
       { act: "second", keys: ["b"], label: "Only the second part is a class" },
       { act: "none", keys: ["0"], label: "No part is a class" },
       { act: "skip", keys: ["s"], label: "Skip the question" },
+      { act: "regroup", keys: ["g"], label: "Regroup the images as you answered" },
     ],
   },
   {

@@ -19,8 +19,10 @@ import { capital } from "./words.js";
  * @property {import("./dialogs.js").Field[]} fields
  */
 
-/** Verbs with buttons and keys of their own; the last three are answers to questions. */
-const OWN = new Set("name confirm unconfirm move separate remove unstack merge split keep compare divide".split(" "));
+/** Verbs with buttons and keys of their own; the last four belong to the questions. */
+const OWN = new Set(
+  "name confirm unconfirm move separate remove unstack merge split keep compare divide regroup".split(" "),
+);
 
 /** @type {Record<string, "text"|"number"|"checkbox">} */
 const INPUTS = { string: "text", integer: "number", number: "number", boolean: "checkbox" };

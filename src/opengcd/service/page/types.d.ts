@@ -173,7 +173,7 @@ export interface Confirm {
   group: number;
 }
 
-/** A group was confirmed, is open again, or was said to be one class. */
+/** A group was confirmed, or is open again. */
 export interface ConfirmDetails {
   group: number;
 }
@@ -259,6 +259,7 @@ export interface Divide {
   items: number[];
   one?: boolean;
   other?: boolean;
+  seen?: number[] | null;
 }
 
 /** A person said that a part of a group is not of its class and which of both are classes; ``part`` is its group. */
@@ -267,6 +268,7 @@ export interface DivideDetails {
   part: number;
   one: boolean;
   other: boolean;
+  seen?: number[] | null;
 }
 
 /** The event `edit`: who did what, and which groups it changed. */
@@ -287,6 +289,7 @@ export interface Edited {
   edit: number;
   groups: number[];
   made: number | null;
+  images: number | null;
 }
 
 /** A line of the history. */
@@ -295,7 +298,7 @@ export interface Entry {
   at: string;
   who: string;
   verb: string;
-  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | UndoDetails | Record<string, any>;
+  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | UndoDetails | Record<string, any>;
   undone: boolean;
 }
 
@@ -386,6 +389,13 @@ export interface Keep {
   on: number;
   act: "keep";
   group: number;
+  seen?: number[] | null;
+}
+
+/** A person said that a group is one class. */
+export interface KeepDetails {
+  group: number;
+  seen?: number[] | null;
 }
 
 /** The last adaptation, or rehearsal of one. */
@@ -579,6 +589,7 @@ export interface Questions {
   edit: number;
   seconds: number;
   questions: Question[];
+  answered: boolean;
 }
 
 /** Images were recognised. */
@@ -608,6 +619,19 @@ export interface Redone {
   edit: number;
   groups: number[];
   redone: Entry;
+}
+
+/** Give the images to the unnamed groups again, as a person has answered about these. */
+export interface Regroup {
+  /** The last edit that the client has seen. */
+  on: number;
+  act: "regroup";
+}
+
+/** Images were given to the groups again, as a person has answered. */
+export interface RegroupDetails {
+  images: number;
+  started: number;
 }
 
 /** HNA and HCA on hidden known classes, with the features in use before (frozen) and with adapted ones. */
@@ -930,7 +954,7 @@ export interface Operations {
   };
   /** Change groups; refused if someone else has changed the same ones since the edit that the client saw. */
   "POST /edits": {
-    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide;
+    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup;
     answer: Edited;
   };
   /** Return who is logged in. */
@@ -967,7 +991,7 @@ export interface Details {
   name: NameDetails;
   confirm: ConfirmDetails;
   unconfirm: ConfirmDetails;
-  keep: ConfirmDetails;
+  keep: KeepDetails;
   move: MoveDetails;
   separate: MoveDetails;
   remove: RemoveDetails;
@@ -976,6 +1000,7 @@ export interface Details {
   split: SplitDetails;
   compare: CompareDetails;
   divide: DivideDetails;
+  regroup: RegroupDetails;
   undo: UndoDetails;
   redo: UndoDetails;
 }

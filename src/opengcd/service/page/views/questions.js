@@ -1,13 +1,13 @@
 /** Questions about groups, one at a time. The next one is shown at once, while the answer to the last is being stored. */
 
-import { answerQuestion, startJob, undo } from "../acts.js";
+import { answerQuestion, regroup, undo } from "../acts.js";
 import { api } from "../api.js";
 import { about, ask } from "../asking.js";
 import { button } from "../buttons.js";
 import { progress } from "../charts.js";
 import { h, heading } from "../dom.js";
 import { keyOf, useKeys } from "../keys.js";
-import { groupById, state, subscribe, toReview } from "../store.js";
+import { groupById, state, subscribe } from "../store.js";
 import { complain } from "../toast.js";
 import { capital, count, title } from "../words.js";
 import { nextCard } from "./nextstep.js";
@@ -44,8 +44,21 @@ function captions({ kind, groups, answers }) {
   ];
 }
 
-/** @param {Question} question @param {(answer: Answer) => unknown} reply @param {() => unknown} skip */
-function card(question, reply, skip) {
+/** @param {() => unknown} run @param {Object} [options] */
+const regroupButton = (run, options) =>
+  button("Regroup as answered", run, {
+    key: [SCOPE, "regroup"],
+    title: "Each image joins the group that it is most like, given your answers; new groups start for what is no class",
+    ...options,
+  });
+
+/**
+ * @param {Question} question
+ * @param {(answer: Answer) => unknown} reply
+ * @param {() => unknown} skip
+ * @param {(() => unknown)|false} again what regroups the images, if there is something to regroup by
+ */
+function card(question, reply, skip, again) {
   const above = captions(question);
   return h(
     "section",
@@ -85,6 +98,7 @@ function card(question, reply, skip) {
       { class: "row" },
       button("Skip", skip, { quiet: true, icon: "next", key: [SCOPE, "skip"] }),
       button("Undo", undo, { quiet: true, icon: "undo", key: ["everywhere", "undo"] }),
+      again && regroupButton(again, { quiet: true }),
     ),
   );
 }
@@ -92,11 +106,9 @@ function card(question, reply, skip) {
 /**
  * What is shown when no question is left.
  * @param {boolean} any whether one was answered @param {number} n those that were skipped @param {() => unknown} unskip
+ * @param {(() => unknown)|false} again what regroups the images, if there is something to regroup by
  */
-function ending(any, n, unskip) {
-  const regroup = button("Group again", () => startJob({ verb: "discover" }), {
-    title: "What you called one class stays together; what you called no class is grouped again",
-  });
+function ending(any, n, unskip, again) {
   return [
     h(
       "section",
@@ -111,7 +123,7 @@ function ending(any, n, unskip) {
       ),
       n > 0 && button("Ask again", unskip),
     ),
-    nextCard(toReview().length > 0 && regroup).element,
+    nextCard(again && regroupButton(again)).element,
   ];
 }
 
@@ -122,7 +134,7 @@ export function questions(root) {
   const body = h("div", { class: "stack" });
   root.append(heading("Questions", "Each answer should save you more work than it takes.", left), done, body);
   /** @type {import("../types.d.ts").Questions} */
-  let asked = { edit: 0, seconds: 0, questions: [] };
+  let asked = { edit: 0, seconds: 0, questions: [], answered: false };
   /** What an answer takes. */
   let seconds = 0;
   /** @type {Question|undefined} */
@@ -146,17 +158,20 @@ export function questions(root) {
     // Built again only if it looks different: somebody may be about to press a button of it.
     const { status, jobs } = state;
     const now = JSON.stringify(
-      question ? [question, question.groups.map(groupById)] : [complete, status, [...jobs.values()]],
+      question
+        ? [question, question.groups.map(groupById), asked.answered]
+        : [complete, status, [...jobs.values()], asked.answered],
     );
     if (now === shown) return;
     shown = now;
     const focused = body.contains(document.activeElement);
+    const again = asked.answered && regroupNow;
     const looking = h("section", { class: "empty card", tabindex: "-1" }, "Looking for questions …");
     body.replaceChildren(
       ...(question
-        ? [card(question, reply, skip)]
+        ? [card(question, reply, skip, again)]
         : complete
-          ? ending(closed.size > 0, asked.questions.length, unskip)
+          ? ending(closed.size > 0, asked.questions.length, unskip, again)
           : [looking]),
     );
     if (focused) /** @type {HTMLElement} */ (body.firstElementChild).focus();
@@ -190,6 +205,14 @@ export function questions(root) {
     sending -= 1;
     if (!sending) await read().catch(complain); // a question whose answer was refused returns
   };
+  const regroupNow = async () => {
+    if (!asked.answered) return;
+    asked.answered = false;
+    sending += 1;
+    await regroup(asked.edit);
+    sending -= 1;
+    if (!sending) await read().catch(complain);
+  };
   const skip = () => {
     if (!current) return;
     skipped.add(nameOf(current));
@@ -211,6 +234,7 @@ export function questions(root) {
     useKeys(SCOPE, {
       ...Object.fromEntries(ANSWERS.map((act) => [act, byKey(act)])),
       skip: (event) => event.repeat || skip(),
+      regroup: (event) => event.repeat || regroupNow(),
     }),
     subscribe((topic) => {
       if (topic === "review" && !sending) read().catch(complain);
