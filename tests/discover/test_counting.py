@@ -7,8 +7,9 @@ import pytest
 
 from opengcd import OpenWorldRecognizer
 from opengcd.discover import JointDiscovery
-from opengcd.discover.counting import Reading, combine, plan_sample, read_number
+from opengcd.discover.counting import Count, Reading, combine, plan_sample, read_number
 from opengcd.discover.rehearsal import SizePrior, sharpen
+from opengcd.osr import Share
 from opengcd.presets import PRESETS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -76,6 +77,16 @@ def test_sizes_hardly_count_if_a_reading_is_far_from_what_they_suggest():
     assert far.expected == pytest.approx(np.exp((np.log(4) / 2.25 + 16 * np.log(40)) / (1 / 2.25 + 16)), rel=1e-3)
     assert far.deviation == pytest.approx((1 / 2.25 + 16) ** -0.5, rel=1e-2)
     assert sharpen(SizePrior(4.0, 0.4, 10), Reading(40.0, 0.25)).expected == 10.0
+
+
+def test_a_number_counts_only_where_there_are_clearly_new_rows():
+    assert Count(Reading(20.0, 0.3), Share(0.7, 0.1)).evident  # 0.3 of the rows, three times the error
+    assert not Count(Reading(20.0, 0.3), Share(0.75, 0.1)).evident
+
+
+def test_a_stream_without_new_classes_has_none():
+    X, y, stream = rare_world(3, known=24, new=1, rows_of_new=1)
+    assert found("merging", (X, y, stream)).k <= 24 + 2
 
 
 @pytest.mark.parametrize(

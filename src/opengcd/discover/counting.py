@@ -43,6 +43,9 @@ CLASS_ROWS = (100, 300)
 """Labelled rows of a class that rehearsals use at most: usually, and where streams need many known rows."""
 DEVIATION = 0.1
 """Standard deviation of the logarithm that is not due to the choice of hidden classes."""
+EVIDENT = 3.0
+"""The number is used only if the share of new rows is so many times its standard deviation: where hardly any row is
+new, groups of known rows are counted."""
 NEAR = 0.5
 """The error is that of rehearsals with about as many classes: standard deviation of the logarithm of their number."""
 PENALTIES = np.logspace(-1, 3, 20)
@@ -77,6 +80,11 @@ class Count(NamedTuple):
     """Of new classes."""
     known_share: Share
     """Of rows of known classes."""
+
+    @property
+    def evident(self) -> bool:
+        """Whether the stream clearly holds new rows."""
+        return 1 - self.known_share.value >= EVIDENT * self.known_share.deviation
 
 
 class Round(NamedTuple):

@@ -89,8 +89,9 @@ class JointDiscovery(DiscoveryStrategy):
         rows = RowsInMetric(L, U, scores, rejected, _known_share(scored, scores, rejected))
         read = None
         if count.k is None and self.search == "merging" and known >= LEAST_KNOWN and n >= LEAST_STREAM:
-            read, share = count_by_merging(labelled, rows, scored, run.at(3))
-            rows = rows._replace(known_share=share)
+            counted = count_by_merging(labelled, rows, scored, run.at(3))
+            if counted.evident:
+                read, rows = counted.number, rows._replace(known_share=counted.known_share)
         estimate, calibration = self._count(labelled, rows, scored, count, read, run)
         run.progress("grouping", 0, 2)
         novel = estimate.k - known
