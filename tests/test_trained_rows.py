@@ -1,5 +1,7 @@
 """Rows that look too well known, because the network was trained on them or discovery found them, and new features."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,9 +12,12 @@ from opengcd._internal.model_folder import read_index_file
 from opengcd.memory import ExemplarMemory
 from opengcd.osr import novelty
 from opengcd.osr.novelty import typical
+from opengcd.presets import PRESETS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 CLASSES, ROWS, WIDTH = 8, 40, 12
+WITHOUT_STATISTICS = dataclasses.replace(PRESETS["best"], keep_statistics=False)
+"""Statistics of the rows of another network are only those of the exemplars."""
 
 
 def world(seed=0, pull=0.4):
@@ -91,7 +96,7 @@ def test_a_limit_holds_although_easy_rows_of_new_classes_were_learnt(seed):
     easy = np.linalg.norm(rows - means[new], axis=1) < 3  # discovery finds those near the middle of their class
 
     def rejected(**found):
-        recognizer = best(max_known_rejected=0.1).fit(X, y, trained=trained)
+        recognizer = best(preset=WITHOUT_STATISTICS, max_known_rejected=0.1).fit(X, y, trained=trained)
         recognizer.learn(rows[easy], CLASSES + new[easy], **found)
         return share_rejected(recognizer, rows)
 
@@ -156,7 +161,7 @@ def rotation(width=WIDTH):
 
 def test_another_network_changes_the_features_and_nothing_else():
     X, y, _, stream, _ = world()
-    recognizer = best(memory_size=160).fit(X, y).learn(X[:40] + 30, np.full(40, 99))
+    recognizer = best(preset=WITHOUT_STATISTICS, memory_size=160).fit(X, y).learn(X[:40] + 30, np.full(40, 99))
     before = recognizer.predict_closed(stream)
     exemplars, labels, phase = recognizer.memory_.X.copy(), recognizer.memory_.y.copy(), recognizer.phase_
     seen = dict(recognizer.memory_.seen)
