@@ -19,8 +19,8 @@ import numpy as np
 from opengcd import OpenWorldRecognizer
 from opengcd._internal.randomness import derive
 from opengcd._internal.unit_length import unit_rows
-from opengcd.bench import RecognizerMethod, class_groups, load_dataset, plan_for, run_protocol
-from opengcd.bench.questioner import Questioned, answer_questions
+from opengcd.bench import RecognizerMethod, class_groups, load_dataset, parse_numbers, plan_for, run_protocol
+from opengcd.bench.questioner import Questioned, answer_questions, class_of_most
 from opengcd.bench.reviewer import simulate_review
 from opengcd.discover import LinkedGroups, MetricRows, WhichQuestion, calibrate, memberships, rank_questions, regroup
 from opengcd.discover.linked_groups import typical
@@ -87,9 +87,7 @@ def class_of(choice: int, linked: LinkedGroups, phase: Phase) -> Any:
         return phase.known[choice]
     if not len(linked.rows[choice]):
         return None
-    shown = phase.truth[typical(phase.rows.U, linked.rows[choice])]
-    present, counts = np.unique(shown, return_counts=True)
-    return present[counts.argmax()] if 2 * counts.max() > len(shown) else None
+    return class_of_most(typical(phase.rows.U, linked.rows[choice]), phase.truth)
 
 
 def around_true_means(phase: Phase, named: int) -> list[np.ndarray]:
@@ -139,7 +137,7 @@ def main() -> None:
     chosen = parser.parse_args()
     cells = [
         (seed, number, measured(phase))
-        for seed in map(int, chosen.seeds.split(","))
+        for seed in parse_numbers(chosen.seeds, "seeds")
         for number, phase in enumerate(phases(chosen.features, chosen.dataset, seed), 1)
     ]
     print(f"| {chosen.dataset} | " + " | ".join(f"seed {seed}, phase {number}" for seed, number, _ in cells) + " |")

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opengcd.classify import Labelled
-from opengcd.discover.grouped_share import Rates, combine_shares, rate, share_by_rates
+from opengcd.discover.grouped_share import Rates, mean_by_precision, rate, share_by_rates
 from opengcd.discover.simulation import SimulatedStream
-from opengcd.osr import Share
 
 
 def test_the_share_solves_the_equation_of_the_mixture():
@@ -33,8 +32,8 @@ def test_too_few_rehearsals_or_no_contrast_tell_nothing(rates):
 
 
 def test_shares_are_combined_by_their_precision():
-    assert combine_shares(Share(0.2, 0.1), Share(0.6, 0.1)) == pytest.approx((0.4, 0.1 / np.sqrt(2)))
-    assert combine_shares(Share(0.2, 0.1), Share(0.7, 0.2)).value == pytest.approx(0.3)
+    assert mean_by_precision([0.2, 0.6], [0.1, 0.1]) == pytest.approx((0.4, 0.1 / np.sqrt(2)))
+    assert mean_by_precision([0.2, 0.7], [0.1, 0.2])[0] == pytest.approx(0.3)
 
 
 def world(trained=None, found=None):

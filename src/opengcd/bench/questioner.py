@@ -85,7 +85,7 @@ def _ask(
 
 def _answer(question: SplitQuestion | SameQuestion | WhichQuestion, truth: np.ndarray) -> Any:
     assert not isinstance(question, WhichQuestion)  # none was asked for
-    first, second = (_class_of(shown, truth) for shown in question.shown)
+    first, second = (class_of_most(shown, truth) for shown in question.shown)
     if isinstance(question, SameQuestion):
         return "yes" if first is not None and first == second else "no"
     if first is None or second is None:
@@ -93,7 +93,20 @@ def _answer(question: SplitQuestion | SameQuestion | WhichQuestion, truth: np.nd
     return "one" if first == second else "two"
 
 
-def _class_of(shown: np.ndarray, truth: np.ndarray) -> Any:
-    """Return the class of more than half of the rows; None if there is none."""
+def class_of_most(shown: np.ndarray, truth: np.ndarray) -> Any:
+    """Return the class of more than half of the rows; None if there is none.
+
+    Parameters
+    ----------
+    shown : int array
+        Rows that the annotator sees.
+    truth : array of shape (n,)
+        The class of every row.
+
+    Returns
+    -------
+    class or None
+
+    """
     present, counts = np.unique(truth[shown], return_counts=True)
     return present[counts.argmax()].item() if 2 * counts.max() > len(shown) else None

@@ -16,7 +16,7 @@ from opengcd._internal.randomness import Seed, derive, generator
 from opengcd._internal.run import Run
 from opengcd._internal.splits import shuffled_rows
 from opengcd.classify import Labelled
-from opengcd.discover.grouped_share import Rates, combine_shares, rate, share_by_rates
+from opengcd.discover.grouped_share import Rates, mean_by_precision, rate, share_by_rates
 from opengcd.discover.merging import MergingRows, merge_groups
 from opengcd.discover.simulation import RowsInMetric, hide_and_score
 from opengcd.osr import ScoredRejection, Share
@@ -136,7 +136,7 @@ def _with_groups(rows: RowsInMetric, grouped: Share | None) -> Share:
     """Return the share of known rows by scores and by groups; rejected rows alone are grouped otherwise."""
     if grouped is None or rows.rejected.all():
         return rows.known_share
-    return combine_shares(rows.known_share, grouped)
+    return Share(*mean_by_precision(*zip(rows.known_share, grouped, strict=True)))
 
 
 def combine(readings: Sequence[Reading]) -> Reading:
@@ -151,9 +151,8 @@ def combine(readings: Sequence[Reading]) -> Reading:
     Reading
 
     """
-    weights = np.array([reading.deviation for reading in readings]) ** -2.0
-    mean = np.average(np.log([reading.number for reading in readings]), weights=weights)
-    return Reading(float(np.exp(mean)), float(weights.sum() ** -0.5))
+    mean, deviation = mean_by_precision([np.log(one.number) for one in readings], [one.deviation for one in readings])
+    return Reading(float(np.exp(mean)), deviation)
 
 
 def _read(

@@ -99,17 +99,17 @@ def share_by_rates(assigned: float, rates: Sequence[Rates], n: int) -> Share | N
     return Share(value, float(np.hypot(np.sqrt(variance) / (known - new), MODEL_DEVIATION)))
 
 
-def combine_shares(one: Share, other: Share) -> Share:
-    """Return the mean of two estimates of a share, weighted by inverse variance.
+def mean_by_precision(values: Sequence[float], deviations: Sequence[float]) -> tuple[float, float]:
+    """Return the mean of estimates of one quantity, weighted by inverse variance, and its standard deviation.
 
     Parameters
     ----------
-    one, other : Share
+    values, deviations : sequence of float
 
     Returns
     -------
-    Share
+    (float, float)
 
     """
-    weights = np.array([one.deviation, other.deviation]) ** -2.0
-    return Share(float(weights @ [one.value, other.value] / weights.sum()), float(weights.sum() ** -0.5))
+    weights = np.array(deviations) ** -2.0
+    return float(np.average(values, weights=weights)), float(weights.sum() ** -0.5)

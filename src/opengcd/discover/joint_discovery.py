@@ -12,7 +12,7 @@ from opengcd._internal.run import NUMBER, Run
 from opengcd._internal.validation import check_choice
 from opengcd.classify import Labelled, Stream
 from opengcd.discover.class_number import ClassNumberEstimate
-from opengcd.discover.counting import LEAST_KNOWN, LEAST_STREAM, Reading, count_by_merging
+from opengcd.discover.counting import LEAST_KNOWN, LEAST_STREAM, count_by_merging
 from opengcd.discover.discovery import Discovery, arrange
 from opengcd.discover.kmeans import Clustering
 from opengcd.discover.mixture import Mixture, MixtureSettings, joint_mixture
@@ -87,12 +87,7 @@ class JointDiscovery(DiscoveryStrategy):
         p, rejected = stream.probabilities, stream.rejected
         scores = scored.judge(stream.X, p).score if n else np.empty(0)
         rows = RowsInMetric(L, U, scores, rejected, _known_share(scored, scores, rejected))
-        read = None
-        if count.k is None and self.search == "merging" and known >= LEAST_KNOWN and n >= LEAST_STREAM:
-            counted = count_by_merging(labelled, rows, scored, run.at(3))
-            if counted.evident:
-                read, rows = counted.number, rows._replace(known_share=counted.known_share)
-        estimate, calibration = self._count(labelled, rows, scored, count, read, run)
+        (estimate, calibration), rows = self._count(labelled, rows, scored, count, run)
         run.progress("grouping", 0, 2)
         novel = estimate.k - known
         if not n or novel < 1:
@@ -125,19 +120,21 @@ class JointDiscovery(DiscoveryStrategy):
         return arrange(U, labelled.classes, clusters, estimate, probabilities, class_probabilities)
 
     def _count(
-        self,
-        labelled: Labelled,
-        rows: RowsInMetric,
-        rejection: ScoredRejection,
-        count: ClassCount,
-        read: Reading | None,
-        run: Run,
-    ) -> RehearsedNumber | tuple[ClassNumberEstimate, None]:
-        """Return the number of classes and, if it was estimated, the calibration of the groups' class probabilities."""
+        self, labelled: Labelled, rows: RowsInMetric, rejection: ScoredRejection, count: ClassCount, run: Run
+    ) -> tuple[RehearsedNumber | tuple[ClassNumberEstimate, None], RowsInMetric]:
+        """Return the number of classes, and the rows with what counting says of the share of known ones.
+
+        If the number was estimated, it comes with the calibration of the groups' class probabilities.
+        """
         if count.k is not None:
-            return ClassNumberEstimate(count.k, [], True, "", count.k, (count.k, count.k)), None
+            return (ClassNumberEstimate(count.k, [], True, "", count.k, (count.k, count.k)), None), rows
+        read = None
+        if self.search == "merging" and len(labelled.classes) >= LEAST_KNOWN and len(rows.U) >= LEAST_STREAM:
+            counted = count_by_merging(labelled, rows, rejection, run.at(3))
+            if counted.evident:
+                read, rows = counted.number, rows._replace(known_share=counted.known_share)
         by_size = self.search == "size"
-        return estimate_by_rehearsal(labelled, rows, rejection, count.most, run.at(0), read=read, by_size=by_size)
+        return estimate_by_rehearsal(labelled, rows, rejection, count.most, run.at(0), read=read, by_size=by_size), rows
 
 
 def _scored(rejection: Rejection) -> ScoredRejection:
