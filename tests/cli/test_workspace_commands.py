@@ -103,7 +103,7 @@ def test_at_the_end_the_images_can_be_regrouped(workspace):
     assert "edit regroup" in (shown := run("review", workspace.path, "--ask", keys="n").stdout)
     assert "0 answered." in shown
     shown = run("review", workspace.path, "--ask", keys="y").stdout
-    assert "Give the images to the groups again as was answered?" in shown
+    assert "Regroup the images as answered?" in shown
     assert "0 images moved." in shown
     assert workspace.history(1)[0].verb == "regroup"
     assert "Give" not in run("review", workspace.path, "--ask").stdout

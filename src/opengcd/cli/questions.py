@@ -19,7 +19,7 @@ OTHER_KEYS = "s skip, u undo, q quit"
 
 
 def ask_questions(workspace: Path) -> None:
-    """Ask until no question is worth asking, or the person quits; then offer to regroup the images as was answered.
+    """Ask until no question is worth asking, or the person quits; then offer to regroup the images as answered.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ def ask_questions(workspace: Path) -> None:
                 done.append(verb.act)
         echo(f"{len(done) - done.count('regroup')} answered.")
         if asked.answered:
-            echo(f"`opengcd edit regroup {workspace}` gives the images to the groups again as was answered.")
+            echo(f"`opengcd edit regroup {workspace}` regroups the images as answered.")
 
 
 def _wants_regrouping() -> bool:
-    echo("\nNo question is left. Give the images to the groups again as was answered? y yes, n no")
+    echo("\nNo question is left. Regroup the images as answered? y yes, n no")
     return _key("y", "n") == "y"
 
 

@@ -212,7 +212,7 @@ def test_at_the_end_the_images_are_regrouped_with_one_key(site):
     button.click()
     one.page.get_by_text("1 image moved.").first.wait_for()
     one.go("history")
-    one.page.get_by_text("regrouped the images as was answered: 1 image moved").first.wait_for()
+    one.page.get_by_text("regrouped the images as answered: 1 image moved").first.wait_for()
 
 
 def test_the_images_can_be_regrouped_before_the_last_question(halves):

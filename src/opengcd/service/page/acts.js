@@ -306,7 +306,7 @@ export function answerQuestion(answer, shown) {
   }));
 }
 
-/** Give the images to the groups again, as was answered. @param {number} shown the edit on display */
+/** Regroup the images as answered. @param {number} shown the edit on display */
 export function regroup(shown) {
   return edit({ act: "regroup" }, shown, ({ images }) => ({
     text: images === null ? "Nothing was answered, so nothing changed." : `${count(images, "image")} moved.`,
