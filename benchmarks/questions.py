@@ -90,8 +90,18 @@ def class_of(choice: int, linked: LinkedGroups, phase: Phase) -> Any:
     return class_of_most(typical(phase.rows.U, linked.rows[choice]), phase.truth)
 
 
-def around_true_means(phase: Phase, named: int) -> list[np.ndarray]:
-    """Return groups around the true means of new classes that hold so many items of new classes."""
+class TrueCosines(NamedTuple):
+    """Cosines of each row to the mean directions of the true classes; its own does not contain it."""
+
+    known: np.ndarray
+    """(n, known classes), of the labelled rows, which the rows of the stream are not among."""
+    new: np.ndarray
+    """(n, new classes)"""
+    new_classes: np.ndarray
+
+
+def true_cosines(phase: Phase) -> TrueCosines:
+    """Return how near each row is to each class, if all labels are known."""
     L, codes, U = phase.rows.L, phase.rows.codes, phase.rows.U
     new = np.setdiff1d(phase.truth, phase.known)
     known = np.stack([L[codes == code].sum(0) for code in range(phase.rows.known)])
@@ -100,10 +110,24 @@ def around_true_means(phase: Phase, named: int) -> list[np.ndarray]:
     of_new = np.isin(phase.truth, new)
     mine = np.searchsorted(new, phase.truth[of_new])
     cosines[of_new, mine] = (unit_rows(sums[mine] - U[of_new]) * U[of_new]).sum(1)
-    order = np.argsort((U @ unit_rows(known).T).max(1) - cosines.max(1), kind="stable")
+    return TrueCosines(U @ unit_rows(known).T, cosines, new)
+
+
+def true_labels(phase: Phase) -> np.ndarray:
+    """Return the class of each row whose mean direction is nearest."""
+    known, new, classes = true_cosines(phase)
+    labels: np.ndarray = np.concatenate([phase.known, classes])[np.hstack([known, new]).argmax(1)]
+    return labels
+
+
+def around_true_means(phase: Phase, named: int) -> list[np.ndarray]:
+    """Return groups around the true means of new classes that hold so many items of new classes."""
+    known, new, classes = true_cosines(phase)
+    of_new = np.isin(phase.truth, classes)
+    order = np.argsort(known.max(1) - new.max(1), kind="stable")
     chosen = order[: np.searchsorted(np.cumsum(of_new[order]), named) + 1]
-    home = cosines.argmax(1)[chosen]
-    return [members for one in range(len(new)) if len(members := chosen[home == one])]
+    home = new.argmax(1)[chosen]
+    return [members for one in range(len(classes)) if len(members := chosen[home == one])]
 
 
 def measured(phase: Phase) -> list[tuple[float, int]]:

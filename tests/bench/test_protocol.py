@@ -314,3 +314,4 @@ def test_the_recogniser_follows_the_protocol_reproducibly():
     assert first[0].hna > 0.7
     assert first[0].actions_with_questions >= sum(first[0].questions.values()) + 4  # names and confirmations
     assert 0 < first[0].named_with_questions <= 120
+    assert first[0].actions_with_both >= sum(first[0].questions.values()) + 4

@@ -102,31 +102,46 @@ class AdaptedMethod(OpenWorldMethod):
             self._adapt(rows, labels, progress=progress)
             self._reembed(progress)
 
+    def features(self, X: np.ndarray) -> np.ndarray:
+        """Return the features of images by the current network.
+
+        Parameters
+        ----------
+        X : int array of shape (n,)
+            Numbers of images.
+
+        Returns
+        -------
+        array of shape (n, d)
+
+        """
+        return self._features[X]
+
     def recognize(self, X: np.ndarray) -> Predictions:
         """Return labels with rejection, labels without, and the unknown score."""
-        return self._method.recognize(self._features[X])
+        return self._method.recognize(self.features(X))
 
     def predict_closed(self, X: np.ndarray) -> np.ndarray:
         """Return the known class of each image, rejecting nothing."""
-        return self._method.predict_closed(self._features[X])
+        return self._method.predict_closed(self.features(X))
 
     def discover(self, X: np.ndarray, *, progress: Progress = silent) -> Discovery:
         """Group rejected images."""
-        return self._method.discover(self._features[X], progress=progress)
+        return self._method.discover(self.features(X), progress=progress)
 
     def discover_in_stream(
         self, X: np.ndarray, rejected: np.ndarray, *, progress: Progress = silent
     ) -> tuple[np.ndarray, Discovery]:
         """Group images of the stream, perhaps after adapting the network to them."""
         rejected = self._adapt_to_stream(X, rejected, progress)
-        return self._method.discover_in_stream(self._features[X], rejected, progress=progress)
+        return self._method.discover_in_stream(self.features(X), rejected, progress=progress)
 
     def discover_again(
         self, X: np.ndarray, rejected: np.ndarray, confirmed: np.ndarray, *, progress: Progress = silent
     ) -> tuple[np.ndarray, Discovery]:
         """Group images of the stream; those with a confirmed label keep it."""
         rejected = self._adapt_to_stream(X, rejected, progress)
-        return self._method.discover_again(self._features[X], rejected, confirmed, progress=progress)
+        return self._method.discover_again(self.features(X), rejected, confirmed, progress=progress)
 
     @property
     def adapts(self) -> bool:
@@ -135,15 +150,15 @@ class AdaptedMethod(OpenWorldMethod):
 
     def observe(self, X: np.ndarray) -> Any:
         """Adapt the threshold for "unknown" to images of the stream."""
-        self._method.observe(self._features[X])
+        self._method.observe(self.features(X))
 
     def in_metric(self, X: np.ndarray) -> np.ndarray:
         """Return images as the current network sees them, in the metric of the recogniser."""
-        return self._method.in_metric(self._features[X])
+        return self._method.in_metric(self.features(X))
 
     def question_rows(self, X: np.ndarray) -> MetricRows | None:
         """Return labelled images and those that were grouped, as the current network sees them."""
-        return self._method.question_rows(self._features[X])
+        return self._method.question_rows(self.features(X))
 
     def spent(self) -> dict[str, float]:
         """Return the seconds of adapting and of embedding all images, since the last call."""

@@ -319,6 +319,7 @@ def _open_phase(
     result.actions, result.actions_by_kind, result.named = review.actions, review.by_kind, len(review.rows)
     if method.reviews_one_by_one:
         result.actions, result.actions_by_kind = result.rejected, {"label": result.rejected}
+        split = None
     elif split := _splitting(method, stream.X[examined]):
         result.actions_with_splits = simulate_review(groups, truth, known.tolist(), split).actions
     if groups and (rows := method.question_rows(stream.X[examined])):
@@ -326,6 +327,9 @@ def _open_phase(
         after = simulate_review(asked.groups, truth, known.tolist())
         result.questions, result.named_with_questions = dict(asked.asked), len(after.rows)
         result.actions_with_questions = asked.asked.total() + after.actions
+        if split:
+            both = simulate_review(asked.groups, truth, known.tolist(), split)
+            result.actions_with_both = asked.asked.total() + both.actions
     return PhaseDetail(stream, examined, found, review)
 
 

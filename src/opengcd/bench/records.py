@@ -142,8 +142,10 @@ class PhaseResult:
     """Questions about groups that were worth asking, by kind."""
     actions_with_questions: int | None = None
     """Of an annotator who answers these first, the answers included; None in older files."""
+    actions_with_both: int | None = None
+    """Of an annotator who answers these first and then also splits groups; None in older files."""
     named_with_questions: int | None = None
-    """Novel items that this annotator gave a name."""
+    """Novel items that were named after the questions."""
     learnt_share: float | None = None
     """Share of what could be learnt that is learnt."""
     missing_classes: int | None = None

@@ -148,6 +148,7 @@ DETAIL_COLUMNS: list[PhaseColumn] = [
     _smaller(
         "with questions", lambda phase: _ratio(phase.actions_with_questions, phase.named_with_questions), digits=2
     ),
+    _smaller("with both", lambda phase: _ratio(phase.actions_with_both, phase.named_with_questions), digits=2),
     Column("named with questions", lambda phase: _ratio(phase.named_with_questions, phase.named), digits=2),
 ]
 
