@@ -15,7 +15,7 @@ from benchmarks import digits_world
 from benchmarks.page import browsing, served
 from opengcd import Workspace
 
-DOCS = Path(__file__).resolve().parents[1] / "docs" / "review"
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "review"
 
 
 class Camera:

@@ -423,7 +423,7 @@ def test_probabilities_are_asked_for_only_where_they_are_needed():
 
 def test_the_parts_in_the_documentation_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "extending.md").read_text("utf-8"), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "how-to" / "extend.md").read_text("utf-8"), re.DOTALL)
     assert "_internal" not in "".join(blocks)
     names = np.array(list("abcdef"))[Y]
     scope = {"X_known": X[KNOWN], "y_known": names[KNOWN], "X_stream": X}

@@ -304,7 +304,7 @@ def final_average_accuracy(history: Sequence[Sequence[float]]) -> float:
 
 
 def silhouette(X: Any, labels: Any, *, device: str = "auto") -> float:
-    r"""Mean silhouette coefficient (Eq. 5, read as a mean; see ``docs/method.md``).
+    r"""Mean silhouette coefficient (Eq. 5, read as a mean; see ``docs/explanation/method.md``).
 
     .. math:: \mathrm{SC} = \frac1n \sum_i \frac{b_i - a_i}{\max(a_i, b_i)}
 

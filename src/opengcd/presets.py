@@ -128,7 +128,7 @@ class Preset:
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
-        # What we recommend: measured to be better, see RESULTS.md.
+        # What we recommend: measured to be better, see docs/results.
         Preset(
             "best",
             classifier="logistic",

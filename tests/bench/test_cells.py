@@ -88,7 +88,7 @@ def test_a_cell_that_fails_leaves_no_file_and_stops_no_other(tmp_path, features)
 
 
 def test_the_method_in_the_documentation_runs(tmp_path, features, monkeypatch):
-    document = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    document = (ROOT / "docs" / "reference" / "benchmark.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(# nearest\.py.*?)```", document, re.DOTALL)
     (tmp_path / "nearest.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)

@@ -26,7 +26,7 @@ NOTE = (
     "features from another backbone than its DINO ViT-B/16; HNA, which the paper's code computed from two precisions "
     "instead of two recalls (HNA′ is that quantity and stands beside the paper's number, HNA is what its text defines; "
     "how the baselines' HNA was computed is not known); and the test rows, which in protocol paper are the official "
-    "test sets and in the paper's code were not (docs/experiments.md)."
+    "test sets and in the paper's code were not (docs/reference/benchmark.md)."
 )
 
 Runs = dict[int, dict[str, list[PhaseResult]]]
