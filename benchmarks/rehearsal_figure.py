@@ -1,4 +1,6 @@
-"""Draw how the number of classes was found: ``python -m benchmarks.rehearsal_figure docs/results/cells docs/results/figures``.
+"""Draw how the number of classes was found.
+
+``python -m benchmarks.rehearsal_figure docs/results/cells docs/results/figures``
 
 One panel per dataset, from the first phase of seed 0 of method ``best-rehearsed``: how well two groupings agree as the
 number of classes is raised, the agreement that hidden known classes reached, and the probability of each number.
