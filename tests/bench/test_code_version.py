@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from opengcd.bench.code_version import commit_of
+from opengcd.bench.code_version import code_version, commit_of
+from opengcd.bench.records import CodeVersion
 
 
 def git(folder, *arguments):
@@ -67,3 +68,12 @@ def test_a_repository_without_a_commit(tmp_path):
     (tmp_path / "__init__.py").write_text("")
     git(tmp_path, "add", "__init__.py")
     assert commit_of(tmp_path) is None
+
+
+def test_the_commit_is_that_of_the_checkout_and_not_that_of_the_installation(monkeypatch):
+    monkeypatch.setattr("opengcd.__version__", "0.2.1.dev3+gold", raising=False)
+    for commit, version in (("abc", "0.2.1.dev3"), (None, "0.2.1.dev3+gold")):
+        monkeypatch.setattr("opengcd.bench.code_version.commit_of", lambda package, commit=commit: commit)
+        code_version.cache_clear()
+        assert code_version() == CodeVersion(version, commit)
+    code_version.cache_clear()

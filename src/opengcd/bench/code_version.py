@@ -28,7 +28,10 @@ def code_version() -> CodeVersion:
     CodeVersion
 
     """
-    return CodeVersion(opengcd.__version__, commit_of(Path(opengcd.__file__).parent))
+    version, commit = opengcd.__version__, commit_of(Path(opengcd.__file__).parent)
+    if commit is not None:
+        version = version.partition("+")[0]  # after the + is the commit at which a checkout was installed, maybe long ago
+    return CodeVersion(version, commit)
 
 
 def commit_of(package: Path) -> str | None:
