@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+import opengcd
 from opengcd.bench.code_version import code_version, commit_of
 from opengcd.bench.records import CodeVersion
 
@@ -70,10 +71,13 @@ def test_a_repository_without_a_commit(tmp_path):
     assert commit_of(tmp_path) is None
 
 
-def test_the_commit_is_that_of_the_checkout_and_not_that_of_the_installation(monkeypatch):
-    monkeypatch.setattr("opengcd.__version__", "0.2.1.dev3+gold", raising=False)
-    for commit, version in (("abc", "0.2.1.dev3"), (None, "0.2.1.dev3+gold")):
-        monkeypatch.setattr("opengcd.bench.code_version.commit_of", lambda package, commit=commit: commit)
-        code_version.cache_clear()
-        assert code_version() == CodeVersion(version, commit)
+def test_a_commit_is_recorded_once(checkout, tmp_path, monkeypatch):
+    """In an editable installation the version ends with the commit at which it was installed."""
+    monkeypatch.setattr(opengcd, "__version__", "0.2.1.dev3+gold", raising=False)
+    monkeypatch.setattr(opengcd, "__file__", str(checkout[0] / "__init__.py"))
+    code_version.cache_clear()
+    assert code_version() == CodeVersion("0.2.1.dev3", checkout[1])
+    monkeypatch.setattr(opengcd, "__file__", str(tmp_path / "missing" / "__init__.py"))
+    code_version.cache_clear()
+    assert code_version() == CodeVersion("0.2.1.dev3+gold", None)
     code_version.cache_clear()

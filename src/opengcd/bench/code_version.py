@@ -30,7 +30,8 @@ def code_version() -> CodeVersion:
     """
     version, commit = opengcd.__version__, commit_of(Path(opengcd.__file__).parent)
     if commit is not None:
-        version = version.partition("+")[0]  # after the + is the commit at which a checkout was installed, maybe long ago
+        # After the + is the commit at which a checkout was installed, which may be an older one.
+        version = version.partition("+")[0]
     return CodeVersion(version, commit)
 
 
