@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from opengcd import __version__
 from opengcd.cli.adaptation import adapt
 from opengcd.cli.bench import bench
 from opengcd.cli.demo import demo
@@ -33,6 +32,8 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from opengcd import __version__
+
         echo(f"opengcd {__version__}")
         raise typer.Exit
 
