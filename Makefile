@@ -6,7 +6,7 @@ PAGE := src/opengcd/service/page
 NODE := tools/page/node_modules
 PRETTIER := $(NODE)/.bin/prettier --print-width 120 --log-level warn --ignore-path tools/page/.prettierignore
 
-.PHONY: demo birds test test-slow torture lint lint-page lint-page-with-node types format bench clean
+.PHONY: demo birds test test-slow torture lint lint-page lint-page-with-node types format bench docs docs-serve pictures clean
 
 demo: .venv/ready ## the whole loop on handwritten digits; writes demo.html
 	$(BIN)/opengcd demo --out demo.html
@@ -14,7 +14,7 @@ demo: .venv/ready ## the whole loop on handwritten digits; writes demo.html
 birds: .venv/ready ## images to labels on birds, by the commands, where ../shared has them
 	$(BIN)/python -m benchmarks.birds
 
-test: lint ## everything that must hold; says at the end what was skipped and why
+test: lint docs ## everything that must hold; says at the end what was skipped and why
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile -m "not slow" -rs
 
 test-slow: .venv/ready torture ## checks that take minutes
@@ -51,6 +51,15 @@ format: .venv/ready
 bench: .venv/ready ## speed and memory as ratios to textbook versions
 	$(BIN)/python -m benchmarks.run
 
+docs: .venv/ready ## the site, in site/; a broken link, anchor or reference is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+docs-serve: .venv/ready ## the site at http://127.0.0.1:8000, built again at every change
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --watch src
+
+pictures: .venv/ready ## all pictures of the documents that this machine can draw
+	$(BIN)/python -m benchmarks.pictures
+
 $(NODE)/ready: tools/page/package.json tools/page/package-lock.json
 	npm ci --prefix tools/page --no-audit --no-fund
 	touch $@
@@ -61,5 +70,5 @@ $(NODE)/ready: tools/page/package.json tools/page/package-lock.json
 	touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist demo.html $(NODE)
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist site demo.html $(NODE)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
