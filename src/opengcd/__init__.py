@@ -1,4 +1,4 @@
-"""OpenGCD: open-world recognition on feature vectors.
+"""OpenGCD: open-world recognition on embeddings, the feature vectors that a network computes.
 
 >>> from opengcd import OpenWorldRecognizer
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 UNKNOWN = -1
-"""The label of rejected items beside integer labels; beside strings it is ``"unknown"``."""
+"""The label of rejected items where labels are integers; where they are strings, it is ``"unknown"``."""
 
 if TYPE_CHECKING:
     from opengcd._internal.model_folder import ModelFileError
