@@ -28,6 +28,7 @@ lint: .venv/ready lint-page
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/prose.py
 	$(BIN)/python tools/page/page_types.py --check
 
 lint-page: ## types, rules and layout of the page's JavaScript; needs Node, which users do not

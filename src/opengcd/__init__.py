@@ -1,4 +1,4 @@
-"""OpenGCD: open-world recognition on feature vectors.
+"""OpenGCD: open-world recognition on embeddings, the feature vectors that a network computes.
 
 >>> from opengcd import OpenWorldRecognizer
 
@@ -16,7 +16,7 @@ __version__: str
 """The version that is installed: of the last tag, or for a checkout after it such as 0.2.1.dev3+g1a2b3c4d5."""
 
 UNKNOWN = -1
-"""The label of rejected items beside integer labels; beside strings it is ``"unknown"``."""
+"""The label of rejected items where labels are integers; where they are strings, it is ``"unknown"``."""
 
 if TYPE_CHECKING:
     from opengcd._internal.model_folder import ModelFileError
