@@ -156,24 +156,40 @@ def bench_table(
         Literal["terminal", "markdown", "latex", "csv"], typer.Option("--format", help="How to print.")
     ] = "terminal",
     into: Annotated[
-        Path | None, typer.Option(help="Put the tables into this Markdown file, between its begin and end markers.")
+        Path | None,
+        typer.Option(
+            help="Put the tables into this Markdown file, or all in this folder, between their begin and end marks."
+        ),
     ] = None,
-    section: Annotated[str, typer.Option(help="With --into: the section whose markers are filled.")] = "",
+    section: Annotated[str, typer.Option(help="With --into: the section whose marks are filled.")] = "",
 ) -> None:
     """Print mean ± standard deviation over seeds in the paper's layout, with the paper's numbers for comparison."""
     from opengcd import bench
-    from opengcd._internal.durable_files import replace_file
 
     with report_errors():
         found = _finished(results)
         if into is not None:
-            text = bench.fill(into.read_text(encoding="utf-8"), bench.blocks(found), section)
-            replace_file(into, text.encode())
+            _fill_documents(into, results, found, section)
             return
     if style == "csv":
         write_out(bench.tidy_csv(found).encode())
         return
     _print_tables(found, style)
+
+
+def _fill_documents(into: Path, results: Path, found: list[CellResult], section: str) -> None:
+    from opengcd import bench
+    from opengcd._internal.durable_files import replace_file
+
+    documents = sorted(into.glob("*.md")) if into.is_dir() else [into]
+    if not documents:
+        raise ValueError(f"There is no Markdown file in {into}.")
+    old = [document.read_text(encoding="utf-8") for document in documents]
+    texts = bench.blocks(found, Path(os.path.relpath(results, documents[0].parent)).as_posix())
+    new = [bench.fill(text, texts, section) for text in old]  # all of them, before any is written
+    for document, before, after in zip(documents, old, new, strict=True):
+        if after != before:
+            replace_file(document, after.encode())
 
 
 def _print_tables(found: list[CellResult], style: str) -> None:
@@ -205,8 +221,11 @@ def bench_figures(
     out: Annotated[Path, typer.Option(help="Folder for the pictures and report.html.")] = Path("figures"),
     style: Annotated[Literal["svg", "png", "pdf"], typer.Option("--format", help="Format of the pictures.")] = "svg",
     methods: Annotated[str | None, typer.Option(help="Only these methods, separated by commas.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Only these pictures, separated by commas, such as phases-paper-discovered.")
+    ] = None,
 ) -> None:
-    """Draw the results, and put tables and pictures on one self-contained HTML page."""
+    """Draw the results, and put tables and pictures on one self-contained HTML page (not with --only)."""
     require("report", "matplotlib", "jinja2")
     from opengcd.bench import pictures, write_report
 
@@ -216,12 +235,17 @@ def bench_figures(
             found = [result for result in found if result.cell.method in _split(methods)]
             if not found:
                 raise ValueError(f"{results} holds no finished cell of {methods}.")
+        drawn = list(pictures(found))
+        if only is not None:
+            drawn = [picture for picture in drawn if picture.name in _split(only)]
+            if missing := set(_split(only)) - {picture.name for picture in drawn}:
+                raise ValueError(f"There is no picture {', '.join(sorted(missing))} of {results}.")
         out.mkdir(parents=True, exist_ok=True)
-    drawn = list(pictures(found))
     for name, _, figure in drawn:
         figure.savefig(out / f"{name}.{style}", dpi=120)
-    write_report(out / "report.html", found, drawn)
-    echo(f"{len(drawn)} pictures and report.html: {out}")
+    if only is None:
+        write_report(out / "report.html", found, drawn)
+    echo(f"{len(drawn)} pictures{' and report.html' * (only is None)}: {out}")
 
 
 def _finished(results: Path) -> list[CellResult]:
