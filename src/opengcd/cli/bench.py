@@ -175,24 +175,40 @@ def bench_table(
         Literal["terminal", "markdown", "latex", "csv"], typer.Option("--format", help="Format of the output.")
     ] = "terminal",
     into: Annotated[
-        Path | None, typer.Option(help="Write the tables into this Markdown file, between its begin and end markers.")
+        Path | None,
+        typer.Option(
+            help="Write the tables into this Markdown file, or into all in this folder, between begin and end markers."
+        ),
     ] = None,
-    section: Annotated[str, typer.Option(help="With --into: the section of the file to fill.")] = "",
+    section: Annotated[str, typer.Option(help="With --into: the section whose markers are filled.")] = "",
 ) -> None:
     """Print mean ± standard deviation over seeds in the paper's layout, with the paper's numbers for comparison."""
     from opengcd import bench
-    from opengcd._internal.durable_files import replace_file
 
     with report_errors():
         found = _finished(results)
         if into is not None:
-            text = bench.fill(into.read_text(encoding="utf-8"), bench.blocks(found), section)
-            replace_file(into, text.encode())
+            _fill_documents(into, results, found, section)
             return
     if style == "csv":
         write_out(bench.tidy_csv(found).encode())
         return
     _print_tables(found, style)
+
+
+def _fill_documents(into: Path, results: Path, found: list[CellResult], section: str) -> None:
+    from opengcd import bench
+    from opengcd._internal.durable_files import replace_file
+
+    documents = sorted(into.glob("*.md")) if into.is_dir() else [into]
+    if not documents:
+        raise ValueError(f"There is no Markdown file in {into}.")
+    old = [document.read_text(encoding="utf-8") for document in documents]
+    texts = bench.blocks(found, Path(os.path.relpath(results, documents[0].parent)).as_posix())
+    new = [bench.fill(text, texts, section) for text in old]  # all of them, before any is written
+    for document, before, after in zip(documents, old, new, strict=True):
+        if after != before:
+            replace_file(document, after.encode())
 
 
 def _print_tables(found: list[CellResult], style: str) -> None:
@@ -224,8 +240,11 @@ def bench_figures(
     out: Annotated[Path, typer.Option(help="Folder for the pictures and report.html.")] = Path("figures"),
     style: Annotated[Literal["svg", "png", "pdf"], typer.Option("--format", help="Format of the pictures.")] = "svg",
     methods: Annotated[str | None, typer.Option(help="Only these methods, separated by commas.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Only these pictures, separated by commas, such as phases-paper-discovered.")
+    ] = None,
 ) -> None:
-    """Draw the results, and write one self-contained HTML page of tables and pictures."""
+    """Draw the results, and write one self-contained HTML page of tables and pictures (not with --only)."""
     require("report", "matplotlib", "jinja2")
     from opengcd.bench import pictures, write_report
 
@@ -237,12 +256,17 @@ def bench_figures(
                 raise ValueError(
                     f"{results} contains no finished cell of {methods}; opengcd bench table lists what it contains."
                 )
+        drawn = list(pictures(found))
+        if only is not None:
+            drawn = [picture for picture in drawn if picture.name in _split(only)]
+            if missing := set(_split(only)) - {picture.name for picture in drawn}:
+                raise ValueError(f"{results} gives no picture called {', '.join(sorted(missing))}.")
         out.mkdir(parents=True, exist_ok=True)
-    drawn = list(pictures(found))
     for name, _, figure in drawn:
         figure.savefig(out / f"{name}.{style}", dpi=120)
-    write_report(out / "report.html", found, drawn)
-    echo(f"Wrote {len(drawn)} pictures and report.html to {out}.")
+    if only is None:
+        write_report(out / "report.html", found, drawn)
+    echo(f"Wrote {len(drawn)} pictures{' and report.html' * (only is None)} to {out}.")
 
 
 def _finished(results: Path) -> list[CellResult]:
