@@ -38,6 +38,7 @@ lint-config: .venv/ready ## the container, the workflows, the forms, the metadat
 	$(BIN)/hadolint Dockerfile
 	$(SCHEMA).compose-spec compose.yaml compose.cuda.yaml
 	$(SCHEMA).github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema custom.github-workflows-require-timeout .github/workflows/*.yml
 	$(SCHEMA).dependabot .github/dependabot.yml
 	$(SCHEMA).github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(SCHEMA).github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/feature.yml
