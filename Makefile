@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SCALE ?= 1
+SCHEMA = $(BIN)/check-jsonschema --quiet --builtin-schema vendor
 PAGE := src/opengcd/service/page
 NODE := tools/page/node_modules
 PRETTIER := $(NODE)/.bin/prettier --print-width 120 --log-level warn --ignore-path tools/page/.prettierignore
 
-.PHONY: demo birds test test-slow torture lint lint-page lint-page-with-node types format bench docs docs-serve pictures clean
+.PHONY: demo birds test test-slow torture lint lint-page lint-page-with-node types format bench docs docs-serve pictures clean coverage lint-config
 
 demo: .venv/ready ## the whole loop on handwritten digits; writes demo.html
 	$(BIN)/opengcd demo --out demo.html
@@ -20,16 +21,32 @@ test: lint docs ## everything that must hold; says at the end what was skipped a
 test-slow: .venv/ready torture ## checks that take minutes
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist load -m slow -rs
 
+coverage: .venv/ready ## how much of the package the tests run; fails below the floor in pyproject.toml
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile -m "not slow" --ignore tests/service/page --ignore tests/docs --cov
+
 torture: .venv/ready ## try to break what the documentation promises; SCALE=20 takes hours
 	$(BIN)/python -m benchmarks.torture --scale $(SCALE)
 
-lint: .venv/ready lint-page
+lint: .venv/ready lint-page lint-config ## style, types, layers, prose, and files that no test runs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/prose.py
 	$(BIN)/python tools/page/page_types.py --check
+
+lint-config: .venv/ready ## the container, the workflows, the forms, the metadata and the hooks
+	$(BIN)/hadolint Dockerfile
+	$(SCHEMA).compose-spec compose.yaml compose.cuda.yaml
+	$(SCHEMA).github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema custom.github-workflows-require-timeout .github/workflows/*.yml
+	$(SCHEMA).dependabot .github/dependabot.yml
+	$(SCHEMA).github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(SCHEMA).github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/feature.yml
+	$(SCHEMA).citation-file-format CITATION.cff
+	$(BIN)/zizmor --offline --quiet --persona pedantic .github
+	$(BIN)/validate-pyproject pyproject.toml
+	$(BIN)/pre-commit validate-config
 
 lint-page: ## types, rules and layout of the page's JavaScript; needs Node, which users do not
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory lint-page-with-node; \
