@@ -33,12 +33,7 @@ def pages() -> dict[str, str]:
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """Return the paths of all that a package exports, without modules, which have pages of their own.
-
-    Parameters
-    ----------
-    module : module
-    """
+    """Return the paths of all that a package exports, without modules, which have pages of their own."""
     names = getattr(module, "__all__", None) or [name for name in vars(module) if _is_own(module, name)]
     return [_path(module, name) for name in names if not inspect.ismodule(getattr(module, name))]
 

@@ -19,12 +19,7 @@ class Docstrings(griffe.Extension):
     """Translate the roles, directives and examples that the docstrings use, once all objects are known."""
 
     def on_package(self, *, pkg: griffe.Module, **_: object) -> None:
-        """Translate all docstrings of a package.
-
-        Parameters
-        ----------
-        pkg : griffe.Module
-        """
+        """Translate all docstrings of a package."""
         public = set(PACKAGES)
         for path in (path for package in PACKAGES for path in public_names(importlib.import_module(package))):
             one = pkg[path.removeprefix(f"{pkg.path}.")]

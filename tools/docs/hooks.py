@@ -39,13 +39,7 @@ FORMULA = re.compile(r'<(div|span) class="arithmatex">\\[\[(](.*?)\\[\])]</\1>',
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated pages, and complete the navigation.
-
-    Parameters
-    ----------
-    files : Files
-    config : MkDocsConfig
-    """
+    """Add the generated pages, and complete the navigation."""
     made = {
         "reference/cli.md": cli_reference.page(),
         "reference/http.md": http_reference.page(http_reference.document()),
@@ -84,15 +78,7 @@ def _completed(nav: Any, pages: list[str], named: set[str]) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Remove what is for tests, and make links to other files of the repository work.
-
-    Parameters
-    ----------
-    markdown : str
-    page : Page
-    config : MkDocsConfig
-    files : Files
-    """
+    """Remove what is for tests, and make links to other files of the repository work."""
     path = page.file.src_uri
     source = next((ROOT / name for name, to in PROJECT.items() if to == path), Path(config.docs_dir) / path)
 
@@ -123,13 +109,7 @@ def _repository(file: Path, config: MkDocsConfig) -> str:
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
-    """Render formulas.
-
-    Parameters
-    ----------
-    html : str
-    page : Page
-    """
+    """Render formulas."""
 
     def render(found: re.Match[str]) -> str:
         block, latex = found[1] == "div", unescape(found[2])

@@ -14,11 +14,12 @@ PREFIX = "/api/v1"
 METHODS = ("get", "post", "put", "delete")
 HEAD = """# HTTP API
 
-Every operation of the service. [The service](../how-to/service.md) tells how to start one and has examples with `curl`. This page is
-made from the OpenAPI document, which a running service has at `/api/v1/openapi.json`.
+Every operation of the service. [The service](../how-to/service.md) tells how to start one and has examples with `curl`.
+This page is made from the OpenAPI document, which a running service has at `/api/v1/openapi.json`.
 
-All paths but `/healthz` and `/metrics` begin with `/api/v1`, which is left out here. A request carries a token (`Authorization: Bearer
-TOKEN`) or the cookie of a session. Requests and answers are JSON unless a table says otherwise. An error has its message in `detail`.
+All paths but `/healthz` and `/metrics` begin with `/api/v1`, which is left out here. A request carries a token
+(`Authorization: Bearer TOKEN`) or the cookie of a session. Requests and answers are JSON unless a table says otherwise.
+An error has its message in `detail`.
 """
 
 
