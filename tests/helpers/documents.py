@@ -20,7 +20,7 @@ from tests.helpers.places import ROOT, SHARED
 
 SHELL = {"bash", "sh", "shell", "console"}
 RUN = {"python", *SHELL}
-PLAIN = {"csv", "diff", "dockerfile", "html", "http", "ini", "javascript", "json", "latex", "mermaid", "text", "toml",
+PLAIN = {"csv", "diff", "dockerfile", "html", "http", "ini", "javascript", "json", "latex", "text", "toml",
          "yaml"}  # fmt: skip
 """Languages that are shown only."""
 FOR_PAGE = {"birds", "features", "images", "vectors", "replace", "slow", "skip page because"}

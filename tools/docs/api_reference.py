@@ -8,37 +8,32 @@ import re
 import sys
 from types import ModuleType
 
-PACKAGES = {
-    "opengcd": "Recogniser, workspace and client",
-    "opengcd.presets": "Presets",
-    "opengcd.osr": "Open-set recognition",
-    "opengcd.discover": "Discovery",
-    "opengcd.classify": "Classifiers",
-    "opengcd.memory": "Memory",
-    "opengcd.metrics": "Metrics",
-    "opengcd.embed": "Embedders",
-    "opengcd.adapt": "Adapting a network",
-    "opengcd.workspace": "Workspace",
-    "opengcd.service": "Service",
-    "opengcd.bench": "Benchmark",
-    "opengcd.bench.baselines": "Baselines",
-    "opengcd.bench.demo": "Demo",
-}
-"""The public packages, in the order of the navigation, and the titles of their pages."""
+PACKAGES = (
+    "opengcd",
+    "opengcd.adapt",
+    "opengcd.bench",
+    "opengcd.bench.baselines",
+    "opengcd.bench.demo",
+    "opengcd.classify",
+    "opengcd.discover",
+    "opengcd.embed",
+    "opengcd.memory",
+    "opengcd.metrics",
+    "opengcd.osr",
+    "opengcd.presets",
+    "opengcd.service",
+    "opengcd.workspace",
+)
+"""What is public; each has a page."""
 
 
 def pages() -> dict[str, str]:
     """Return the pages by their file names."""
-    return {f"{name.partition('.')[2] or name}.md": _page(name, title) for name, title in PACKAGES.items()}
+    return {f"{name.partition('.')[2] or name}.md": _page(name) for name in PACKAGES}
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """Return the paths of all that a package exports, without modules, which have pages of their own.
-
-    Parameters
-    ----------
-    module : module
-    """
+    """Return the paths of all that a package exports, without modules, which have pages of their own."""
     names = getattr(module, "__all__", None) or [name for name in vars(module) if _is_own(module, name)]
     return [_path(module, name) for name in names if not inspect.ismodule(getattr(module, name))]
 
@@ -54,9 +49,9 @@ def _is_own(module: ModuleType, name: str) -> bool:
     return not name.startswith("_") and (name.isupper() or getattr(one, "__module__", None) == module.__name__)
 
 
-def _page(name: str, title: str) -> str:
+def _page(name: str) -> str:
     module = importlib.import_module(name)
-    about = [f"# {title}", f"`{name}`", _directive(name, members=False, show_root_heading=False)]
+    about = [f"# {name}", _directive(name, members=False, show_root_heading=False)]
     entries = [_directive(path) for path in public_names(module)]
     if name == "opengcd.workspace":
         entries += ["## Parts of a workspace", *map(_directive, _parts())]

@@ -10,20 +10,16 @@ import griffe
 from tools.docs.api_reference import PACKAGES, public_names
 
 ROLE = re.compile(r":(?:class|func|meth|attr|data|mod|exc|obj):`(~?)([\w.]+)`")
+EXAMPLE = re.compile(r"^>>> .*(?:\n\S.*)*", re.MULTILINE)
 INLINE_FORMULA = re.compile(r":math:`(.*?)`", re.DOTALL)
 FORMULA = re.compile(r"^( *)\.\. math::[ \n]*(.*(?:\n\1 +\S.*)*)", re.MULTILINE)
 
 
 class Docstrings(griffe.Extension):
-    """Translate the roles and directives that the docstrings use, once all objects are known."""
+    """Translate the roles, directives and examples that the docstrings use, once all objects are known."""
 
     def on_package(self, *, pkg: griffe.Module, **_: object) -> None:
-        """Translate all docstrings of a package.
-
-        Parameters
-        ----------
-        pkg : griffe.Module
-        """
+        """Translate all docstrings of a package."""
         public = set(PACKAGES)
         for path in (path for package in PACKAGES for path in public_names(importlib.import_module(package))):
             one = pkg[path.removeprefix(f"{pkg.path}.")]
@@ -49,6 +45,8 @@ def _markdown(text: str, home: griffe.Object, public: set[str]) -> str:
         indent, body = found.groups()
         return f"\n{indent}$$ {' '.join(body.split())} $$\n"
 
+    if "Examples\n---" not in text:  # those are rendered as they are
+        text = EXAMPLE.sub(lambda found: f"```pycon\n{found[0]}\n```", text)
     text = FORMULA.sub(formula, text)
     text = INLINE_FORMULA.sub(lambda found: f"${' '.join(found[1].split())}$", text)
     return ROLE.sub(link, text)

@@ -6,17 +6,17 @@ without a script or a font from another host.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
 from html import unescape
 from pathlib import Path
-from posixpath import relpath
+from posixpath import dirname, relpath
 from typing import Any
 
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -32,20 +32,18 @@ PROJECT = {
     "SECURITY.md": "project/security.md",
 }
 """Files of the repository that the site shows too, where they exist."""
+LOG = logging.getLogger("mkdocs.hooks")  # a warning fails a strict build
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#|/)([^)\s#]*)(#[^)\s]*)?(?=[)\s])")
 DIRECTIVE = re.compile(r"^ *<!-- test:.*?-->\n?", re.DOTALL | re.MULTILINE)
 FORMULA = re.compile(r'<(div|span) class="arithmatex">\\[\[(](.*?)\\[\])]</\1>', re.DOTALL)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated pages, and complete the navigation.
-
-    Parameters
-    ----------
-    files : Files
-    config : MkDocsConfig
-    """
-    made = {"reference/cli.md": cli_reference.page(), "reference/http.md": http_reference.page(http_reference.document())}
+    """Add the generated pages, and complete the navigation."""
+    made = {
+        "reference/cli.md": cli_reference.page(),
+        "reference/http.md": http_reference.page(http_reference.document()),
+    }
     made |= {f"reference/api/{name}": text for name, text in api_reference.pages().items()}
     made |= {to: (ROOT / name).read_text("utf-8") for name, to in PROJECT.items() if (ROOT / name).exists()}
     for path, text in made.items():
@@ -72,23 +70,15 @@ def _completed(nav: Any, pages: list[str], named: set[str]) -> Any:
     completed = []
     for part in nav:
         if isinstance(part, str) and part.endswith("/*"):
-            folder = part.removesuffix("*")
-            completed += [page for page in pages if page.startswith(folder) and page not in named]
+            folder = part.removesuffix("/*")
+            completed += [page for page in pages if dirname(page) == folder and page not in named]
         else:
             completed.append(_completed(part, pages, named))
     return completed
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Remove what is for tests, and make links to other files of the repository work.
-
-    Parameters
-    ----------
-    markdown : str
-    page : Page
-    config : MkDocsConfig
-    files : Files
-    """
+    """Remove what is for tests, and make links to other files of the repository work."""
     path = page.file.src_uri
     source = next((ROOT / name for name, to in PROJECT.items() if to == path), Path(config.docs_dir) / path)
 
@@ -98,7 +88,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             return link[0]
         file = Path(os.path.normpath(source.parent / target))
         shown = _shown(file, config)
-        return f"{relpath(shown, os.path.dirname(path))}{anchor}" if shown else _repository(file, config) or link[0]
+        return f"{relpath(shown, dirname(path))}{anchor}" if shown else _repository(file, config) or link[0]
 
     return LINK.sub(mend, DIRECTIVE.sub("", markdown))
 
@@ -119,19 +109,13 @@ def _repository(file: Path, config: MkDocsConfig) -> str:
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
-    """Render formulas.
-
-    Parameters
-    ----------
-    html : str
-    page : Page
-    """
+    """Render formulas."""
 
     def render(found: re.Match[str]) -> str:
         block, latex = found[1] == "div", unescape(found[2])
         mathml = convert(latex.replace(r"\arg", r"\mathrm{arg}"), display="block" if block else "inline")
         if "\\" in mathml:
-            raise PluginError(f"{page.file.src_uri}: a command of this formula is not known: {latex}")
+            LOG.warning("%s: a command of this formula is not known: %s", page.file.src_uri, latex)
         return f'<div class="formula">{mathml}</div>' if block else mathml
 
     return FORMULA.sub(render, html)

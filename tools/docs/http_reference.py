@@ -10,14 +10,16 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+PREFIX = "/api/v1"
 METHODS = ("get", "post", "put", "delete")
 HEAD = """# HTTP API
 
-Every operation of the service, from its OpenAPI document, which a running service has at `/api/v1/openapi.json`. How to start a
-service, and examples with `curl`: [the service](../how-to/service.md).
+Every operation of the service. [The service](../how-to/service.md) tells how to start one and has examples with `curl`.
+This page is made from the OpenAPI document, which a running service has at `/api/v1/openapi.json`.
 
-Requests carry a token (`Authorization: Bearer TOKEN`) or the cookie of a session. Requests and answers are JSON unless a table says
-otherwise. An error has its message in `detail`.
+All paths but `/healthz` and `/metrics` begin with `/api/v1`, which is left out here. A request carries a token
+(`Authorization: Bearer TOKEN`) or the cookie of a session. Requests and answers are JSON unless a table says otherwise.
+An error has its message in `detail`.
 """
 
 
@@ -31,21 +33,22 @@ def document() -> dict[str, Any]:
 
 
 def page(api: dict[str, Any]) -> str:
-    """Return the page: the operations by subject, and the records that they take and give."""
-    operations = [(m, path, one[m]) for path, one in api["paths"].items() for m in METHODS if m in one]
+    """Return the page: the operations by subject, and the schemas of what they take and give."""
+    paths = sorted(api["paths"].items(), key=lambda one: not one[0].startswith(PREFIX))  # health comes last
+    operations = [(m, path.removeprefix(PREFIX), one[m]) for path, one in paths for m in METHODS if m in one]
     subjects = dict.fromkeys(operation["tags"][0] for _, _, operation in operations)
     parts = [HEAD, "\n".join(_overview(operations))]
     for subject in subjects:
         parts.append(f"## {subject.capitalize()}")
         parts += [_operation(m, path, one) for m, path, one in operations if one["tags"][0] == subject]
     records = sorted(api["components"]["schemas"].items())
-    parts += ["## Records", *(_record(name, schema) for name, schema in records)]
+    parts += ["## Schemas", *(_record(name, schema) for name, schema in records)]
     return "\n\n".join(parts) + "\n"
 
 
 def anchor(method: str, path: str) -> str:
     """Return the anchor of an operation, such as ``post-jobs-id-cancel``."""
-    return "-".join([method, *re.findall(r"\w+", path.removeprefix("/api/v1"))])
+    return "-".join([method, *re.findall(r"\w+", path)])
 
 
 def _overview(operations: list[tuple[str, str, dict[str, Any]]]) -> Iterator[str]:
