@@ -1,4 +1,4 @@
-"""Images given to the unnamed groups again, as a person has answered."""
+"""Regrouping: images are assigned to the unnamed groups again, by the answers of a person."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
 NOT_BY_HAND = (*ANSWERING, REGROUP, "discover", "undo", "redo")
-"""Edits that move items without a person saying of each where it belongs."""
+"""Edits that move items without a decision of a person about each of them."""
 
 
 class Regrouping(NamedTuple):
@@ -36,7 +36,7 @@ class Regrouping(NamedTuple):
     parts: dict[int, Part]
     """The items of each present group that has any."""
     started: list[Part]
-    """Groups in place of those that are no class."""
+    """New groups in place of those that are not a class."""
     released: dict[int, str]
     """Items that are no longer under review, and the known class that each is most likely of."""
     decided: set[int]
