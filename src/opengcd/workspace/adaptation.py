@@ -90,7 +90,7 @@ class Adapted(NamedTuple):
     """Images that the network was adapted to, or that were used to rehearse it."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what came of it as JSON, with what the report says of rehearsal, curves and seconds.
+        """Return the result as JSON, with the rehearsal, curves and seconds of the report.
 
         Returns
         -------
