@@ -43,11 +43,11 @@ class Parts(NamedTuple):
     """The three shares that HNA and HCA are made of."""
 
     aks: float
-    """Accuracy on the known set: the share of known items whose label is right."""
+    """Accuracy of known classes: the share of known items whose label is right."""
     aus: float
-    """Accuracy on the unknown set: the share of unknown items that were rejected."""
+    """Accuracy of unknown classes: the share of unknown items that were rejected."""
     ans: float
-    """Accuracy on the novel set: the share of unknown items whose group is the one matched to their class."""
+    """Accuracy of new classes: the share of unknown items whose group is the one matched to their class."""
 
 
 def accuracy(y_true: Any, y_pred: Any) -> float:

@@ -29,7 +29,7 @@ class Decoded(NamedTuple):
 
 @runtime_checkable
 class TakesPrepared(Protocol):
-    """An embedder that may be given squares of images in place of whole images."""
+    """An embedder that can take squares of images in place of whole images."""
 
     @property
     def prepares(self) -> Square | None:

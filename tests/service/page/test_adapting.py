@@ -138,7 +138,7 @@ def test_a_network_that_does_not_help_is_used_only_if_one_insists(site, least_ga
     one = visit()
     press(one, "Adapt")
     shows(one, "Tried just now: it did not help")
-    shows(one, "Nothing was changed: in the rehearsal, adapted features were not better than those in use.")
+    shows(one, "Nothing was changed: in the rehearsal, the adapted network was not better than the one in use.")
     assert workspace.status().version.id == 1
     press(one, "Use it anyway")
     choose(one, "Cancel")

@@ -29,7 +29,7 @@ export interface Adapt {
   verb: "adapt";
 }
 
-/** The network was adapted, or it was rehearsed and stays as it was. */
+/** The network was adapted, or a rehearsal showed no benefit and it was left unchanged. */
 export interface AdaptDetails {
   switched: boolean;
   images: number;
@@ -158,14 +158,14 @@ export interface Compare {
   same?: boolean;
 }
 
-/** A person said whether two groups are the same class; if so, they were joined. */
+/** A person said whether two groups are the same class; if so, they were merged. */
 export interface CompareDetails {
   group: number;
   into: number;
   same: boolean;
 }
 
-/** Confirm a named group, so that learn takes it. */
+/** Confirm a named group, so that the next learn includes it. */
 export interface Confirm {
   /** The last edit that the client has seen. */
   on: number;
@@ -173,7 +173,7 @@ export interface Confirm {
   group: number;
 }
 
-/** A group was confirmed, or is open again. */
+/** A group was confirmed, or its confirmation was withdrawn. */
 export interface ConfirmDetails {
   group: number;
 }
@@ -250,7 +250,7 @@ export interface DiscoverResult {
   left_alone?: number;
 }
 
-/** Say that some images of a group are not of its class; they become a group, which may be a class or not. */
+/** Say that some images of a group are not of its class; they become a group of their own. */
 export interface Divide {
   /** The last edit that the client has seen. */
   on: number;
@@ -262,7 +262,7 @@ export interface Divide {
   seen?: number[] | null;
 }
 
-/** A person said that a part of a group is not of its class and which of both are classes; ``part`` is its group. */
+/** A person said that some images of a group, now in the group ``part``, are not of its class. */
 export interface DivideDetails {
   group: number;
   part: number;
@@ -488,7 +488,7 @@ export interface Memory {
   used: number;
 }
 
-/** Move all images of a group to another group. */
+/** Merge a group into another one: move all its images there. */
 export interface Merge {
   /** The last edit that the client has seen. */
   on: number;
@@ -497,13 +497,13 @@ export interface Merge {
   into: number;
 }
 
-/** A group was joined with another one. */
+/** A group was merged into another one. */
 export interface MergeDetails {
   group: number;
   into: number;
 }
 
-/** Move images to a group, or to the class or group of that name, which is made if it does not exist. */
+/** Move images to a group, given by its number or by the name of a class; a new name makes a new group. */
 export interface Move {
   /** The last edit that the client has seen. */
   on: number;
@@ -519,7 +519,7 @@ export interface MoveDetails {
   group: number;
 }
 
-/** Name a group; with the name of a known class or of another group, the two are joined. */
+/** Name a group; if a known class or another group has this name, the two are merged. */
 export interface Name {
   /** The last edit that the client has seen. */
   on: number;
@@ -621,14 +621,14 @@ export interface Redone {
   redone: Entry;
 }
 
-/** Give the images to the unnamed groups again, as a person has answered about these. */
+/** Assign images to the unnamed groups again, by the answers to questions about them. */
 export interface Regroup {
   /** The last edit that the client has seen. */
   on: number;
   act: "regroup";
 }
 
-/** Images were given to the groups again, as a person has answered. */
+/** Images were assigned to the groups again, by the answers of a person. */
 export interface RegroupDetails {
   images: number;
   started: number;
@@ -674,7 +674,7 @@ export interface RejectionLimit {
   max_known_rejected: number | null;
 }
 
-/** Remove images from the review; they are neither learnt nor grouped again. */
+/** Remove images from the review, so that they are neither learnt nor grouped again. */
 export interface Remove {
   /** The last edit that the client has seen. */
   on: number;
@@ -701,7 +701,7 @@ export interface Rollback {
   version: number;
 }
 
-/** A version was put to use. */
+/** Another version was put to use. */
 export interface RollbackDetails {
   version: number;
 }
@@ -722,7 +722,7 @@ export interface Session {
   csrf: string;
 }
 
-/** Cluster the images of a group again, into n groups. */
+/** Split a group into n groups by clustering its images. */
 export interface Split {
   /** The last edit that the client has seen. */
   on: number;
@@ -731,7 +731,7 @@ export interface Split {
   n: number;
 }
 
-/** A group was split; ``parts`` are the groups that it is now. */
+/** A group was split; ``parts`` are the resulting groups. */
 export interface SplitDetails {
   group: number;
   parts: number[];
@@ -790,7 +790,7 @@ export interface Undone {
   undone: Entry;
 }
 
-/** Open the stacks of images: from now on, each image is named and moved by itself. */
+/** Open stacks of near copies, such as the images of a burst, so that each image is moved by itself. */
 export interface Unstack {
   /** The last edit that the client has seen. */
   on: number;
