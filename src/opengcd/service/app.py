@@ -175,7 +175,7 @@ def _explain_errors(app: FastAPI) -> None:
     def disk(_: Request, error: OSError) -> Response:
         if error.errno not in DISK:
             raise error
-        told = f"The disk cannot be used ({error.strerror}); what was finished before is kept. Try again later."
+        told = f"The disk cannot be used ({error.strerror}). What was finished before is kept. Try again later."
         return JSONResponse({"detail": told}, 503, {"Retry-After": RETRY_AFTER})
 
     @app.exception_handler(RequestValidationError)
@@ -193,7 +193,7 @@ def _explain_errors(app: FastAPI) -> None:
         documented = app.openapi()["paths"].items()
         here = [names for path, names in documented if compile_path(path)[0].match(request.url.path)]
         methods = sorted({name.upper() for names in here for name in names}) or ["GET"]
-        return JSONResponse({"detail": f"Use {' or '.join(methods)} here."}, 405, {"Allow": ", ".join(methods)})
+        return JSONResponse({"detail": f"This path does not take {request.method}; use {' or '.join(methods)}."}, 405, {"Allow": ", ".join(methods)})
 
 
 def _references(records: Mapping[str, type]) -> dict[str, dict[str, str]]:

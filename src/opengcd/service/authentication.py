@@ -27,7 +27,7 @@ POLL_SECONDS = 1.5
 """Seconds between checks of a listener's token; with the cache, a revoked token works for five seconds at most."""
 MOST_REMEMBERED = 10_000
 TRIES, MINUTE = 10, 60.0
-"""Failed log-ins per minute from one address."""
+"""Failed attempts to sign in per minute from one address."""
 
 _bearer = HTTPBearer(auto_error=False, description="A token from `opengcd token`.")
 _cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="The session of the page, begun by POST /session.")
@@ -43,7 +43,7 @@ class Authenticator:
         self._failed: OrderedDict[str, deque[float]] = OrderedDict()
 
     async def grant(self, kind: str, secret: str) -> Grant | None:
-        """Return what a token or a session may do; None if it is not valid."""
+        """Return what a token or a session may do; None if it is unknown, expired or revoked."""
         key = kind, hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
         now = time.monotonic()
         if (known := self._known.get(key)) and known[0] > now:
@@ -61,14 +61,14 @@ class Authenticator:
         self._known.clear()
 
     def may_try(self, address: str) -> bool:
-        """Return whether an address may try to log in."""
+        """Return whether an address may try to sign in."""
         failed = self._failed.get(address, deque())
         while failed and failed[0] < time.monotonic() - MINUTE:
             failed.popleft()
         return len(failed) < TRIES
 
     def note_failure(self, address: str) -> None:
-        """Remember that a log-in failed."""
+        """Remember that an attempt to sign in failed."""
         self._failed.setdefault(address, deque(maxlen=TRIES)).append(time.monotonic())
         self._failed.move_to_end(address)
         while len(self._failed) > MOST_REMEMBERED:
@@ -96,15 +96,15 @@ async def admit(request: Request, scope: str) -> Grant:
     if secret is None or grant is None:
         raise HTTPException(
             401,
-            "Log in, or send a token: Authorization: Bearer TOKEN. `opengcd token DIR` makes one.",
+            "Sign in, or send a token in the header Authorization: Bearer TOKEN. `opengcd token DIR` makes a token.",
             {"WWW-Authenticate": "Bearer"},
         )
     if secret[0] == "session" and request.method not in ("GET", "HEAD"):
         sent = request.headers.get(CSRF, "")
         if not hmac.compare_digest(sent.encode(), csrf_of(secret[1]).encode()):
-            raise HTTPException(403, "The header X-CSRF-Token is missing or wrong; load the page again.")
+            raise HTTPException(403, "The header X-CSRF-Token is missing or is not that of this session. Load the page again.")
     if scope not in grant.scopes:
-        raise HTTPException(403, "This token may read only; ask for one with the scope write.")
+        raise HTTPException(403, "This token may only read. Ask for a token with the scope write.")
     return grant
 
 
@@ -161,9 +161,9 @@ def log_in(request: Request, response: Response, service: Service, told: api.Log
     found = authenticator.access.log_in(told.token, told.who)
     if found is None:
         if not authenticator.may_try(address):
-            raise HTTPException(429, "Too many log-ins have failed; wait a minute.", {"Retry-After": "60"})
+            raise HTTPException(429, "Too many attempts to sign in have failed; wait a minute and try again.", {"Retry-After": "60"})
         authenticator.note_failure(address)
-        raise HTTPException(401, "This token is not valid; `opengcd token DIR` makes one.")
+        raise HTTPException(401, "This token is unknown, has expired or was revoked. `opengcd token DIR` makes a new one.")
     secret, grant = found
     response.set_cookie(
         COOKIE, secret, max_age=30 * 86400, httponly=True, samesite="strict", secure=request.url.scheme == "https"

@@ -23,8 +23,8 @@ from opengcd.workspace import Adapted, CancelledError, Job, UnavailableError, Ve
 
 POLL_SECONDS = 0.5
 """Seconds between two polls for jobs that other processes have added."""
-STOPPED = "The server was stopped while this ran; nothing was changed. Start it again."
-CANCELLED = "Cancelled; nothing was changed."
+STOPPED = "The server was stopped while this job ran, and nothing was changed. Start the job again."
+CANCELLED = "The job was cancelled, and nothing was changed."
 
 log = logging.getLogger(__name__)
 

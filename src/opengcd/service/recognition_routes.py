@@ -120,9 +120,9 @@ class Recognition:
         assert self._recognizer is not None
         if X.shape[1] != self._recognizer.n_features_in_:
             wanted = self._recognizer.n_features_in_
-            raise HTTPException(422, f"A vector has {wanted} numbers here, not {X.shape[1]}.")
+            raise HTTPException(422, f"Each vector must have {wanted} numbers, as those of the embedder; these have {X.shape[1]}.")
         if len(X) * min(top, len(self._recognizer.classes_)) > MOST_TOLD:
-            raise HTTPException(422, "The answer would be too long; ask for fewer classes by top, or send fewer rows.")
+            raise HTTPException(422, "The answer would be too long; ask for fewer classes (top), or send fewer vectors.")
         for start in range(0, len(X), MOST_ROWS):
             answer = asyncio.get_running_loop().create_future()
             self._waiting.append((X[start : start + MOST_ROWS], top, answer))
@@ -242,17 +242,17 @@ async def recognize(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
         if keep and "write" not in request.state.grant.scopes:
-            raise HTTPException(403, "This token may read only; keep needs the scope write.")
+            raise HTTPException(403, "This token may only read. To keep images, ask for a token with the scope write.")
         raw = to_json(await _recognize_images(request, service, keep, top))
     elif kind in ("application/json", NPY):
         if keep:
-            raise HTTPException(409, "Only images can be kept; send them as multipart/form-data.")
+            raise HTTPException(409, "Only images can be kept, not vectors; send images as multipart/form-data.")
         X = await _vectors(request, from_npy if kind == NPY else from_json)
         # Each part is freed once it is JSON: a garbage collection over millions of answers would take long.
         parts = service.recognition.ask_in_parts(service.workspace.vectors.scaled(X), top)
         raw = b"[" + b",".join([to_json(part)[1:-1] async for part in parts]) + b"]"
     else:
-        raise HTTPException(415, f"Send application/json, {NPY} or multipart/form-data.")
+        raise HTTPException(415, f"This content type is not supported; send application/json, {NPY} or multipart/form-data.")
     return Response(raw, media_type="application/json")
 
 
@@ -268,7 +268,7 @@ async def _recognize_images(request: Request, service: Service, keep: bool, top:
     async with request.form(max_files=MOST_FILES, max_fields=0) as form:
         files = [file for name, file in form.multi_items() if name == "files" and isinstance(file, UploadFile)]
         if len(files) != len(form.multi_items()) or not files:
-            raise HTTPException(422, "Send images in fields named files, each with a file name.")
+            raise HTTPException(422, "Send the images in form fields named files, each with a file name.")
         names = [os.path.basename(file.filename or "") for file in files]
         async with service.recognition.image_requests.slot():
             contents = [await file.read() for file in files]

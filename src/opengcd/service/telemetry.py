@@ -63,7 +63,7 @@ class WorkspaceCollector(Collector):
         yield items
         unfinished = workspace.jobs.latest(unfinished=True)
         yield GaugeMetricFamily("opengcd_groups", "Groups under review.", value=len(status.groups))
-        yield GaugeMetricFamily("opengcd_unfinished_jobs", "Jobs that run or wait.", value=len(unfinished))
+        yield GaugeMetricFamily("opengcd_unfinished_jobs", "Jobs that are running or waiting.", value=len(unfinished))
         yield GaugeMetricFamily("opengcd_last_edit", "The number of the last edit.", value=workspace.review.last_edit())
 
 

@@ -43,7 +43,7 @@ export const clock = (at) =>
   new Date(at).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false });
 /** @param {string} at */
 export const day = (at) =>
-  new Date(at).toLocaleDateString("en", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+  new Date(at).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 
 /** "about 5 minutes". @param {number} seconds */
 export function duration(seconds) {
@@ -94,7 +94,7 @@ const STORIES = {
   separate: (d) => `moved ${count(d.images, "image")} to a new group`,
   remove: (d) => `moved ${count(d.images, "image")} to the bin`,
   unstack: (d) => `opened stacks with ${count(d.images, "image")}`,
-  split: (d) => `split a group into ${d.parts.length}`,
+  split: (d) => `split a group into ${count(d.parts.length, "group")}`,
   compare: (d) => (d.same ? "joined two groups of the same class" : "marked two groups as different classes"),
   regroup: (d) => `regrouped the images by the answers given (${count(d.images, "image")} moved)`,
   undo: (d) => `undid ${doing(d.verb)}`,
