@@ -16,8 +16,8 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(DEMO)/ready ## the whole loop on handwritten digits; writes demo.html and opens it on a desktop
-	OMP_NUM_THREADS=1 $(DEMO)/bin/opengcd demo --out demo.html
-	@echo "  docs/index.md  the documentation"
+	@OMP_NUM_THREADS=1 $(DEMO)/bin/opengcd demo --out demo.html
+	@echo "The documentation begins at docs/index.md."
 
 birds: .venv/ready ## images to labels on birds, by the commands, where ../shared has them
 	$(BIN)/python -m benchmarks.birds
