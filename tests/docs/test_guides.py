@@ -16,6 +16,7 @@ from tests.helpers.pictures import RECOGNIZER, paint_world
 from tests.helpers.places import ROOT
 
 DOCS = ROOT / "docs"
+PAGE = ROOT / "src" / "opengcd" / "service" / "page"
 
 
 def text_of(name):
@@ -58,6 +59,15 @@ def test_the_columns_of_exports_are_explained(tmp_path):
 def test_every_edit_is_named(page):
     named = set(re.findall(r"`(\w+)`", text_of(page)))
     assert set(VERBS) <= named
+
+
+@pytest.mark.parametrize("page", ["review.md", "questions.md", "adapt.md", "rejection.md"])
+def test_what_the_guides_tell_to_press_is_on_the_page(page):
+    shown = "\n".join(file.read_text(encoding="utf-8") for file in PAGE.rglob("*.js"))
+    text = section("how-to/adapt.md", "On the review page") if page == "adapt.md" else text_of(f"how-to/{page}")
+    told = re.findall(r"\*\*([^*]+)\*\*", text)
+    assert told
+    assert not [label for label in told if f'"{" ".join(label.split())}"' not in shown]
 
 
 def test_the_limits_are_those_of_the_service():
