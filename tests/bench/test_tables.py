@@ -156,7 +156,7 @@ def test_tables_state_versions_and_threads(results):
     assert environments(results, setting).splitlines() == ["Computed with threads 1, torch 2.0.", unrecorded]
     results[0] = replace(results[0], environment=Environment({"torch": "2.0"}, threads=4))
     assert environments(results, setting).splitlines() == [
-        "1 cells (opengcd-mlp) computed with threads 4, torch 2.0.",
+        "1 cell (opengcd-mlp) computed with threads 4, torch 2.0.",
         "3 cells (csr-xgb, opengcd-mlp, opengcd-xgb) computed with threads 1, torch 2.0.",
         unrecorded,
     ]

@@ -1,4 +1,4 @@
-"""Results as tables: mean ± standard deviation over seeds, in the paper's layout with the paper's numbers beside."""
+"""Results as tables: mean ± standard deviation over seeds, in the paper's layout, beside the paper's numbers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from opengcd.bench.scenarios import SCENARIOS, USUAL
 ABLATIONS = ("csr", "il-e", "owr-ue")
 BOLD = "**"
 NOT_RECORDED = "–"
-"""Stands for a number that was measured, but is not in files of earlier versions."""
+"""Stands for a number that was measured but not stored by earlier versions."""
 NOTE = (
-    "Percent, but for k and the actions; mean ± standard deviation over seeds; in parentheses what the paper printed; "
+    "Percent, except k and the actions; mean ± standard deviation over seeds; in parentheses what the paper printed; "
     "the best of each phase in bold. Where numbers differ from the paper's, there are three reasons besides chance: "
     "features from another backbone than its DINO ViT-B/16; HNA, which the paper's code computed from two precisions "
     "instead of two recalls (HNA′ is that quantity and stands beside the paper's number, HNA is what its text defines; "
@@ -86,7 +86,7 @@ class Column(NamedTuple, Generic[Measured]):
     """The larger, the better; None for a column that has no best."""
     digits: int = 1
     beside: Callable[[Measured], float | None] | None = None
-    """What is measured together with it, if it was added later than that."""
+    """A measure that was recorded earlier than this one, if this one was added later."""
 
 
 Reader = Callable[[PhaseResult], float | None]
@@ -381,7 +381,7 @@ def commands(results: Sequence[CellResult], setting: Setting) -> str:
     Returns
     -------
     str
-        One command in a line, for each dataset, number of threads, network if images were given, and set of seeds.
+        One command per line: one for each dataset, number of threads, network (if images were given) and set of seeds.
 
     """
     # Methods that take features were given those of the network that others started from.
@@ -411,7 +411,7 @@ def commands(results: Sequence[CellResult], setting: Setting) -> str:
 
 
 def environments(results: Sequence[CellResult], setting: Setting) -> str:
-    """Say what the results of a setting were computed with, and by which code.
+    """Say with which versions and by which code the results of a setting were computed.
 
     Parameters
     ----------
@@ -433,7 +433,8 @@ def environments(results: Sequence[CellResult], setting: Setting) -> str:
         lines = [f"Computed with {next(iter(by_environment))}."]
     else:
         lines = [
-            f"{len(cells)} cells ({', '.join(sorted({r.cell.method for r in cells}))}) computed with {environment}."
+            f"{len(cells)} cell{'s' * (len(cells) != 1)} ({', '.join(sorted({r.cell.method for r in cells}))}) "
+            f"computed with {environment}."
             for environment, cells in by_environment.items()
         ]
     by_code = Counter(result.computed_by for result in found)

@@ -109,7 +109,7 @@ def bench_run(
     sys.path.insert(0, os.getcwd())  # so that module:Class finds a module of the user's own
     failed = 0
     with report_errors():
-        memories = parse_numbers(memory, "memory") if memory else [None]
+        memories = parse_numbers(memory, "memory sizes") if memory else [None]
         names = _split(datasets)
         cells = make_cells(
             names, _split(methods), parse_numbers(seeds, "seeds"), protocol, learn, memories, _split(scenario)
@@ -260,7 +260,7 @@ def bench_figures(
         if only is not None:
             drawn = [picture for picture in drawn if picture.name in _split(only)]
             if missing := set(_split(only)) - {picture.name for picture in drawn}:
-                raise ValueError(f"{results} gives no picture called {', '.join(sorted(missing))}.")
+                raise ValueError(f"There is no picture called {', '.join(sorted(missing))}.")
         out.mkdir(parents=True, exist_ok=True)
     for name, _, figure in drawn:
         figure.savefig(out / f"{name}.{style}", dpi=120)
