@@ -123,5 +123,5 @@ def test_bad_numbers_of_groups():
     L, codes, U, _ = world()
     with pytest.raises(ValueError, match="leaves no new group"):
         joint_mixture(L, codes, U, np.ones(len(U), bool), 3)
-    with pytest.raises(ValueError, match="among 1 rejected rows"):
+    with pytest.raises(ValueError, match="of 1 rejected rows"):
         joint_mixture(L, codes, U, np.arange(len(U)) == 0, 5)

@@ -19,7 +19,7 @@ Picture = TypeVar("Picture", "Image", Prepared)
 
 
 class Decoded(NamedTuple):
-    """What is known of an image once it is decoded."""
+    """The facts about an image that are known once it is decoded."""
 
     size: tuple[int, int]
     """Width and height."""

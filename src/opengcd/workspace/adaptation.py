@@ -117,7 +117,7 @@ class AdaptPlan(NamedTuple):
     device: str
     """``"cpu"`` or ``"cuda"``; empty if it is not possible."""
     last: dict[str, Any] | None
-    """The last adaptation or rehearsal: what the history says of it, when it was, and whether it was undone."""
+    """The last adaptation or rehearsal: its details in the history, its time, and whether it was undone."""
 
 
 class _Task(NamedTuple):

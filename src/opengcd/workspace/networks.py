@@ -1,7 +1,7 @@
 """Adapted networks in the folder of the workspace: written once, under the number of the embedder, and verified.
 
-A network is in the Hugging Face format. Beside its files is an index that names them with their SHA-256 and holds what
-is known of the adaptation; the database has the checksum of the index. A network is on disk before the database names
+A network is in the Hugging Face format. An index beside its files has their names and SHA-256, and the facts about
+the adaptation; the database has the checksum of the index. A network is on disk before the database names
 it: a crash leaves at worst an unused folder.
 """
 

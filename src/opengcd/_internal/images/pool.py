@@ -64,7 +64,7 @@ class _Wish(NamedTuple):
     shape: Square | None = None
 
     def head(self, most: int, length: int) -> bytes:
-        """Return the headers of the request for a file of some length, decoded if it has at most so many pixels."""
+        """Return the headers of a request: the length of the file, and the largest number of pixels to decode."""
         head = protocol.REQUEST.pack(self.kind, most, self.side, length)
         return head + protocol.SHAPE.pack(*astuple(self.shape)) if self.shape else head
 
