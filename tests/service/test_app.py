@@ -408,7 +408,7 @@ def test_bad_vectors(client):
         assert answer.status_code == 422, answer.text
         return answer.json()["detail"]
 
-    assert "must have 192 numbers, as those of the embedder; these have 2" in refused(b'{"vectors": [[1, 2]]}')
+    assert "has 192 numbers; those sent have 2" in refused(b'{"vectors": [[1, 2]]}')
     assert "same length" in refused(b'{"vectors": [[1, 2], [1]]}')
     assert "valid number" in refused(b'{"vectors": [["1"]]}')
     assert "vectors.0.0" in refused(b'{"vectors": [[NaN]]}')

@@ -77,11 +77,12 @@ class RequestLimits:
             await send(message)
 
         if not self._is_ours(headers.get("host", "")):
-            answer = JSONResponse({"detail": "The server does not know this host name; start it with --allow-host NAME to allow the name."}, 400)
+            told = "The server does not take requests for this host name; --allow-host NAME allows a name."
+            answer = JSONResponse({"detail": told}, 400)
             await answer(scope, receive, send_with_headers)
             return
         largest = self.largest.get(scope["path"], LARGEST_BODY)
-        too_large = HTTPException(413, f"A request to this path may have at most {_in_words(largest)}; send less at a time.")
+        too_large = HTTPException(413, f"A request here may have at most {_in_words(largest)}; send less at a time.")
         length = headers.get("content-length", "")
         expected = int(length) if length.isdigit() else largest
         if expected > largest:

@@ -70,7 +70,12 @@ class WorkspaceCollector(Collector):
 reading = guarded("read", "health")
 
 
-@reading.get("/metrics", response_class=PlainTextResponse)
+@reading.get(
+    "/metrics",
+    summary="Show the metrics",
+    response_description="The metrics, in the text format of Prometheus.",
+    response_class=PlainTextResponse,
+)
 def metrics(service: Service) -> PlainTextResponse:
-    """Numbers for Prometheus: requests, recognitions, items, jobs."""
+    """Return metrics for Prometheus: requests, recognised vectors, images, groups and jobs."""
     return PlainTextResponse(generate_latest(service.metrics.registry), media_type=CONTENT_TYPE_PLAIN_0_0_4)

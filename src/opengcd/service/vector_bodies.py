@@ -24,8 +24,8 @@ _vectors = TypeAdapter(api.Vectors)
 def from_json(body: bytes) -> np.ndarray:
     """Return the vectors of :class:`~opengcd.service.wire.Vectors`."""
     if len(body) > LARGEST_JSON:
-        told = f"JSON may be at most {LARGEST_JSON // 2**20} MiB; send fewer vectors at a time, or send {NPY}, which may be larger."
-        raise HTTPException(422, told)
+        most = f"{LARGEST_JSON // 2**20} MiB"
+        raise HTTPException(422, f"JSON may have at most {most}; send fewer vectors, or {NPY}, which may be larger.")
     check_cost(body, MOST_NUMBERS, api.MOST_VECTORS)
     try:
         rows = _vectors.validate_json(body, strict=True).vectors
@@ -36,7 +36,7 @@ def from_json(body: bytes) -> np.ndarray:
     if len({len(row) for row in rows}) != 1:
         raise HTTPException(422, "All vectors must have the same length.")
     if len(rows) * len(rows[0]) > MOST_NUMBERS:
-        raise HTTPException(422, f"JSON may hold at most {MOST_NUMBERS} numbers; send fewer vectors at a time, or send {NPY}.")
+        raise HTTPException(422, f"JSON may hold at most {MOST_NUMBERS} numbers; send fewer vectors, or {NPY}.")
     return _finite(np.array(rows, dtype=np.float64))
 
 
@@ -67,5 +67,7 @@ def _finite(X: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         X = X.astype(np.float32, copy=False)
     if not -api.LARGEST_NUMBER <= X.min() <= X.max() <= api.LARGEST_NUMBER:  # NaN propagates to minimum and maximum
-        raise HTTPException(422, f"A vector holds NaN or a number that is too large (above {api.LARGEST_NUMBER:.0e}); correct it.")
+        raise HTTPException(
+            422, f"Leave out vectors with NaN or numbers that are too large (above {api.LARGEST_NUMBER:.0e})."
+        )
     return X

@@ -387,9 +387,7 @@ SHEET = {
         "… select fewer of them": Act(group_with("l", "+", "+"), button("Select fewer"), LOOKS),
         "Show the odd ones first, or the most typical": Act(group, button("Show odd ones first")),
         "Inspect the image and its neighbours": Act(group, button("Inspect")),
-        "Open the stack, or all selected stacks": Act(
-            with_stack, button("Open stack"), ("sent", "messages", "order")
-        ),
+        "Open the stack, or all selected stacks": Act(with_stack, button("Open stack"), ("sent", "messages", "order")),
         "Next group": Act(group, button("Next group")),
         "Previous group": Act(group, button("Previous group")),
         "Clear the selection; press again for all groups": Act(
