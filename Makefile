@@ -24,6 +24,7 @@ birds: .venv/ready ## images to labels on birds, by the commands, where ../share
 
 test: lint docs ## everything that must hold; says at the end what was skipped and why
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile -m "not slow" -rs
+	OMP_NUM_THREADS=1 $(BIN)/pytest --nbmake docs/tutorials/quickstart.ipynb
 
 test-slow: .venv/ready torture ## checks that take minutes
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist load -m slow -rs
