@@ -1,5 +1,6 @@
 import importlib.util
 import re
+import shlex
 import subprocess
 import sys
 
@@ -11,6 +12,8 @@ from typer.testing import CliRunner
 import opengcd
 from opengcd.bench.demo import table_rows, write_page
 from opengcd.cli import app
+from opengcd.cli.demo import NEXT
+from opengcd.cli.demo import demo as demo_command
 from opengcd.cli.failures import report_errors
 
 HEAVY = ("torch", "xgboost", "transformers", "sklearn", "matplotlib")
@@ -92,6 +95,57 @@ def test_the_demo_command(tmp_path):
     assert result.exit_code == 0, result.output
     assert "OpenGCD on handwritten digits" in result.output
     assert out.stat().st_size > 20_000
+
+
+@pytest.fixture
+def browser(demo, monkeypatch):
+    """The addresses that the demo opens; it has run before, and looks as if called on a desktop's terminal."""
+    opened = []
+    monkeypatch.setattr("opengcd.bench.demo.run_demo", lambda *_: iter(demo[1]))
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("DISPLAY", ":0")
+    for name in ("CI", "SSH_CONNECTION"):
+        monkeypatch.delenv(name, raising=False)
+    return opened
+
+
+def run_demo_command(out, open_page=None):
+    demo_command(out, 0, "best", None, open_page)
+
+
+def test_the_demo_opens_its_page_on_a_desktop(browser, tmp_path):
+    run_demo_command(tmp_path / "a page.html")
+    assert browser == [(tmp_path / "a page.html").as_uri()]
+
+
+@pytest.mark.parametrize("name", ["CI", "SSH_CONNECTION"])
+def test_the_demo_opens_nothing_where_nobody_looks(browser, name, tmp_path, monkeypatch):
+    monkeypatch.setenv(name, "true")
+    run_demo_command(tmp_path / "demo.html")
+    assert browser == []
+    run_demo_command(tmp_path / "demo.html", open_page=True)
+    assert len(browser) == 1
+
+
+def test_the_demo_opens_nothing_in_a_pipe_or_when_told_not_to(browser, tmp_path, monkeypatch):
+    run_demo_command(tmp_path / "demo.html", open_page=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False)
+    run_demo_command(tmp_path / "demo.html")
+    assert browser == []
+
+
+def test_what_the_demo_says_to_try_next_works(browser, world, tmp_path, monkeypatch, capsys):
+    run_demo_command(tmp_path / "demo.html", open_page=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "FOLDER").symlink_to(world[0])
+    printed = capsys.readouterr().out
+    assert (tmp_path / "demo.html").as_uri() in printed
+    lines = [line.strip().split("  ")[0] for line in printed.split("What to try next:\n")[1].strip().split("\n")]
+    assert [shlex.split(line)[1:] for line in lines] == [shlex.split(arguments) for arguments in NEXT]
+    for line in lines:
+        result = CliRunner().invoke(app, shlex.split(line)[1:])
+        assert result.exit_code == 0, result.output
 
 
 def test_mean_of_old_classes_is_weighted(demo):

@@ -32,8 +32,8 @@ def test_the_readme_shows_what_the_demo_prints(demo, capsys):
     These were tried on x86, each with the same table: 1, 2 and 4 threads; torch's kernels (ATEN_CPU_CAPABILITY=default,
     avx2, avx512); OpenBLAS's (OPENBLAS_CORETYPE=Prescott, Nehalem, Sandybridge, Haswell, Zen, SkylakeX); MKL's
     (MKL_CBWR=COMPATIBLE, AVX, AVX2, MKL_ENABLE_INSTRUCTIONS=SSE4_2, AVX512); all of the oldest at once, with numpy's
-    (NPY_DISABLE_CPU_FEATURES); numpy 1.26.4 with SciPy 1.11.4 and scikit-learn 1.6.0. Other versions of torch and
-    processors of another kind were not tried.
+    (NPY_DISABLE_CPU_FEATURES); numpy 1.26.4 with SciPy 1.11.4 and scikit-learn 1.6.0; torch 2.13.0 and 2.15.0.
+    Processors of another kind were not tried.
     """
     print_table("OpenGCD on handwritten digits", *table_rows(demo[1]))
     printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
