@@ -9,6 +9,7 @@ import typer
 
 import opengcd
 from opengcd.cli import app
+from opengcd.workspace.verbs import VERBS
 from tools.docs import api_reference, cli_reference, http_reference
 
 HIDDEN = ("opengcd._internal", "opengcd.__main__", "opengcd.cli")
@@ -98,3 +99,6 @@ def test_every_public_package_has_a_page_with_all_its_names():
     assert "::: opengcd.Workspace\n" in pages["opengcd.md"]
     assert "::: opengcd.adapt.kept_out.kept_out\n" in pages["adapt.md"]  # a module has the same name
     assert "::: opengcd.presets.Preset\n" in pages["presets.md"]
+    for verb in VERBS:
+        assert f"{{#opengcd.workspace.Workspace.{verb}}}" in pages["workspace.md"]
+    assert "name(group, label, *, on=None, confirm=False)" in pages["workspace.md"]
