@@ -1,7 +1,6 @@
 import re
 
 import numpy as np
-from markdown.extensions.toc import slugify
 from sklearn.datasets import make_blobs
 
 from opengcd._internal.terminal import print_table
@@ -43,15 +42,3 @@ def test_the_repository_names_no_machine():
 def test_the_published_tables_are_those_of_the_published_cells():
     text = (ROOT / "docs" / "results" / "index.md").read_text(encoding="utf-8")
     assert fill(text, blocks(read_results(ROOT / "docs" / "results" / "cells"))) == text
-
-
-def test_the_links_of_the_readme_lead_somewhere():
-    """mkdocs checks those of all other documents."""
-    links = re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert len(links) > 5
-    for path, anchor in links:
-        target = ROOT / (path or "README.md")
-        assert target.exists(), path
-        if anchor:
-            headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
-            assert anchor in [slugify(heading.replace("`", ""), "-") for heading in headings], f"{path}#{anchor}"
