@@ -1,8 +1,9 @@
 """Why the baselines search as they do: ``python -m benchmarks.baseline_choices --features FOLDER --dataset cub``.
 
-Phase 1, one seed, judged on the official test sets. ``nno``: parameters one by one against all combinations.
-``radius``: the radius itself, or the share of known rows it rejects, carried from half of the classes to all. ``evm``:
-lengths of the tail and vectors fused. ``l2ac``: step, neighbours and negatives, those that are searched and others.
+Phase 1, one seed, measured on the official test sets. ``nno``: searching parameters one by one, or all combinations.
+``radius``: transferring the radius itself, or the share of known rows it rejects, from half of the classes to all.
+``evm``: lengths of the tail and numbers of fused vectors. ``l2ac``: learning rates, neighbours and negatives, those in
+the search and others.
 """
 
 from __future__ import annotations

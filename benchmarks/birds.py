@@ -1,8 +1,9 @@
-"""A real open world from images to labels, by the commands, with an annotator who follows the truth: ``make birds``.
+"""A real open world from images to labels, by the commands, with a simulated annotator: ``make birds``.
 
-Twelve classes of birds are known; the stream shows eight more. A fifth of it is held back and judged after ``learn``.
-All of it is done twice, with the network as it is and with one that ``opengcd init --adapt`` has adapted to the known
-images. Options are handed on to ``opengcd init``, as in ``python -m benchmarks.birds --preset robust``.
+Twelve classes of birds are known; the stream shows eight more. A fifth of it is held out, and accuracy is
+measured on it after ``learn``. Everything is done twice, with the network as it is and with one that
+``opengcd init --adapt`` has adapted to the known images. Options are passed on to ``opengcd init``, as in
+``python -m benchmarks.birds --preset robust``.
 """
 
 from __future__ import annotations

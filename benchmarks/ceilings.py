@@ -1,10 +1,9 @@
-"""What keeps ``best`` from better groups: ``python -m benchmarks.ceilings --features FOLDER --dataset cub --jobs 2``.
+"""What limits the groups of ``best``: ``python -m benchmarks.ceilings --features FOLDER --dataset cub --jobs 2``.
 
-Protocol ``paper`` with what discovery is told step by step: nothing; the true number of classes; that and which rows
-are of new classes, so that groups start from all of these and from no other. Everything is learnt from the official
-training sets, so that each phase is judged alone. Beside HCA: HNA, what it would be at the best threshold for the same
-score, accuracy without rejection, and the number of classes that was found when nothing was told, beside the true
-one. Means over the seeds.
+Protocol ``paper``, where discovery is told more and more: nothing; the true number of classes; also which rows are of
+new classes, so that groups start from exactly these. Everything is learnt from the official training sets, so that each
+phase is judged separately. Besides HCA: HNA, HNA at the best threshold for the same score, accuracy without rejection,
+and the number of classes found when nothing is told, with the true one. Means over the seeds.
 """
 
 from __future__ import annotations

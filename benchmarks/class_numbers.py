@@ -1,10 +1,10 @@
 """How far off is the number of classes? ``python -m benchmarks.class_numbers --features FOLDER --worlds 60 --jobs 2``.
 
-Random worlds: of a dataset some classes are known and some new, few or many, all of one size or of sizes that differ by
-a factor of 1.35 or 1.8 in two cases of three; ``--new-size 0.2`` makes new classes five times smaller. Each is asked
-for the number of its new classes by merging, as ``best`` does, by agreement, and by sizes alone. Printed are the mean
-error in classes and as a factor, how often the number was right or one off, and how often it lay in the interval, which
-should hold nine in ten.
+Random worlds are drawn from a dataset: few or many classes are known and few or many are new, all of one size or of
+sizes whose spread is a factor of 1.35 or 1.8 in two cases of three; ``--new-size 0.2`` makes new classes five times
+smaller. The number of new classes is estimated by merging, as ``best`` does, by agreement, and by sizes alone. Printed
+are the mean error in classes and as a factor, how often the number was right or off by one, and how often the interval
+held the true number, which should be nine times in ten.
 """
 
 from __future__ import annotations

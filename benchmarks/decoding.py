@@ -1,4 +1,4 @@
-"""Images per second from files to the door of the network, and what bounds them.
+"""Images per second from files to the input of the network, and what limits them.
 
     python -m benchmarks.decoding [FOLDER] [--images N] [--network NETWORK]
 
@@ -56,7 +56,7 @@ def measure(files: Sequence[Path], network: str | None) -> None:
     embedder = load(network)
     shape: Square | None = embedder.prepares
     if shape is None:
-        raise SystemExit(f"{network} prepares images in a way of its own, which no decoder process can do.")
+        raise SystemExit(f"{network} prepares images in its own way, which decoder processes cannot do.")
     squares = [square_file(shape)] * len(files)
     names = ("old path", "new path", "new path, fast", "pipe and stacking alone", "old path without preparing")
     spent = dict.fromkeys(names, 0.0)

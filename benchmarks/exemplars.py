@@ -1,8 +1,8 @@
 """What to remember of a class: ``python -m benchmarks.exemplars --features FOLDER --dataset cub``.
 
-Every class is learnt from all of its training rows; only the memory limits what is remembered. For each selector, and
-with statistics of all rows beside the exemplars, the accuracy on all classes so far, phase by phase, with the logistic
-classifier, mean over the seeds.
+Every class is learnt from all of its training rows; only the memory limits what is remembered. Printed is the accuracy
+of the logistic classifier on all classes so far, by phase, mean over the seeds: for each selector of exemplars, and
+with statistics of all rows beside the exemplars.
 """
 
 from __future__ import annotations

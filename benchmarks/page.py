@@ -1,7 +1,7 @@
 """The review page with 10,000 rejected images in a real browser: ``python -m benchmarks.page``.
 
-Times are those of the browser: from the request of the page to the first view with all its numbers, to the map, to the
-images of an opened group; then how smoothly its images scroll. Nothing is asserted. Needs playwright and a Chromium.
+Times are those of the browser: from the request of the page to the first view with all its numbers, to the map, and to
+the images of an opened group; then how smoothly these scroll. Nothing is asserted. Needs playwright and a Chromium.
 """
 
 from __future__ import annotations

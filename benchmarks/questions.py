@@ -1,10 +1,10 @@
 """What questions bring: ``python -m benchmarks.questions --features FOLDER --dataset cub --seeds 100,101``.
 
 Actions per named item, and in parentheses the named items relative to those named without questions: of a reviewer
-alone; of one who first answers questions about groups; of one who then answers up to so many questions about single
-items, each of which counts as an action; and of one who is shown groups around the mean directions of the true classes
-(without the item itself), with as many items named as without questions. The last one answers nothing and is no
-method, but shows how many actions the features leave in any case.
+alone; of one who first answers questions about groups; of one who then also answers a number of questions about
+single items, each of which counts as an action; and of one who is shown groups around the mean directions of the true
+classes (without the item itself), with as many items named as without questions. The last one is not a method, but
+shows how many actions remain with these features in any case.
 """
 
 from __future__ import annotations

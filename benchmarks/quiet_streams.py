@@ -1,4 +1,4 @@
-"""What `best` sends to review where few or no items are new: ``python -m benchmarks.quiet_streams --features FOLDER``.
+"""What ``best`` sends to review if few or no items are new: ``python -m benchmarks.quiet_streams --features FOLDER``.
 
 The first phase of the benchmark, with other seeds. The stream is seen in ten parts, each recognised before the
 threshold follows it. For several shares of new items: the shares of known and of new items that are rejected, and HNA,

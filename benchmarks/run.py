@@ -1,7 +1,7 @@
 """Speed and memory of our steps as ratios to textbook versions, all measured in one run: ``make bench``.
 
-It reports and asserts nothing, for a time depends on the machine. Every time is the best of a few repeats, ours and
-the textbook's taken in turn, so that both meet the same disturbance.
+It reports and asserts nothing, since times depend on the machine. Every time is the best of a few repeats, ours and
+the textbook's in turn, so that other load affects both.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Load on the service: `python -m benchmarks.service [--minutes 10]`.
 
-A server in a process of its own holds an SVM on 384-d features. Single vectors come at a fixed rate, whatever the
-server does, and the time of each counts from when it was due; batches come one after the other on two connections.
+A server in a process of its own holds an SVM on 384-d features. Single vectors are sent at a fixed rate, whatever the
+server does, and the response time of each counts from when it was due. Batches follow one another on two connections.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How the preset ``best`` takes unusual streams: ``python -m benchmarks.streams --features FOLDER``.
+"""How the preset ``best`` handles unusual streams: ``python -m benchmarks.streams --features FOLDER``.
 
-Half of the classes of a feature file are known, by at most thirty labelled rows each; a stream shows the known ones and
-new ones in many ways. For each: true HNA online, the number of classes found with its interval, HCA, and seconds.
+Half of the classes of a feature file are known, by at most thirty labelled rows each; streams show known and new
+classes in many ways. For each: true HNA online, the number of classes found with its interval, HCA, and seconds.
 """
 
 from __future__ import annotations

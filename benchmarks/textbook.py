@@ -1,7 +1,7 @@
-"""The same steps as a textbook writes them: what our own are measured against.
+"""Textbook versions of our steps, for comparison.
 
-Plain and correct, nothing slowed down on purpose. Each takes the same start and the same random numbers as ours, so
-both do the same work and come to the same result, but for rounding.
+They are plain and correct, and nothing is slowed down on purpose. Each uses the same start and the same random numbers
+as ours, so both do the same work and reach the same result, except for rounding.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _cut(v: np.ndarray, radius: float) -> float:
 
 
 def greedy(X: Tensor, k: int) -> list[int]:
-    """Facility location by greedy choice, the gain of every row computed anew for every pick."""
+    """Facility location by greedy choice, with the gain of every row computed again for every pick."""
     D = torch.cdist(X, X)
     cost = D.max().expand(len(X))
     picks: list[int] = []

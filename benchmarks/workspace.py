@@ -1,4 +1,4 @@
-"""A workspace of many images: what its database and its feature files cost beside the embedder."""
+"""A workspace of many images: what its database and its feature files cost besides the embedder."""
 
 from __future__ import annotations
 

@@ -60,6 +60,10 @@ def model():
 def no_endless_loop():
     """Turn an endless loop into a failure; how long it takes otherwise does not matter."""
 
+    if not hasattr(signal, "SIGALRM"):  # on Windows, the endless loop itself would be the failure
+        yield
+        return
+
     def stop(signum, frame):
         raise TimeoutError("it does not end")
 
@@ -382,7 +386,7 @@ def test_a_memory_larger_than_the_data_keeps_all():
 
 
 def test_one_exemplar_a_class_warns_that_alpha_cannot_be_found():
-    with pytest.warns(UserWarning, match="alpha cannot be searched for"):
+    with pytest.warns(UserWarning, match="No class has two rows"):
         recognizer = fitted(memory_size=4)
     assert recognizer.memory_.y.tolist() == [0, 1, 2, 3]
     assert (recognizer.predict(X) != -1).all()
@@ -616,8 +620,8 @@ def test_everything_rejected():
         (X[~KNOWN], 3, "less than the 4 known classes"),
         (X[~KNOWN], 0, "less than the 4 known classes"),
         (X[~KNOWN], -1, "less than the 4 known classes"),
-        (X[~KNOWN][:5], 10, "6 novel groups among 5 unlabelled rows"),
-        (X[:0], 5, "1 novel groups among 0"),
+        (X[~KNOWN][:5], 10, "6 new groups of 5 unlabelled rows"),
+        (X[:0], 5, "1 new groups of 0"),
         (X[~KNOWN], 6.0, "k must be an integer"),
         (X[~KNOWN], "6", "k must be an integer"),
     ],
@@ -849,7 +853,7 @@ def test_an_unfitted_recogniser(method, tmp_path):
         ({"classifier": SVC()}, "predict_proba"),
         ({"classifier": 5}, "predict_proba"),
         ({"max_known_rejected": 0.1}, "has no setting max_known_rejected; .* that has it: best"),
-        ({"device": "gpu"}, "'gpu' is not a device name"),
+        ({"device": "gpu"}, "'gpu' is not a device that"),
         ({"device": "meta"}, "device='meta'"),
         ({"device": None}, "device=None"),
         ({"max_classes": 3}, "max_classes=3 is less than the 4 known classes"),
@@ -864,7 +868,7 @@ def test_bad_settings(settings, message):
 
 def test_a_gpu_that_is_not_there(monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    with pytest.raises(ValueError, match="torch sees no GPU"):
+    with pytest.raises(ValueError, match="torch finds no GPU"):
         fitted(device="cuda")
 
 

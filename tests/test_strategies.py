@@ -322,7 +322,7 @@ def test_a_rejection_that_cannot_be_saved_or_uses_a_name_that_is_taken(tmp_path)
 
     with pytest.raises(ValueError, match="Forgetful cannot be saved"):
         fitted(dataclasses.replace(OWN, rejection=Forgetful())).save(tmp_path)
-    with pytest.raises(ValueError, match=r"names that are taken: classes, memory.X;"):
+    with pytest.raises(ValueError, match=r"names that are already taken: classes, memory.X;"):
         fitted(dataclasses.replace(OWN, rejection=Greedy())).save(tmp_path)
     assert not list(tmp_path.iterdir())
     with pytest.raises(ModelFileError, match="cannot be loaded"):

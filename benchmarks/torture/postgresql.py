@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -66,8 +65,10 @@ def _program(name: str) -> str:
 
 def _user() -> str | None:
     """Return who is to run the server, which refuses to run as root."""
-    if os.geteuid() != 0:
+    if os.name != "posix" or os.geteuid() != 0:
         return None
+    import pwd  # not on Windows, where helpers of the tests import this module, too
+
     try:
         return pwd.getpwnam("postgres").pw_name
     except KeyError:

@@ -1,4 +1,4 @@
-"""OpenGCD: open-world recognition on feature vectors.
+"""OpenGCD: open-world recognition on embeddings, the feature vectors that a network computes.
 
 >>> from opengcd import OpenWorldRecognizer
 
@@ -9,12 +9,14 @@ Submodules and heavy libraries are imported when a name that needs them is first
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__: str
+"""The version that is installed: of the last tag, or for a checkout after it such as 0.2.1.dev3+g1a2b3c4d5."""
 
 UNKNOWN = -1
-"""The label of rejected items beside integer labels; beside strings it is ``"unknown"``."""
+"""The label of rejected items where labels are integers; where they are strings, it is ``"unknown"``."""
 
 if TYPE_CHECKING:
     from opengcd._internal.model_folder import ModelFileError
@@ -56,11 +58,24 @@ _SUBPACKAGES = (
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _installed_version()
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     if name in _SUBPACKAGES:
         return importlib.import_module(f"opengcd.{name}")
     raise AttributeError(f"module 'opengcd' has no attribute {name!r}")
+
+
+@cache
+def _installed_version() -> str:
+    """Return the version in the package's metadata, or 0.0 for a folder that was never installed."""
+    from importlib.metadata import PackageNotFoundError, version  # takes longer than the rest of this module
+
+    try:
+        return version("opengcd")
+    except PackageNotFoundError:
+        return "0.0"
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,14 @@
 """The paper's metrics and their parts, on labels of any type.
 
-A true label outside ``known`` counts as unknown. The mean over no items (no known or no unknown ones) is NaN.
+The two main metrics are harmonic means, so that neither part can make up for the other:
+
+- HNA, harmonic normalised accuracy, measures recognition: of AKS, the share of items of known classes with the right
+  label, and AUS, the share of items of unknown classes that were rejected (:func:`hna`).
+- HCA, harmonic clustering accuracy, measures discovery: of AKS, and ANS, the share of items of new classes whose group
+  is the one matched to their class (:func:`hca`).
+
+``known`` are the classes that the recogniser has learnt; an item with any other true label counts as unknown. A share
+of no items (if none is known, or none is unknown) is NaN.
 """
 
 from __future__ import annotations
@@ -35,11 +43,11 @@ class Parts(NamedTuple):
     """The three shares that HNA and HCA are made of."""
 
     aks: float
-    """Known items whose label is right."""
+    """Accuracy of known classes: the share of known items whose label is right."""
     aus: float
-    """Unknown items that were rejected."""
+    """Accuracy of unknown classes: the share of unknown items that were rejected."""
     ans: float
-    """Novel items whose group is the one matched to their class."""
+    """Accuracy of new classes: the share of unknown items whose group is the one matched to their class."""
 
 
 def accuracy(y_true: Any, y_pred: Any) -> float:
@@ -64,7 +72,7 @@ def accuracy(y_true: Any, y_pred: Any) -> float:
 
 
 def clustering_accuracy(y_true: Any, clusters: Any) -> float:
-    r"""Best share of right items over all one-to-one matchings of clusters to classes (Eq. 4).
+    r"""Share of right items under the best one-to-one matching of clusters to classes (Eq. 4).
 
     .. math:: \mathrm{ACC} = \max_g \frac1L \sum_{i=1}^L 1\{y_i = g(\hat y_i)\}
 
@@ -101,7 +109,7 @@ def parts(y_true: Any, y_pred: Any, known: Iterable[Any], unknown: Any = -1) -> 
     known : iterable
         The known classes; a true label outside them counts as unknown.
     unknown : int or str
-        The label of rejected items; beside strings the default stands for ``"unknown"``.
+        The label of rejected items; with string labels, the default means ``"unknown"``.
 
     Returns
     -------
@@ -134,7 +142,7 @@ def hna(y_true: Any, y_pred: Any, known: Iterable[Any], unknown: Any = -1) -> fl
     known : iterable
         The known classes; a true label outside them counts as unknown.
     unknown : int or str
-        The label of rejected items; beside strings the default stands for ``"unknown"``.
+        The label of rejected items; with string labels, the default means ``"unknown"``.
 
     Returns
     -------
@@ -208,7 +216,7 @@ def hca(y_true: Any, y_pred: Any, known: Iterable[Any]) -> float:
 
 
 def hna_precision(y_true: Any, y_pred: Any, known: Iterable[Any], unknown: Any = -1) -> float:
-    """What the authors' code printed as HNA: the harmonic mean of two *precisions*.
+    """The number that the authors' code printed as HNA: the harmonic mean of two *precisions*.
 
     Their call swaps truth and prediction, so the subsets are formed from the predictions: the right share
     of accepted items, and the truly unknown share of rejected ones (each 0 where there is no such item).
@@ -223,7 +231,7 @@ def hna_precision(y_true: Any, y_pred: Any, known: Iterable[Any], unknown: Any =
     known : iterable
         The known classes; a true label outside them counts as unknown.
     unknown : int or str
-        The label of rejected items; beside strings the default stands for ``"unknown"``.
+        The label of rejected items; with string labels, the default means ``"unknown"``.
 
     Returns
     -------
@@ -239,7 +247,7 @@ def hna_precision(y_true: Any, y_pred: Any, known: Iterable[Any], unknown: Any =
 
 
 def auroc(y_true: Any, unknown_score: Any, known: Iterable[Any]) -> float:
-    """Chance that an unknown item has a higher unknown score than a known one (ties count half).
+    """Area under the ROC curve: how often an unknown item scores higher than a known one (ties count half).
 
     Parameters
     ----------

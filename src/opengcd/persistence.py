@@ -25,13 +25,13 @@ from opengcd.saved_presets import describe_preset, restore_preset
 
 Built = TypeVar("Built")
 KIND = "OpenWorldRecognizer"
-"""What the header calls a model of this kind; baselines have names of their own."""
+"""The kind of this model in the header; baselines have names of their own."""
 PARAMETERS = ("memory_size", "selector", "alpha", "preset", "max_known_rejected", "max_classes", "random_state")
 """The constructor's arguments that are stored as such; the classifier has an entry of its own, the device has none."""
 
 
 class Phase(NamedTuple):
-    """All that a recogniser has learnt up to a phase."""
+    """Everything that a recogniser has learnt up to a phase."""
 
     number: int
     """1 after ``fit``; one more after each ``learn``."""
@@ -42,7 +42,7 @@ class Phase(NamedTuple):
     memory: ExemplarMemory
     """The exemplars."""
     model: Any
-    """The fitted classifier; None until one of the user's own is fitted again."""
+    """The fitted classifier; None until your own classifier is fitted again."""
     rejection: Rejection
     """The fitted rejection."""
     feature_names: np.ndarray | None = None
@@ -111,7 +111,8 @@ def save(path: str | os.PathLike[str], phase: Phase, parameters: dict[str, Any])
     taken = [*(rejection.header.keys() & (own | rest).keys()), *(rejection.arrays.keys() & arrays.keys())]
     if taken:
         raise ValueError(
-            f"The state of {phase.rejection!r} uses names that are taken: {', '.join(sorted(taken))}; rename them."
+            f"The state of {phase.rejection!r} uses names that are already taken: {', '.join(sorted(taken))}; rename "
+            "them."
         )
     write_model(path, own | rejection.header | rest, arrays | rejection.arrays)
 
@@ -120,11 +121,11 @@ class Given(NamedTuple):
     """What :meth:`OpenWorldRecognizer.load` is given: parts that are not stored, if any, and the device."""
 
     classifier: Any
-    """An unfitted classifier, or None to take the stored one."""
+    """An unfitted classifier, or None to use the stored one."""
     selector: Selector | None
-    """A rule for exemplars, or None to take the stored one."""
+    """A selector of exemplars, or None to use the stored one."""
     preset: str | Preset | None
-    """A preset, or None to take the stored one."""
+    """A preset, or None to use the stored one."""
     device: str
     """Where to compute; it is not stored."""
 
@@ -184,7 +185,9 @@ def _restore_parameters(stored: dict[str, Any], given: Given) -> dict[str, Any]:
     if set(stored) != set(PARAMETERS):
         raise ModelFileError(f"The model is damaged: its parameters are not {', '.join(PARAMETERS)}.")
     if stored["selector"] == OWN and given.selector is None:
-        raise ModelFileError("This recogniser was saved with an exemplar selector of its own; pass load(selector=...).")
+        raise ModelFileError(
+            "This recogniser was saved with a selector that is not built in; pass it as load(selector=...)."
+        )
     return stored | {
         "preset": restore_preset(stored["preset"], given.preset),
         "selector": given.selector or stored["selector"],

@@ -1,4 +1,4 @@
-"""Presets: named compositions of a classifier, what is remembered, a rejection and a discovery strategy."""
+"""Presets: named combinations of a classifier, an exemplar selector, a rejection and a discovery strategy."""
 
 from __future__ import annotations
 
@@ -16,30 +16,32 @@ from opengcd.osr import NoveltyRejection, Rejection, UncertaintyRejection
 
 @dataclass(frozen=True)
 class Preset:
-    """The parts that a recogniser is composed of.
+    """The methods that a recogniser uses for its steps, under one name.
+
+    Exemplars are the labelled rows that the recogniser keeps in its memory for later phases. The rejection decides
+    which rows are of no known class; discovery groups these into new classes.
 
     Parameters
     ----------
     name : str
-        What messages call it.
+        The name in messages.
     classifier : str or estimator
         See :class:`~opengcd.OpenWorldRecognizer`.
     selector : str or callable
         How exemplars are chosen, see :func:`opengcd.memory.select_exemplars`.
     rank_once : bool
-        Whether the exemplars of a class are ranked once, and later only cut from the end.
+        Whether the exemplars of a class are ranked only once; later, the last ones are dropped.
     rejection : Rejection
-        How rows are rejected; built in are :class:`opengcd.osr.UncertaintyRejection` (the paper's) and
-        :class:`opengcd.osr.NoveltyRejection`, and any subclass of :class:`opengcd.osr.Rejection` will do.
+        How rows are rejected: :class:`opengcd.osr.UncertaintyRejection` (the paper's),
+        :class:`opengcd.osr.NoveltyRejection`, or your own subclass of :class:`opengcd.osr.Rejection`.
     discovery : DiscoveryStrategy
-        How new classes are found; built in are :class:`opengcd.discover.KMeansDiscovery` (the paper's) and
-        :class:`opengcd.discover.JointDiscovery`, and any subclass of :class:`opengcd.discover.DiscoveryStrategy` will
-        do.
+        How new classes are found: :class:`opengcd.discover.KMeansDiscovery` (the paper's),
+        :class:`opengcd.discover.JointDiscovery`, or your own subclass of :class:`opengcd.discover.DiscoveryStrategy`.
     classifier_settings : mapping
         Constructor arguments for classifiers by name, such as ``{"mlp": {"max_iter": 50}}``.
     keep_statistics : bool
-        Whether count, mean and pooled covariance of all rows of a class are remembered beside its exemplars. Of the
-        classifiers, ``logistic`` uses them.
+        Whether the number and mean of all rows of each class, and their pooled covariance, are kept beside the
+        exemplars. Of the classifiers, only ``logistic`` uses them.
     stack_copies : bool
         Whether near copies in a stream, such as the images of a burst, are found and count once
         (:func:`opengcd.discover.find_stacks`).
@@ -75,9 +77,9 @@ class Preset:
         Parameters
         ----------
         alpha : float or "search"
-            Its setting ``alpha``; ``"search"`` leaves the rejection as it is.
+            The setting ``alpha`` of the rejection; ``"search"`` leaves it unchanged.
         max_known_rejected : float or None
-            Its setting ``max_known_rejected``; None leaves the rejection as it is.
+            The setting ``max_known_rejected`` of the rejection; None leaves it unchanged.
 
         Returns
         -------
@@ -110,8 +112,8 @@ class Preset:
         Parameters
         ----------
         given : str, estimator or None
-            The recogniser's argument ``classifier``; None takes this preset's. A name gets its entry of
-            ``classifier_settings``.
+            The recogniser's argument ``classifier``; None means the classifier of this preset. A classifier given by
+            name gets its entry of ``classifier_settings``.
         device : str
             ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
@@ -160,7 +162,7 @@ def resolve_preset(preset: str | Preset) -> Preset:
     Parameters
     ----------
     preset : str or Preset
-        A name in :data:`PRESETS`, or a preset, which is returned as it is.
+        A name in :data:`PRESETS`, or a preset, which is returned unchanged.
 
     Returns
     -------

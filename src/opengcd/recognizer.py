@@ -36,20 +36,20 @@ from opengcd.presets import Preset, resolve_preset
 
 
 class Recognition(NamedTuple):
-    """The result of :meth:`OpenWorldRecognizer.recognize` on n rows."""
+    """The result of :meth:`OpenWorldRecognizer.recognize` for n rows and C known classes."""
 
     labels: np.ndarray
     """(n,) A known class, or ``unknown_label_``."""
     closed: np.ndarray
     """(n,) The known class that each row would get if none were rejected."""
     unknown_score: np.ndarray
-    """(n,) The larger, the more likely a row is of no known class; rows above a threshold are rejected."""
+    """(n,) The larger the score, the less likely is any known class; rows above a threshold are rejected."""
     probabilities: np.ndarray
     """(n, C + 1) Column 0 is "unknown", then ``classes_``."""
 
 
 class _NewRows(NamedTuple):
-    """Rows that a phase begins with, as the memory takes them."""
+    """The new labelled rows of a phase, with the facts that the memory keeps of them."""
 
     X: np.ndarray
     y: np.ndarray
@@ -58,43 +58,54 @@ class _NewRows(NamedTuple):
 
 
 class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
-    r"""Name what is known, reject what is not, group what was rejected, and learn the new classes.
+    r"""Recognise known classes, reject the rest as unknown, discover new classes in it, and learn them.
 
-    A scikit-learn classifier that can also answer "unknown". See Notes for what that means for scikit-learn's tools.
+    A scikit-learn classifier that can also answer "unknown". It works on *embeddings*: one row per item, such as the
+    vector that a network computes for an image. The work goes in *phases*:
+
+    1. :meth:`fit` learns the known classes from labelled rows and keeps some of these, the *exemplars*, in its
+       *memory*. This is phase 1.
+    2. :meth:`recognize` (or :meth:`predict`) labels the rows of the *stream*, the items that arrive over time, and
+       rejects those that seem to be of no known class.
+    3. :meth:`discover` groups the rows of new classes, and estimates *k*, the number of known and new classes.
+    4. :meth:`learn` takes the groups as new classes, best after a person has reviewed them. It learns from the new rows
+       and the exemplars, and the next phase begins.
+
+    A *preset* names the methods for all steps. See Notes for what "unknown" means for scikit-learn's tools.
 
     Parameters
     ----------
     classifier : str, estimator or None
         ``"logistic"``, ``"svm"``, ``"mlp"``, ``"xgb"``, or any scikit-learn classifier with ``predict_proba``; None
-        takes the preset's.
+        uses the classifier of the preset.
     memory_size : int or None
         Number of exemplars kept for all classes together; None keeps as many as ``fit`` is given (the paper's choice).
     selector : str, callable or None
-        How exemplars are chosen, see :func:`opengcd.memory.select_exemplars`; None takes the preset's.
+        How exemplars are chosen, see :func:`opengcd.memory.select_exemplars`; None chooses as the preset does.
     alpha : float or "search"
-        Weight of uncertainty in the paper's open-set rule, see :func:`opengcd.osr.search_alpha`; for presets that
-        reject by it. ``"search"`` leaves this setting of the rejection as it is in the preset.
+        Weight of uncertainty in the paper's open-set rule, see :func:`opengcd.osr.search_alpha`; only for presets that
+        use this rule. ``"search"`` keeps the setting of the preset.
     preset : str or Preset
-        ``"best"``, what we recommend; ``"paper"``; ``"robust"``, with a search for the number of classes that does not
-        get stuck; ``"authors"``, with the search, effort and training lengths of the paper's code; or a
-        :class:`~opengcd.presets.Preset` with parts of your own.
+        ``"best"``, recommended; ``"paper"``, the methods of the paper's text; ``"robust"``, the same with a search for
+        the number of classes that does not get stuck; ``"authors"``, the same with the search, effort and training
+        lengths of the paper's code; or a :class:`~opengcd.presets.Preset` with your own parts.
     max_known_rejected : float or None
-        Reject at most this share of known items, as measured on held-out labelled ones (preset ``best``); None
-        estimates the threshold, from labelled data at first and from the stream after :meth:`observe`.
+        Reject at most this share of items of known classes, as measured on held-out labelled ones (preset ``best``).
+        None estimates the threshold: from labelled data at first, and from the stream after :meth:`observe`.
     max_classes : int
         Largest number of classes, known and novel, that ``discover`` tries.
     device : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
     random_state : int, Generator, RandomState, SeedSequence or None
-        The same integer, the same sequence, or the same state of a numpy generator gives the same results. ``fit``
-        draws one number from a generator, so that a second ``fit`` gives other results.
+        Seed of all random choices: the same integer, sequence, or state of a numpy generator gives the same results.
+        ``fit`` draws one number from a generator, so a second ``fit`` with the same generator gives other results.
 
     Attributes
     ----------
     classes_ : ndarray of shape (C,)
-        Known classes: sorted after ``fit``; those learnt later follow, so that columns keep their place.
+        Known classes: sorted after ``fit``; classes learnt later are appended, so that columns keep their place.
     unknown_label_ : int or str
-        ``-1`` beside integer labels, ``"unknown"`` beside strings.
+        ``-1`` if labels are integers, ``"unknown"`` if they are strings.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -102,7 +113,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
     memory_ : ExemplarMemory
         The exemplars.
     alpha_ : float or None
-        Of the paper's open-set rule; None where rows are rejected otherwise.
+        Alpha of the paper's open-set rule; None if rows are rejected by another rule.
     alpha_search_ : AlphaSearch or None
         The scores of all alphas tried, if any were.
     threshold_ : Threshold or None
@@ -120,8 +131,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
       (``CalibratedClassifierCV``, ``BaggingClassifier``, soft voting, ``roc_auc_score``) therefore work with the closed
       set, and what they predict is always a known class. The open probabilities, with "unknown", are those of
       :meth:`recognize`.
-    - Tools that count votes of ``predict`` as class numbers (hard voting) cannot be used: "unknown" is none.
-    - Labels are integers or strings. ``unknown_label_`` cannot be a class, and ``fit`` needs two classes at least.
+    - Tools that count votes of ``predict`` as class numbers (hard voting) cannot be used: "unknown" has no number.
+    - Labels are integers or strings. ``unknown_label_`` cannot be a class, and ``fit`` needs at least two classes.
     - Scikit-learn's tools fit clones, whose ``classes_`` are sorted. Only ``learn``, which they never call, appends
       classes in another order.
 
@@ -167,14 +178,14 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def check_parameters(self, n_classes: int) -> Self:
-        """Raise if a parameter has an unusable value; ``fit`` and ``learn`` do so themselves.
+        """Raise an error if a parameter has an unusable value; ``fit`` and ``learn`` do so themselves.
 
-        Call it where much work comes before ``fit``, such as embedding images.
+        Call it before long work that precedes ``fit``, such as embedding images.
 
         Parameters
         ----------
         n_classes : int
-            The number of known classes, which ``max_classes`` must not be below.
+            The number of known classes; ``max_classes`` must not be smaller.
 
         Returns
         -------
@@ -193,17 +204,18 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         return self
 
     def fit(self, X: Any, y: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
-        """Start at phase 1 from labelled rows: fill the memory, fit the classifier on it, learn to reject.
+        """Start phase 1 from labelled rows: fill the memory, fit the classifier on it, and learn to reject.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
             Features, one row per item: dense, finite real numbers.
         y : array-like of shape (n,)
-            Labels, all integers or all strings, of two classes at least; ``-1`` and ``"unknown"`` are reserved.
+            Labels, all integers or all strings, of at least two classes; ``-1`` and ``"unknown"`` are reserved.
         trained : array-like of bool of shape (n,) or None
-            Rows that the network that computed the features was itself trained on (:mod:`opengcd.adapt`). Such rows
-            look more typical than others of their class, so the threshold for "unknown" is calibrated on the others.
+            True for rows that the network which computed the features was trained on (:mod:`opengcd.adapt`). Such
+            rows look more typical than others of their class, so the threshold for "unknown" is calibrated on the
+            others. None means that it was trained on none of them.
         progress : callable
             Called with the name of a step, the work done and the work in total.
 
@@ -232,23 +244,24 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         stacks: Any = None,
         progress: Progress = silent,
     ) -> Self:
-        """Enter the next phase with newly labelled rows, of new classes or more of old ones (Sec. 3.6).
+        """Begin the next phase with newly labelled rows, of new or known classes (Sec. 3.6).
 
         The exemplars and ``X`` are merged, the memory is balanced again, and everything is fitted from scratch. Near
-        copies in ``X`` with the same label count once, if they are given or the preset searches for them.
+        copies in ``X`` with the same label, such as the images of a burst, count once if ``stacks`` names them or the
+        preset searches for them.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
             Features, one row per item.
         y : array-like of shape (n,)
-            Labels of the type of ``classes_``.
+            Labels, of the same type as ``classes_``.
         trained : array-like of bool of shape (n,) or None
             As for :meth:`fit`.
         found : array-like of bool of shape (n,) or None
-            Rows that were labelled because :meth:`discover` found them, as opposed to a sample of their class, in which
-            hard cases are as frequent as they will be; None means all. With a network that was trained on some
-            rows, the threshold for "unknown" is calibrated on the sampled rows.
+            True for rows that were labelled because :meth:`discover` found them, False for rows that are a random
+            sample of their class, which has as many hard cases as the stream; None means True for all. If the network
+            was trained on some rows, the threshold for "unknown" is calibrated on the sampled rows.
         stacks : array-like of int of shape (n,) or None
             As for :meth:`discover`.
         progress : callable
@@ -278,15 +291,15 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         return self
 
     def reembed(self, X: Any, *, trained: Any = None, progress: Progress = silent) -> Self:
-        """Stay in the same phase with the same exemplars, but with features of another network.
+        """Replace the features of the exemplars by those of another network, in the same phase.
 
-        Everything is fitted again, and the threshold for "unknown" forgets the stream that it has seen. Remembered
+        Everything is fitted again, and the threshold for "unknown" is again estimated without the stream. Remembered
         statistics of the classes are replaced by those of the exemplars.
 
         Parameters
         ----------
         X : array-like of shape (m, d)
-            New features of the exemplars, in the order of ``memory_``; d may be another number than before.
+            New features of the exemplars, in the order of ``memory_``; d may differ from before.
         trained : array-like of bool of shape (m,) or None
             As for :meth:`fit`.
         progress : callable
@@ -312,16 +325,16 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
     def recognize(self, X: Any, *, stacks: Any = None) -> Recognition:
         """Return labels, unknown scores and open probabilities from one pass of the classifier (Sec. 3.4).
 
-        A row is rejected by its probabilities. An accepted row gets the classifier's own label, which for the SVM is
-        the winner of the votes and, where classes are close, not always the class with the largest probability.
+        A row that is not rejected gets the label that the classifier predicts. For the SVM, this is the class with the
+        most votes; where classes are close, another class may have the largest probability.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
             Features, one row per item; a vector is one row.
         stacks : array-like of int of shape (n,) or None
-            Which rows are near copies of each other, those with the same number, as :meth:`stacks` finds them. All of
-            them get the result of the one with the lowest unknown score. None judges every row by itself.
+            Near copies of each other have the same number, as :meth:`stacks` returns them. All of them get the result
+            of the one with the lowest unknown score. None judges every row by itself.
 
         Returns
         -------
@@ -344,8 +357,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         """Adapt the threshold for "unknown" to rows of the stream.
 
         Only their scores are kept, until the next ``learn``. Near copies within ``X`` count once if the preset searches
-        for them. Nothing happens with the paper's rule, which has no threshold, and with a limit on the share of known
-        items that are rejected.
+        for them. Nothing happens with the paper's rule, which has no threshold, or if ``max_known_rejected`` is set.
 
         Parameters
         ----------
@@ -366,7 +378,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
     def recall(self, scores: Any) -> Self:
         """Adapt the threshold to all unknown scores of the stream so far, as :meth:`recognize` returned them.
 
-        With stored scores, the rows need not be passed to :meth:`observe` again after the recogniser was loaded.
+        Store the scores, and you need not pass the rows to :meth:`observe` again after loading the recogniser.
 
         Parameters
         ----------
@@ -508,23 +520,23 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         stacks: Any = None,
         progress: Progress = silent,
     ) -> Discovery:
-        """Group rejected rows; those that look like a known class return to it (Sec. 3.5).
+        """Group the rows of new classes; rows that look like a known class return to it (Sec. 3.5).
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-            The rejected rows, or, better with preset ``best``, all rows of the stream.
+            The rejected rows; with preset ``best``, all rows of the stream give better groups.
         k : int or None
-            The number of classes, known ones included; None estimates it.
+            The number of known and new classes together; None estimates it.
         rejected : array of bool of shape (n,) or None
             Which rows of ``X`` were rejected; None means all.
         confirmed : array-like of shape (n,) or None
-            For a second round: labels that a person gave to rows of ``X``, of known or of new classes, and
-            ``unknown_label_`` for the other rows. They count as labelled rows and are kept.
+            For a second round: the labels that a person gave to rows of ``X``, of known or new classes, and
+            ``unknown_label_`` for all other rows. Rows with a label count as labelled rows and keep their label.
         stacks : array-like of int of shape (n,) or None
-            Which rows are near copies of each other, such as the images of a burst: those with the same number. Such
-            rows count once and get one label, unless confirmed labels differ. None searches for them if the preset
-            does (:attr:`Preset.stack_copies <opengcd.presets.Preset.stack_copies>`).
+            Near copies of each other, such as the images of a burst, have the same number. Such rows count once and
+            get one label, unless confirmed labels differ. None searches for them if the preset does
+            (:attr:`Preset.stack_copies <opengcd.presets.Preset.stack_copies>`).
         progress : callable
             Called with the name of a step, the work done and the work in total.
 
@@ -561,7 +573,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         return expand(found, stacks)
 
     def stacks(self, X: Any) -> np.ndarray:
-        """Find near copies among rows, such as the images of a burst; their numbers can be given to :meth:`discover`.
+        """Find near copies among rows, such as the images of a burst, for :meth:`discover`.
 
         Parameters
         ----------
@@ -577,7 +589,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         return self._find_stacks(self._check_rows(X)).of_row
 
     def in_metric(self, X: Any) -> np.ndarray:
-        """Return rows in the metric in which groups have their centres: whitened if the rejection whitens.
+        """Return rows in the metric in which discovery groups them: whitened if the rejection whitens.
 
         Parameters
         ----------
@@ -592,15 +604,15 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         return self._rejection.transform(self._check_rows(X, min_rows=1))
 
     def metric_rows(self, X: Any, *, hidden: bool = True) -> MetricRows:
-        """Return the exemplars and rows of a stream in the metric, from which questions about groups are made.
+        """Return what questions about groups are computed from: exemplars and rows in the metric of discovery.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
             The rows that :meth:`discover` was given.
         hidden : bool
-            Whether to return each known class in a metric that was fitted without it, too: questions are calibrated on
-            these.
+            Whether to return also each known class in a metric that was fitted without it, on which questions are
+            calibrated.
 
         Returns
         -------
@@ -639,14 +651,14 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
 
     @property
     def discovers_from(self) -> str:
-        """What :meth:`discover` is best given: ``"stream"`` or ``"rejected"`` rows."""
+        """Which rows to pass to :meth:`discover`: ``"stream"`` (all rows) or ``"rejected"`` rows only."""
         return self._preset().discovery.takes
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recogniser to a folder: JSON and safetensors, no pickle.
 
-        A classifier, a selector or a part of a preset that is not ours is not stored; :meth:`load` must be given it
-        again. A rejection of your own is saved by its method ``state``.
+        Your own classifier, selector or part of a preset is not stored; pass it to :meth:`load` again. Your own
+        rejection is saved by its method ``state``.
 
         Parameters
         ----------
@@ -674,9 +686,9 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         path : path
             The folder.
         classifier, selector, preset : optional
-            Needed only if the saved recogniser had one of the user's own. The classifier is then fitted again on the
-            stored exemplars, as in every phase; the rejection of the preset is restored from what it saved. The parts
-            of the preset must have the settings that they were saved with.
+            Needed only if the saved recogniser had your own. The classifier is then fitted again on the stored
+            exemplars, as in every phase; the rejection of the preset is restored from what it saved. The parts of the
+            preset must have the settings that they were saved with.
         device : str
             ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
@@ -687,7 +699,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ModelFileError
-            If the folder holds no model, is damaged, needs a part that is not given, or was saved with another preset.
+            If the folder has no model, is damaged, needs a part that is not given, or was saved with another preset.
 
         """
         resolve_device(device)
@@ -708,7 +720,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         return recognizer
 
     def _enter(self, phase: Phase, rows: _NewRows, progress: Progress) -> None:
-        """Do all that can fail first, then change the recogniser; ``phase`` knows the classes of the rows already."""
+        """Do everything that can fail before changing the recogniser; ``phase`` has the classes of the rows."""
         self.check_parameters(len(phase.classes))
         progress("selecting exemplars", 0, 1)
         phase.memory.update(*rows)
@@ -774,7 +786,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
     def _represented(self, X: np.ndarray, stacks: Stacks) -> Stacks:
         """Return stacks represented by the row with the lowest unknown score.
 
-        Blur and other differences between the images of a burst make an item look strange, hardly ever familiar.
+        Blur and other differences within a burst make an image look more unknown, hardly ever more known.
         """
         if stacks.trivial:
             return stacks

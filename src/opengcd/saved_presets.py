@@ -1,4 +1,4 @@
-"""What a model folder holds of a preset: its parts by name, with their settings."""
+"""How a preset is stored in a model folder: its parts by name, with their settings."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def restore_preset(stored: Any, given: str | Preset | None) -> str | Preset:
     own = _own_parts(described)
     if own:
         raise ModelFileError(
-            f"This recogniser was saved with parts that are not OpenGCD's ({', '.join(own)}); pass load(preset=...) "
+            f"This recogniser was saved with parts that are not built in ({', '.join(own)}); pass load(preset=...) "
             "with a preset of the same parts."
         )
     return Preset(
@@ -89,7 +89,7 @@ def _describe(preset: Preset) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can hold of an object; a class derived from ours may compute anything and counts as own."""
+    """Return an object in JSON; a subclass of a built-in class may compute anything and counts as your own."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if isinstance(value, Mapping):
@@ -128,7 +128,7 @@ def _nested(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compare(stored: Mapping[str, Any], given: Preset) -> None:
-    """Raise if a preset differs from the stored one, except in its name and in settings that were not stored."""
+    """Raise an error if a preset differs from the stored one, except in its name and settings that were not stored."""
     found = _describe(given)
     if "own" in stored:
         types = [type(getattr(given, field)).__qualname__ for field in PARTS]

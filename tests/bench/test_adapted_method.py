@@ -401,7 +401,7 @@ def test_images_to_results_and_tables(place):
 
 def test_what_is_missing_is_said_before_anything_is_computed(place):
     for arguments, message in [
-        ({"network": "raw"}, "holds no network that can be used"),
+        ({"network": "raw"}, "does not contain a usable network"),
         ({"folder": "nowhere"}, "There is no cifar10 in"),
         ({"methods": "nope"}, "Unknown method"),
     ]:

@@ -186,5 +186,5 @@ def test_the_environment_of_a_run_is_as_before_afterwards(monkeypatch):
 def test_seeds():
     assert parse_numbers("0-2, 7", "seeds") == [0, 1, 2, 7]
     for text in ("", "a", "1-", "-1", "4-0"):
-        with pytest.raises(ValueError, match="names no seeds"):
+        with pytest.raises(ValueError, match="is not a list of seeds"):
             parse_numbers(text, "seeds")

@@ -5,7 +5,9 @@ import subprocess
 
 import pytest
 
-from opengcd.bench.code_version import commit_of
+import opengcd
+from opengcd.bench.code_version import code_version, commit_of
+from opengcd.bench.records import CodeVersion
 
 
 def git(folder, *arguments):
@@ -67,3 +69,15 @@ def test_a_repository_without_a_commit(tmp_path):
     (tmp_path / "__init__.py").write_text("")
     git(tmp_path, "add", "__init__.py")
     assert commit_of(tmp_path) is None
+
+
+def test_a_commit_is_recorded_once(checkout, tmp_path, monkeypatch):
+    """In an editable installation the version ends with the commit at which it was installed."""
+    monkeypatch.setattr(opengcd, "__version__", "0.2.1.dev3+gold", raising=False)
+    monkeypatch.setattr(opengcd, "__file__", str(checkout[0] / "__init__.py"))
+    code_version.cache_clear()
+    assert code_version() == CodeVersion("0.2.1.dev3", checkout[1])
+    monkeypatch.setattr(opengcd, "__file__", str(tmp_path / "missing" / "__init__.py"))
+    code_version.cache_clear()
+    assert code_version() == CodeVersion("0.2.1.dev3+gold", None)
+    code_version.cache_clear()

@@ -170,7 +170,7 @@ def test_a_malicious_pickle_is_refused_and_not_executed(python10, tmp_path):
     calls = [Calls(open, str(marker), "w"), Calls(exec, f"open({str(marker)!r}, 'w')"), Calls(getattr, 1, "real")]
     for call in [*calls, Calls(np.fromfile, "x"), Calls(np.ndarray.__reduce__), Calls(np.array, [1])]:
         write_pickle(python10 / "data_batch_3", {"data": call, "labels": labels(2)})
-        with pytest.raises(RawDatasetError, match=r"data_batch_3 .*wants to call .*nothing was executed"):
+        with pytest.raises(RawDatasetError, match=r"data_batch_3 .*tries to call .*nothing was executed"):
             read_raw(tmp_path, "cifar10")
     assert not marker.exists()
 
@@ -244,14 +244,14 @@ def test_cub_to_features_and_back(cub, tmp_path):
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [
-        ("images", "1 001.Kind_1_Bird/", "1 ../", r"'\.\./Bird_0001\.jpg', which leads out of the folder"),
-        ("images", "1 001.Kind_1_Bird/", "1 001.Kind_1_Bird/../../../", "leads out of the folder"),
-        ("images", "1 001.Kind_1_Bird/", "1 /etc/", "leads out of the folder"),
+        ("images", "1 001.Kind_1_Bird/", "1 ../", r"'\.\./Bird_0001\.jpg', which is outside the folder"),
+        ("images", "1 001.Kind_1_Bird/", "1 001.Kind_1_Bird/../../../", "is outside the folder"),
+        ("images", "1 001.Kind_1_Bird/", "1 /etc/", "is outside the folder"),
         ("images", "Bird_0002.jpg", "Bird_0099.jpg", r"Bird_0099\.jpg is missing"),
-        ("images", "2 001", "1 001", "'1 001.*' is no new number"),
+        ("images", "2 001", "1 001", "'1 001.*' is not a new number"),
         ("images", "9 003.Kind_3_Bird/Bird_0009.jpg", "", "list different images"),
         ("image_class_labels", "9 3", "9 4", "class '4', which classes.txt does not list"),
-        ("image_class_labels", "9 3", "9", "'9' is no new number"),
+        ("image_class_labels", "9 3", "9", "'9' is not a new number"),
         ("train_test_split", "9 0", "9 2", r"1 \(training\) or 0 \(test\)"),
         ("train_test_split", "9 0", "9 1", "no test image of 1 classes, 'Kind 3 Bird' first"),
         ("classes", "3 003", "4 003", "class '3', which classes.txt does not list"),
@@ -269,7 +269,7 @@ def test_damaged_lists_of_cub(cub, name, old, new, message):
 
 def test_missing_and_foreign_lists_of_cub(cub):
     (cub / "train_test_split.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(RawDatasetError, match=r"train_test_split\.txt is damaged: it is no text"):
+    with pytest.raises(RawDatasetError, match=r"train_test_split\.txt is damaged: it is not text"):
         read_raw(cub, "cub")
     (cub / "train_test_split.txt").unlink()
     with pytest.raises(RawDatasetError, match=r"train_test_split\.txt cannot be read"):

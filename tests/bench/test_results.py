@@ -36,7 +36,7 @@ def test_results_of_other_features_are_left_alone(tmp_path, features):
     for file, content in [(cell.file, "{}"), (cell.file.replace(".json", " (copy).json"), json.dumps(done.to_json()))]:
         (out / cell.file).unlink(missing_ok=True)
         (out / file).write_text(content)
-        with pytest.raises(ResultsError, match="no result of a cell"):
+        with pytest.raises(ResultsError, match="is not the result of a cell"):
             read_results(out)
     assert len(list(out.iterdir())) == 2
 
@@ -91,7 +91,7 @@ def test_results_of_earlier_and_later_versions_are_read(tmp_path):
         {"code": {}},
     ):
         (out / result.cell.file).write_text(json.dumps(values | wrong))
-        with pytest.raises(ResultsError, match="no result of a cell"):
+        with pytest.raises(ResultsError, match="is not the result of a cell"):
             read_results(out)
 
 
@@ -126,5 +126,5 @@ def test_results_of_another_version_are_left_alone(tmp_path, features):
     assert [file.name for file in out.iterdir()] == ["results.json"]
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("mine")
-    with pytest.raises(ResultsError, match="no folder of results"):
+    with pytest.raises(ResultsError, match="is not a folder of results"):
         list(run_cells([Cell("blobs", "csr-svm", 0)], features, tmp_path / "other"))

@@ -7,18 +7,12 @@ import pytest
 
 from opengcd import metrics
 from opengcd.bench import (
-    AlphaPoint,
-    Cell,
-    CellResult,
     CodeVersion,
     Environment,
     ImageSource,
-    PhaseResult,
-    blocks,
     commands,
     environments,
     figures,
-    fill,
     latex,
     markdown,
     pictures,
@@ -27,57 +21,8 @@ from opengcd.bench import (
     write_report,
 )
 from opengcd.bench.published import published
-from opengcd.bench.tables import cost_tables, detail_tables, paper_tables, run_tables
-from opengcd.discover import CurvePoint
-
-
-def phase(t, **values):
-    """A phase, closed unless ``values`` say otherwise."""
-    known = {"forgetting": 0.1, "seconds": {"fit": 2.0}, "peak_mb": {"fit": None}}
-    return PhaseResult(**({"phase": t, "known": 40, "accuracy": [0.5] * t, "accuracy_all": 0.5} | known | values))
-
-
-def open_phase(t, hna, k, **values):
-    return phase(
-        t,
-        hna=hna,
-        hna_precision=hna / 2,
-        auroc=0.7,
-        rejected=50,
-        osr_parts=metrics.Parts(0.6, 0.4, 0.1),
-        gcd_parts=metrics.Parts(0.6, 0.0, 0.3),
-        k=k,
-        k_true=60,
-        k_error=k / 60 - 1,
-        hca=0.4,
-        acc=0.5,
-        actions=10,
-        actions_with_splits=8,
-        named=20,
-        learnt_share=0.5,
-        missing_classes=1,
-        alpha=10.0,
-        alpha_curve=[AlphaPoint(1.0, 0.2, 0.3), AlphaPoint(10.0, 0.4, hna)],
-        k_curve=[CurvePoint(100, 0.5, 0.3, 0.2), CurvePoint(k, 0.8, 0.6, 0.2)],
-        **values,
-    )
-
-
-def result(method, seed, phases, **cell):
-    cell = Cell(**({"dataset": "cifar100", "method": method, "seed": seed} | cell))
-    return CellResult(cell, "0", Environment({"torch": "2.0"}, threads=1), 90.0, 0.25, phases)
-
-
-@pytest.fixture
-def results():
-    return [
-        result("opengcd-mlp", 0, [open_phase(1, 0.2, 56), phase(2)]),
-        result("opengcd-mlp", 1, [open_phase(1, 0.4, 58), phase(2)]),
-        result("opengcd-xgb", 0, [open_phase(1, 0.35, 70), phase(2)]),
-        result("csr-xgb", 0, [phase(1, rejected=0), phase(2)]),
-        result("opengcd-xgb", 0, [open_phase(1, 0.5, 60), phase(2)], protocol="authors"),
-        result("opengcd-xgb", 0, [open_phase(1, 0.1, 60), phase(2)], memory=500),
-    ]
+from opengcd.bench.tables import cost_tables, detail_tables, paper_tables, phase_tables, run_tables, summary_table
+from tests.helpers.results import open_phase, phase, result
 
 
 def cells_of(table, phase, method):
@@ -102,6 +47,34 @@ def test_a_table_by_hand(results):
     assert "Ts3" not in methods.header  # no phase has it
     assert [row[1] for row in ablation.texts()[:2]] == ["csr-xgb", "opengcd-xgb"]
     assert "k" not in ablation.header
+
+
+def test_narrow_tables_have_a_row_for_each_method_and_a_column_for_each_phase(results):
+    setting = settings_of(results)[0]
+    hca, k, accuracy = phase_tables(results, setting, ("HCA", "k", "Acc"), ablations=False)
+    assert (hca.title, k.title) == ("cifar100: HCA", "cifar100: k (true: 60)")
+    assert hca.header == ["method", "seeds", "phase 1"]  # nothing is discovered in the last phase
+    assert accuracy.header == ["method", "seeds", "phase 1", "phase 2"]
+    assert k.texts() == [["opengcd-mlp", "2", "57.0 ± 1.4"], ["opengcd-xgb", "1", "70.0"]]
+    with_ablations = phase_tables(results, setting, ("Acc", "HCA"), ablations=True)
+    assert [[row[0] for row in table.rows] for table in with_ablations] == [
+        ["csr-xgb", "opengcd-mlp", "opengcd-xgb"],
+        ["opengcd-mlp", "opengcd-xgb"],
+    ]
+
+
+def test_the_summary_has_the_methods_of_all_datasets_with_several_seeds(results):
+    setting = settings_of(results)[0]
+    assert [row[0] for row in summary_table(results, setting).rows] == ["opengcd-mlp"]
+    results += [result("opengcd-xgb", 1, [open_phase(1, 0.45, 70), phase(2, accuracy_all=0.3)])]
+    table = summary_table(results, setting)
+    assert table.header == ["method", "cifar100 HNA", "cifar100 HCA", "cifar100 Acc"]
+    assert table.texts() == [
+        ["opengcd-mlp", "30.0", "**40.0**", "**50.0**"],
+        ["opengcd-xgb", "**40.0**", "**40.0**", "40.0"],  # 50 and 30 after the last phase
+    ]
+    results += [result("opengcd-xgb", s, [open_phase(1, 0.45, 70)], dataset="cub") for s in (0, 1)]
+    assert [row[0] for row in summary_table(results, setting).rows] == ["opengcd-xgb"]
 
 
 def test_detail_tables(results):
@@ -183,7 +156,7 @@ def test_tables_state_versions_and_threads(results):
     assert environments(results, setting).splitlines() == ["Computed with threads 1, torch 2.0.", unrecorded]
     results[0] = replace(results[0], environment=Environment({"torch": "2.0"}, threads=4))
     assert environments(results, setting).splitlines() == [
-        "1 cells (opengcd-mlp) computed with threads 4, torch 2.0.",
+        "1 cell (opengcd-mlp) computed with threads 4, torch 2.0.",
         "3 cells (csr-xgb, opengcd-mlp, opengcd-xgb) computed with threads 1, torch 2.0.",
         unrecorded,
     ]
@@ -205,7 +178,6 @@ def test_the_code_that_computed_the_results_is_said(results):
         "Computed by a commit that was not recorded (1 cell), opengcd 0.1.0 at commit 0123456789ab (2 cells), "
         "opengcd 0.2.0 (1 cell)."
     )
-    assert "at commit 0123456789ab" in blocks(results)["tables: protocol paper"]
 
 
 def test_whole_runs(results):
@@ -259,37 +231,6 @@ def test_published_numbers_whatever_the_spelling():
     assert published("mine", "cub", 2, "hca") is None
 
 
-def test_documents_are_filled_between_their_marks(results):
-    texts = blocks(results)
-    assert set(texts) >= {"tables: protocol paper", "cost: protocol authors", "details: protocol paper, 500 exemplars"}
-    document = "Mine.\n<!-- begin tables: protocol paper -->\nold\n<!-- end tables: protocol paper -->\nMine too.\n"
-    filled = fill(document, texts)
-    assert filled.startswith("Mine.\n")
-    assert filled.endswith("\nMine too.\n")
-    assert "old" not in filled
-    assert "opengcd bench run" in filled
-    assert fill(filled, texts) == filled
-    with pytest.raises(ValueError, match="asks for 'nope'"):
-        fill("<!-- begin nope -->", texts)
-    begin, end = "<!-- begin tables: protocol paper -->", "<!-- end tables: protocol paper -->"
-    for lame in (begin, end + begin):
-        with pytest.raises(ValueError, match="without"):
-            fill(lame, texts)
-
-
-def test_a_document_holds_tables_of_several_folders(results):
-    names = ("tables: protocol paper", "images / tables: protocol paper")
-    document = "".join(f"<!-- begin {name} -->\n<!-- end {name} -->\n" for name in names)
-    first, second = "One.", "Another."
-    filled = fill(fill(document, {names[0]: first}), {names[0]: second}, "images")
-    assert filled == "".join(
-        f"<!-- begin {name} -->\n{text}\n<!-- end {name} -->\n"
-        for name, text in zip(names, (first, second), strict=True)
-    )
-    with pytest.raises(ValueError, match="asks for 'nope'"):
-        fill("<!-- begin images / nope -->", blocks(results), "images")
-
-
 def test_the_case_of_appendix_b():
     truth, predicted, known = figures.appendix_b()
     # ACC matches groups 4, 5, 1, 2 to classes 1, 2, 4, 5: 4 of 6 each, and all of class 3. HCA allows no such match:
@@ -306,7 +247,15 @@ def test_every_picture_is_drawn(results):
         "k-opengcd-mlp-paper-discovered",
         "acc-hca-authors-discovered",
         "memory-opengcd-xgb-paper-discovered",
+        "hca-paper-discovered",
+        "effort-paper-discovered",
     }
+    # Two methods discover, in one phase: HCA of 40 % each, the mean of seeds.
+    (dots,) = drawn["hca-paper-discovered"].figure.axes
+    assert [text.get_text() for text in dots.get_yticklabels()] == ["opengcd-mlp", "opengcd-xgb"]
+    assert dots.containers[0].lines[0].get_xdata().tolist() == pytest.approx([40, 40])
+    (effort,) = drawn["effort-paper-discovered"].figure.axes
+    assert effort.containers[0].lines[0].get_xdata().tolist() == [0.5, 0.5]
     # The alpha in use is marked where the curve of the stream has it: (10, 35 %).
     (axes,) = drawn["alpha-opengcd-xgb-paper-discovered"].figure.axes
     marks = [line.get_xydata().tolist() for line in axes.lines if line.get_marker() == "o"]

@@ -41,7 +41,7 @@ def test_the_command(init, trainer, tmp_path, monkeypatch):
     run(*arguments)
     run("recognize", birds, stream)
     said = run("adapt", birds, "--dry-run", "--unlabelled", "--epochs", 5, "--method", "blocks", "--blocks", 2).stdout
-    assert "Adapting to 32 images with labels and 48 without: about 10 minutes on this machine (cpu)." in said
+    assert "Training on 32 images with labels and 48 without: about 10 minutes on this machine (cpu)." in said
     assert "HNA  60.0%  70.0%" in said
     assert "HCA  50.0%  60.0%" in said
     assert "Nothing was changed: it was a dry run." in said
@@ -51,12 +51,13 @@ def test_the_command(init, trainer, tmp_path, monkeypatch):
     monkeypatch.setattr("opengcd.adapt.export_onnx", lambda folder, file: written.append((folder, file)))
     said = run("adapt", birds, "--labelled-only", "--onnx", tmp_path / "birds.onnx").stdout
     assert "32 images with labels: about" in said
-    assert f"Version 2 uses the adapted network. To return to the network before: opengcd undo {birds}" in said
+    assert f"Version 2 uses the adapted network. To return to the previous network, run opengcd undo {birds} or" in said
     assert written == [(birds / "networks" / "0002", tmp_path / "birds.onnx")]
     assert "adapted to these images: networks/0002" in run("status", birds).stdout
     assert "network adapted here" in run("rollback", birds).stdout
     lines = run("history", birds).stdout.splitlines()
-    assert "rehearsed (frozen hna 0.6, frozen hca 0.5, adapted hna 0.7" in lines[0]
+    assert "rehearsed (present HNA 0.6, present HCA 0.5, adapted HNA 0.7" in lines[0]
+    assert "adapted network in use yes" in lines[0]
     assert "run" not in lines[0]
     assert "Undone: adapt" in run("undo", birds).stdout
     assert "adapted" not in run("status", birds).stdout
@@ -67,7 +68,7 @@ def test_what_does_not_help_is_not_used_unless_forced(init, trainer, tmp_path):
     trainer.helps = False
     said = run(*arguments, "--adapt").stdout
     assert "Nothing was changed: in the rehearsal" in said
-    assert "With --force" in said
+    assert "add --force" in said
     assert "No adapted network is in use" in run("adapt", arguments[1], "--onnx", tmp_path / "x.onnx", code=1).stderr
     assert "Version 2 uses the adapted network" in run("adapt", arguments[1], "--force").stdout
 
@@ -76,7 +77,7 @@ def test_on_the_way(init, trainer):
     arguments, stream = init
     birds = arguments[1]
     said = run(*arguments, "--adapt").stdout
-    assert f"if that is interrupted, opengcd adapt {birds} goes on" in said
+    assert f"If this is interrupted, run opengcd adapt {birds} to continue." in said
     assert "Version 2 uses the adapted network" in said
     run("recognize", birds, stream)
     run("discover", birds, "--k", 6)

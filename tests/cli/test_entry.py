@@ -43,7 +43,10 @@ def test_help_and_version():
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (MemoryError(), "Error: Not enough memory."),
+        (
+            MemoryError(),
+            "Error: There is not enough memory; use fewer images at a time, or a machine with more memory.",
+        ),
         (RecursionError("too deep"), "Error: The input is too large or too deeply nested (too deep)."),
         (OverflowError("too\x1blarge"), "Error: The input is too large or too deeply nested (too\\x1blarge)."),
     ],

@@ -33,12 +33,13 @@ def test_the_commands(tmp_path):
     assert "32 images of 4 classes" in made.stdout
     lines = run("recognize", birds, stream).stdout.splitlines()
     assert lines[0].split() == ["label", "unknown", "most", "likely", "classes", "image"]
-    assert len(lines) == 49
+    assert len(lines) == 50
+    assert lines[-1] == f"Next: opengcd discover {birds} groups the images of new classes."
     assert "2 groups" in run("discover", birds, "--k", 6).stdout
     run("review", birds, "--export", out)
     for folder in (f for f in out.iterdir() if f.is_dir() and not f.name.startswith("_")):
         folder.rename(out / truth(next(folder.glob("*.png"))))
-    assert "2 named" in run("review", birds, "--import", out).stdout
+    assert "2 groups named" in run("review", birds, "--import", out).stdout
     assert "6 classes" in run("learn", birds).stdout
     status = run("status", birds).stdout
     assert "phase 2" in status
@@ -79,10 +80,10 @@ def test_bad_images_are_listed_and_the_status_says_so(workspace, tmp_path):
     paint(tmp_path / "new", "red", [1, 2])
     (tmp_path / "new" / "broken.png").write_bytes(b"no image")
     result = run("recognize", workspace.path, tmp_path / "new", tmp_path / "nothing.png", code=3)
-    assert len(result.stdout.splitlines()) == 1 + 2
+    assert len(result.stdout.splitlines()) == 1 + 2 + 1  # heading, images, next step
     assert "broken.png: not a readable image" in result.stderr
     assert "nothing.png: it cannot be read: No such file" in result.stderr
-    assert "2 could not be used; all others were processed." in result.stderr
+    assert "2 files could not be used; all others were processed." in result.stderr
     assert "2 files could not be used" in run("status", workspace.path).stdout
 
 
@@ -90,23 +91,23 @@ def test_questions_are_answered_with_one_key(workspace):
     first, second = (group.id for group in workspace.groups() if group.kind == "novel")
     workspace.merge(second, first)
     shown = run("review", workspace.path, "--ask", keys="xnunq").stdout
-    assert "Is this group one class, or does it split here? (1 question left, about one second each)" in shown
+    assert "\nIs this group one class, or does it split here? (1 question left, about one second each)" in shown
     assert "blue" in shown
-    assert "1 answered." in shown
+    assert "1 question answered." in shown
     assert [entry.verb for entry in workspace.history(3)] == ["divide", "undo", "divide"]
-    assert "0 answered." in run("review", workspace.path, "--ask", keys="q").stdout
+    assert "0 questions answered." in run("review", workspace.path, "--ask", keys="q").stdout
 
 
 def test_at_the_end_the_images_can_be_regrouped(workspace):
     for group in [group for group in workspace.groups() if group.kind == "novel"]:
         workspace.keep(group.id)
     assert "edit regroup" in (shown := run("review", workspace.path, "--ask", keys="n").stdout)
-    assert "0 answered." in shown
+    assert "0 questions answered." in shown
     shown = run("review", workspace.path, "--ask", keys="y").stdout
-    assert "Regroup the images as answered?" in shown
+    assert "Regroup the images by your answers?" in shown
     assert "0 images moved." in shown
     assert workspace.history(1)[0].verb == "regroup"
-    assert "Give" not in run("review", workspace.path, "--ask").stdout
+    assert "Regroup" not in run("review", workspace.path, "--ask").stdout
     assert run("edit", "regroup", workspace.path).stdout == "Nothing changed.\n"
     run("undo", workspace.path)
     assert "regroup." in run("edit", "regroup", workspace.path).stdout
@@ -115,7 +116,7 @@ def test_at_the_end_the_images_can_be_regrouped(workspace):
 def test_a_question_can_be_skipped(workspace):
     first, second = (group.id for group in workspace.groups() if group.kind == "novel")
     workspace.merge(second, first)
-    assert "0 answered." in run("review", workspace.path, "--ask", keys="us").stdout
+    assert "0 questions answered." in run("review", workspace.path, "--ask", keys="us").stdout
     assert workspace.history(1)[0].verb == "merge"
 
 

@@ -144,7 +144,7 @@ def test_no_nan_for_any_k_up_to_n(n, classes, extra, seed):
 
 
 @pytest.mark.parametrize(
-    ("k", "message"), [(1, "less than the 2 known classes"), (9, "7 novel groups among 3 unlabelled rows")]
+    ("k", "message"), [(1, "less than the 2 known classes"), (9, "7 new groups of 3 unlabelled rows")]
 )
 def test_impossible_k_is_refused(k, message):
     with pytest.raises(ValueError, match=message):
@@ -153,7 +153,9 @@ def test_impossible_k_is_refused(k, message):
 
 def test_bad_features_are_refused():
     model = SemiSupervisedKMeans(2)
-    with pytest.raises(ValueError, match=r"X_unlabelled holds NaN or infinite values in 1 of 2 rows \(first: row 1\)"):
+    with pytest.raises(
+        ValueError, match=r"X_unlabelled contains NaN or infinite values in 1 of 2 rows \(first: row 1\)"
+    ):
         model.fit([[0.0]], [0], [[1.0], [np.nan]])
     with pytest.raises(ValueError, match="X_labelled has 2 features, but 1 are expected"):
         model.fit([[0.0, 1.0]], [0], [[1.0]])

@@ -121,7 +121,7 @@ def test_probabilities_of_known_classes_follow_the_concentration_of_the_mixture(
 
 def test_bad_numbers_of_groups():
     L, codes, U, _ = world()
-    with pytest.raises(ValueError, match="leaves no novel group"):
+    with pytest.raises(ValueError, match="leaves no new group"):
         joint_mixture(L, codes, U, np.ones(len(U), bool), 3)
-    with pytest.raises(ValueError, match="among 1 rejected rows"):
+    with pytest.raises(ValueError, match="of 1 rejected rows"):
         joint_mixture(L, codes, U, np.arange(len(U)) == 0, 5)

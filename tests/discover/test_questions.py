@@ -106,7 +106,7 @@ def test_each_answer_to_a_split_changes_the_groups():
         after = question.answered(groups, answer)
         assert [set(members.tolist()) for members in after.rows.values()] == parts
     assert question.answered(groups, "two").apart == {frozenset({2, 3})}
-    with pytest.raises(ValueError, match="no answer to this question"):
+    with pytest.raises(ValueError, match="not an answer to this question"):
         question.answered(groups, "perhaps")
 
 

@@ -302,5 +302,5 @@ def test_a_stream_of_known_rows_alone():
     found = stream_threshold(rng.normal(size=2000), np.ones(2000, bool), rng.normal(size=2000), profile(3.0))
     assert found.known_share > 0.85
     assert found.known_rejected < 0.1
-    with pytest.raises(ValueError, match="no stream"):
+    with pytest.raises(ValueError, match="stream is empty"):
         stream_threshold(np.zeros(3), np.ones(3, bool), np.empty(0), profile(1.0))

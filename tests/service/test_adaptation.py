@@ -161,7 +161,11 @@ def test_cancelling_at_any_stage_leaves_the_old_state(trainable, least_gain, mon
         assert send(client, "POST", f"jobs/{job['id']}/cancel")["state"] == "running"
         pause.go_on.set()
         job = finish(client, job)
-        assert (job["state"], job["error"], job["result"]) == ("cancelled", "Cancelled; nothing was changed.", None)
+        assert (job["state"], job["error"], job["result"]) == (
+            "cancelled",
+            "The job was cancelled, and nothing was changed.",
+            None,
+        )
         assert (state(trainable), trainable.history()) == before
         # The next one goes on from there.
         assert finish(client, send(client, "POST", "jobs", ADAPT, 202))["result"]["version"] == 2

@@ -408,7 +408,7 @@ def test_bad_vectors(client):
         assert answer.status_code == 422, answer.text
         return answer.json()["detail"]
 
-    assert "192 numbers here, not 2" in refused(b'{"vectors": [[1, 2]]}')
+    assert "has 192 numbers; those sent have 2" in refused(b'{"vectors": [[1, 2]]}')
     assert "same length" in refused(b'{"vectors": [[1, 2], [1]]}')
     assert "valid number" in refused(b'{"vectors": [["1"]]}')
     assert "vectors.0.0" in refused(b'{"vectors": [[NaN]]}')
@@ -426,10 +426,10 @@ def test_bad_vectors(client):
         np.save(doubles, np.full((1, 192), number))
         assert "too large" in refused(doubles.getvalue(), "application/x-npy")
     huge = raw.getvalue().replace(b"(1, 192)", b"(9, 192)")  # claims more than it has
-    assert "must be whole" in refused(huge, "application/x-npy")
+    assert "must be complete" in refused(huge, "application/x-npy")
     raw = io.BytesIO()
     np.save(raw, np.array([[{}]]), allow_pickle=True)
-    assert "must be whole" in refused(raw.getvalue(), "application/x-npy")
+    assert "must be complete" in refused(raw.getvalue(), "application/x-npy")
     assert client.post(f"{API}/recognize", content=b"x", headers={"Content-Type": "text/plain"}).status_code == 415
 
 

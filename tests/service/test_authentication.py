@@ -251,7 +251,7 @@ def test_no_folder_of_the_server_is_told(app, client, workspace):
 
 
 def test_the_documents_name_every_route(app):
-    text = (ROOT / "docs" / "how-to" / "service.md").read_text()
+    text = (ROOT / "docs" / "how-to" / "programs.md").read_text()
     for _, path in routes(app):
         shown = path.removeprefix(API).replace("{id}", "ID")
         assert f"{shown}`" in text or f"{shown} " in text, path

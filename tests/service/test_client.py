@@ -39,7 +39,7 @@ def test_the_loop_by_the_client(workspace):
             client.edit("confirm", group=99)
         assert refused.value.status == 404
         assert client.fetch("GET", "export", query={"format": "csv"}).startswith(b"path,hash,label")
-        with pytest.raises(ServiceError, match="401: Log in"):
+        with pytest.raises(ServiceError, match="401: Sign in"):
             Client(address, "wrong").events()
 
 
@@ -50,7 +50,7 @@ def test_questions_are_answered_by_the_client(workspace):
     with server(workspace.path) as (_, address), Client(address, token) as client:
         (question,) = client.questions()
         assert question["kind"] == "split"
-        with pytest.raises(ValueError, match="no answer to this question"):
+        with pytest.raises(ValueError, match="is not an answer to this question"):
             client.answer(question, "x")
         client.answer(question, "n")
         assert question not in client.questions()

@@ -222,7 +222,7 @@ def test_rollback_and_new_images_and_forward_again(workspace, trainer, embedded,
     assert embedded.since() == 2
     stages = set()
     workspace.discover(k=6, progress=lambda stage, *_: stages.add(stage))
-    assert "embedding images that came while another network was in use" in stages
+    assert "embedding images that were added while another network was in use" in stages
     assert embedded.since() == 3
     assert len(workspace.similarity.neighbours(81)) == 24
     workspace.rollback(2)
@@ -423,9 +423,9 @@ def test_an_onnx_file_cannot_be_adapted(workspace, trainer):
 
 def test_before_the_first_version(template, tmp_path, trainer):
     with Workspace.create(tmp_path / "w", str(template / "network")) as workspace:
-        with pytest.raises(WorkspaceError, match="knows no class yet"):
+        with pytest.raises(WorkspaceError, match="has not learnt any class yet"):
             workspace.adapt()
-        assert "knows no class yet" in workspace.adaptation.plan().reason
+        assert "has not learnt any class yet" in workspace.adaptation.plan().reason
 
 
 def test_a_read_only_workspace(workspace, trainer, monkeypatch):

@@ -306,7 +306,7 @@ def test_duplicates_within_and_across_folders(tmp_path):
         found = dict(workspace.fit(tmp_path / "known"))
         assert found == {
             str(twin): "the same image is in 'red' too",
-            str(tmp_path / "known" / "stray.png"): "not in a class folder",
+            str(tmp_path / "known" / "stray.png"): "not in the folder of a class",
             "nothing": "no image of this class can be used",
         }
         assert workspace.status().counts["learnt"] == 32

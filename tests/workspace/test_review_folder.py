@@ -141,7 +141,7 @@ def test_foreign_files_are_passed_over(workspace, exported, tmp_path):
     (stranger,) = paint(folder_of(exported, "blue"), "red", [7])
     changes = workspace.formats.import_groups(exported)
     assert changes[:3] == (0, 0, 0)
-    assert changes.ignored == [(str(stranger), "not part of the export; run recognize on it first")]
+    assert changes.ignored == [(str(stranger), "not part of the export; run opengcd recognize on it first")]
 
 
 def test_an_image_in_two_folders(workspace, exported):
@@ -176,7 +176,7 @@ def test_imports_that_cannot_be(workspace, exported, tmp_path, world):
     (exported / file.name).rename(file)
     (exported / "_known_heron").mkdir()
     file.rename(exported / "_known_heron" / file.name)
-    with pytest.raises(WorkspaceError, match="'heron' is known, but it is not"):
+    with pytest.raises(WorkspaceError, match="names the known class 'heron', but there is no such class"):
         workspace.formats.import_groups(exported)
     workspace.discover(k=6)
     with pytest.raises(WorkspaceError, match="Export the groups again"):
@@ -203,7 +203,7 @@ def test_an_image_that_was_replaced_is_not_exported_as_the_old_one(workspace, tm
     workspace.discover(k=6)
     for file in (one, two):
         picture("red", 900).save(file)
-    missing = [(str(one), "it holds another image now")]
+    missing = [(str(one), "the file contains another image now")]
     before = workspace.groups()
     assert workspace.formats.export_groups(tmp_path / "review", copy=copy) == missing
     assert workspace.export("folders", tmp_path / "labels", copy=copy) == missing

@@ -29,7 +29,7 @@ def test_folders_that_are_no_workspace(tmp_path, world):
         Workspace.create(tmp_path / "db", "pixels", database="nonsense")
     with Workspace(tmp_path / "new") as unfinished:
         assert unfinished.status().version is None
-        with pytest.raises(WorkspaceError, match="finish opengcd init"):
+        with pytest.raises(WorkspaceError, match="run opengcd init again"):
             list(unfinished.recognize([world[1]]))
 
 

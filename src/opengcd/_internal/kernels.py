@@ -33,9 +33,9 @@ def resolve_device(device: str | torch.device = "auto") -> torch.device:
     except (RuntimeError, TypeError):
         resolved = None
     if resolved is None or resolved.type not in BLOCK_BYTES:
-        raise ValueError(f"device={device!r} is not a device name that can be used here; use 'auto', 'cpu' or 'cuda'.")
+        raise ValueError(f"device={device!r} is not a device that can be used here; use 'auto', 'cpu' or 'cuda'.")
     if resolved.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device={device!r} was asked for, but torch sees no GPU; use 'auto' or 'cpu'.")
+        raise ValueError(f"device={device!r} was requested, but torch finds no GPU; use 'auto' or 'cpu'.")
     return resolved
 
 

@@ -44,7 +44,7 @@ def write_model(path: str | os.PathLike[str], header: Mapping[str, Any], arrays:
     if folder.exists() and not folder.is_dir():
         raise ModelFileError(f"{folder} is a file; a model is a folder. Choose another path.")
     if folder.is_dir() and not _ours(folder):
-        raise ModelFileError(f"{folder} holds other files and no model; choose an empty folder or a new name.")
+        raise ModelFileError(f"{folder} contains other files, but not a model; choose an empty folder or a new name.")
     make_folder(folder)
     packed = safetensors.numpy.save({name: np.asarray(value, order="C") for name, value in arrays.items()})
     contents = {"header": (".json", json.dumps(header, indent=1, default=plain).encode())}
@@ -69,7 +69,7 @@ def read_model(
     folder = Path(path)
     header, contents = verify_model(folder)
     if header.get("kind") != kind:
-        raise ModelFileError(f"{folder} holds a {header.get('kind')!r}, not a {kind!r}.")
+        raise ModelFileError(f"{folder} contains a {header.get('kind')!r}, not a {kind!r}; choose another folder.")
     try:
         arrays = safetensors.numpy.load(contents.pop("arrays"))
     except (SafetensorError, ValueError, KeyError) as error:
@@ -87,7 +87,7 @@ def reporting_damage(path: str | os.PathLike[str]) -> Iterator[None]:
     except (ModelFileError, OutOfMemoryError):
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError) as error:
-        raise ModelFileError(f"{path} is damaged: its contents do not fit together ({error!r}).") from error
+        raise ModelFileError(f"{path} is damaged: its contents do not match ({error!r}).") from error
 
 
 def restore_classes(stored: Any) -> np.ndarray:

@@ -17,8 +17,8 @@ def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
     Parameters
     ----------
     random_state : int, SeedSequence, Generator, RandomState or None
-        An integer from 0 or a sequence stands for itself; a Generator or a RandomState gives its next number, so that
-        the same state gives the same sequence; None gives fresh entropy.
+        An integer from 0 or a sequence is used as it is; of a Generator or a RandomState the next number is used, so
+        that the same state gives the same sequence; None gives fresh entropy.
 
     Returns
     -------

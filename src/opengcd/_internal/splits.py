@@ -182,7 +182,9 @@ def class_groups(
 
     """
     if sum(sizes) > n_classes:
-        raise ValueError(f"The phases need {sum(sizes)} classes, but the dataset has {n_classes}.")
+        raise ValueError(
+            f"The phases need {sum(sizes)} classes, but the dataset has only {n_classes}; use fewer or smaller phases."
+        )
     if order is None:
         order = generator(random_state).permutation(n_classes)
     return np.split(order[: sum(sizes)], np.cumsum(sizes)[:-1])

@@ -31,7 +31,7 @@ def check_features(
     X : array-like
         One row per item.
     name : str
-        What messages call ``X``.
+        The name of ``X`` in messages.
     width : int or None
         The number of features that a fitted model needs.
     owner : str or None
@@ -69,12 +69,14 @@ def check_features(
     if not np.isfinite(X).all():
         bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
         raise ValueError(
-            f"{name} holds NaN or infinite values in {len(bad)} of {len(X)} rows "
+            f"{name} contains NaN or infinite values in {len(bad)} of {len(X)} rows "
             f"(first: row {bad[0]}); remove or repair these rows."
         )
     # Distances are sums of squares, at most four times as large.
     if X.size and np.abs(X).max() > np.sqrt(np.finfo(X.dtype).max / X.shape[1]) / 4:
-        raise ValueError(f"{name} holds numbers too large for {X.dtype}: their squares overflow; rescale the features.")
+        raise ValueError(
+            f"{name} contains numbers too large for {X.dtype}: their squares overflow; rescale the features."
+        )
     return X
 
 
@@ -100,7 +102,7 @@ def _as_real_array(X: Any, name: str) -> np.ndarray:
 def _as_numbers(X: np.ndarray, name: str) -> np.ndarray:
     """Return an array of objects, such as a data frame with columns of several types, as float64."""
     if any(value is None for value in X.flat):
-        raise ValueError(f"{name} must hold real numbers, but holds None.")
+        raise ValueError(f"{name} must hold real numbers, but contains None; remove or replace it.")
     try:
         return X.astype(np.float64)
     except TypeError as error:
@@ -146,7 +148,7 @@ def _as_label_array(y: Any, rows: int, name: str) -> np.ndarray:
 def _refuse_long_integers(y: np.ndarray, name: str) -> None:
     limits = np.iinfo(np.int64)
     if len(y) and not limits.min <= int(y.min()) <= int(y.max()) <= limits.max:
-        raise ValueError(f"{name} holds integers beyond 64 bits; use strings for such labels.")
+        raise ValueError(f"{name} contains integers beyond 64 bits; use strings for such labels.")
 
 
 def check_integer(value: Any, name: str, least: int | None = 1) -> int:
@@ -163,7 +165,7 @@ def unknown_label(labels: np.ndarray) -> int | str:
 
 
 def refuse_unknown_label(y: np.ndarray, *, name: str = "y") -> None:
-    """Raise if the label reserved for "unknown" is used as a class."""
+    """Raise an error if the label reserved for "unknown" is used as a class."""
     if (y == unknown_label(y)).any():
         raise ValueError(
             f"{name} uses {unknown_label(y)!r} as a class, but that label is reserved for 'unknown'; "
@@ -226,6 +228,6 @@ def check_first_classes(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndar
     if len(classes) < 2:
         raise ValueError(
             f"A recogniser needs at least two known classes, but y holds only one class, {classes[0]!r}; "
-            "add rows of another class (a catch-all class will do)."
+            "add rows of another class, for example of several classes under one label."
         )
     return X, y, classes

@@ -1,4 +1,4 @@
-"""Adapt a network to the user's own images, if a rehearsal shows that this helps."""
+"""Adapt a network to your own images, if a rehearsal shows that this helps."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

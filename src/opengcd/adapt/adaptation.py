@@ -24,7 +24,7 @@ CHECKPOINT = "training.safetensors"
 
 
 class Trained(NamedTuple):
-    """What a training came to."""
+    """The result of a training."""
 
     network: Backbone
     trained: np.ndarray
@@ -49,12 +49,12 @@ def train_network(
     backbone : Backbone
         It is not changed.
     images : LabelledCrops
-        Those without a label take part only if the settings say so.
+        Images without a label are used only if the settings say so.
     settings : AdaptSettings
     random_state : int
         Seed; the same one gives the same weights on the same device.
     scratch : Path or None
-        A folder for the state of the training: the same call goes on from the last finished epoch.
+        A folder for the state of the training: the same call continues from the last finished epoch.
     progress : callable
         Called with a stage, the steps done and their total.
     on_epoch : callable
@@ -81,9 +81,9 @@ def train_network(
 
 
 def training_rows(images: LabelledCrops, settings: AdaptSettings) -> TrainingRows:
-    """Return which images are trained on, with or without their label.
+    """Return which images are used for training, with or without their label.
 
-    Images that are kept out are treated as those without a label: they take part in the training only if those do.
+    Images that are kept out are treated like those without a label: they are used for training only if those are.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The state of a training in a safetensors file, from which an interrupted one goes on."""
+"""The state of a training in a safetensors file, from which an interrupted training continues."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOW, BEST = "now.", "best."
 
 
 class Checkpoint(NamedTuple):
-    """What :func:`write_checkpoint` wrote."""
+    """The content of a file that :func:`write_checkpoint` wrote."""
 
     state: dict[str, Any]
     tensors: dict[str, Tensor]
@@ -59,7 +59,7 @@ def write_checkpoint(
     best: dict[str, Tensor],
     optimizer: torch.optim.AdamW,
 ) -> None:
-    """Write a checkpoint; the file is replaced at once, so a crash leaves the one before.
+    """Write a checkpoint; the file is replaced atomically, so a crash leaves the previous one.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def square_for(backbone: Backbone) -> Square:
     square = backbone.prepares
     if square is None:
         raise AdaptError(
-            f"{backbone.name} prepares images in a way of its own, so it cannot be trained here; use a network whose "
+            f"{backbone.name} prepares images in a special way, so it cannot be trained here; use a network whose "
             "preparation resizes, crops and normalises, such as facebook/dinov2-small."
         )
     return square
@@ -77,7 +77,7 @@ def read_crops(
 ) -> tuple[np.ndarray, list[str], list[str]]:
     """Decode files to squares of the size before the centre is cropped, and keep them in a file.
 
-    An interrupted call with the same files goes on where it stopped.
+    After an interruption, the same call continues where it stopped.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How long an adaptation will take on this machine: some steps are timed, and the rest follows from their number."""
+"""Estimate the time of an adaptation on this machine: some steps are timed, and multiplied by their number."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ import numpy as np
 def kept_out(keys: Sequence[str | int], codes: np.ndarray, share: float) -> np.ndarray:
     """Choose the labelled images to keep out of training, by a hash of each image's key.
 
-    A network draws the images that it is trained on closer to their class than others of the class will be. What is
-    calibrated on labelled images, such as the threshold for "unknown", needs some that were not trained on. An image
+    Training moves the features of an image closer to its class than those of other images. So the threshold for
+    "unknown" is calibrated on some labelled images that are not used for training. An image
     that is kept out once stays so in later adaptations, whatever other images there are.
 
     Parameters
@@ -22,7 +22,7 @@ def kept_out(keys: Sequence[str | int], codes: np.ndarray, share: float) -> np.n
     codes : int array of shape (n,)
         Class numbers; -1 without a label.
     share : float
-        Share of the labelled images to keep out. Classes with two images or more keep out one at least, and none loses
+        Share of the labelled images to keep out. Classes with two or more images keep out at least one, and no class
         all of its images.
 
     Returns

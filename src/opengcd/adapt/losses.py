@@ -10,7 +10,7 @@ TEMPERATURE = 0.1
 CLASSIFIER_WEIGHT, LABEL_WEIGHT, VIEW_WEIGHT = 0.5, 0.35, 0.65
 """Weights of the three losses."""
 FAR = -1e9
-"""Stands for minus infinity in a softmax: a row is not compared with itself."""
+"""Used as minus infinity in a softmax: a row is not compared with itself."""
 
 
 def cosine_cross_entropy(features: Tensor, prototypes: Tensor, codes: Tensor) -> Tensor:

@@ -51,7 +51,7 @@ def adapt_network(
     images : sequence of path
         Files; those that cannot be decoded are left out, with the reason in the report.
     labels : sequence of str or None
-        The class of each image; None without a label. Images without one take part only if the settings say so.
+        The class of each image; None for an image without a label, which is used only if the settings say so.
     out : path
         A new folder for the adapted network: weights as safetensors, configuration and preparation.
     keys : sequence of str or None
@@ -66,8 +66,8 @@ def adapt_network(
     dry_run : bool
         Whether to rehearse only.
     scratch : path or None
-        A folder for decoded images and the state of the training: the same call goes on where it stopped. None takes a
-        temporary folder.
+        A folder for decoded images and the state of the training: after an interruption, the same call continues where
+        it stopped. None uses a temporary folder.
     device : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
     random_state : int
@@ -97,11 +97,14 @@ def adapt_network(
     from opengcd.embed.backbone import load_backbone
 
     if len(images) != len(labels):
-        raise AdaptError(f"There are {len(images)} images, but {len(labels)} labels; give one for each, or None.")
+        raise AdaptError(
+            f"There are {len(images)} images, but {len(labels)} labels; give one label per image, None for those "
+            "without."
+        )
     check_trainable(os.fspath(network))
     target = Path(out)
     if target.exists():
-        raise AdaptError(f"{target} exists already; choose another name for the adapted network.")
+        raise AdaptError(f"{target} already exists; choose another name for the adapted network.")
     # Images without a label that do not take part need not be read.
     used = [row for row, label in enumerate(labels) if label is not None or settings.unlabelled]
     files = [images[row] for row in used]
@@ -147,7 +150,7 @@ def adapt_network(
 
 
 def check_trainable(name: str) -> None:
-    """Raise if an embedder can never be trained, before anything is loaded.
+    """Raise an error if an embedder cannot be trained, before anything is loaded.
 
     Parameters
     ----------
@@ -157,7 +160,7 @@ def check_trainable(name: str) -> None:
     Raises
     ------
     AdaptError
-        With what to use instead.
+        If it cannot be trained; the message says what to use instead.
 
     """
     instead = "use a network in the Hugging Face layout, such as facebook/dinov2-small or a local folder, as embedder"
@@ -170,7 +173,7 @@ def check_trainable(name: str) -> None:
 
 
 def _begin_call(folder: Path, facts: list[Any]) -> None:
-    """Delete what a call with other arguments has left in a folder: this one must not go on from there."""
+    """Delete the files of a call with other arguments from a folder: this one must not continue from there."""
     from opengcd.adapt.adaptation import CHECKPOINT
     from opengcd.adapt.rehearsal import CHECKPOINT as REHEARSAL_CHECKPOINT
     from opengcd.adapt.rehearsal import RESULT
@@ -187,7 +190,7 @@ def _codes(labels: Sequence[str | None], reasons: Sequence[str]) -> tuple[np.nda
     usable = [label for label, reason in zip(labels, reasons, strict=True) if not reason]
     names = sorted({label for label in usable if label is not None})
     if len(names) < 2:
-        raise AdaptError("Labelled images of at least two classes are needed to adapt a network.")
+        raise AdaptError("Adapting a network needs labelled images of at least two classes; add labels.")
     number = {name: code for code, name in enumerate(names)}
     codes = [
         -2 if reason else -1 if label is None else number[label] for label, reason in zip(labels, reasons, strict=True)

@@ -25,7 +25,7 @@ from opengcd.embed.backbone import Backbone
 from opengcd.recognizer import OpenWorldRecognizer
 
 FEWEST_CLASSES = 6
-"""With fewer known classes, none are hidden: the result would be chance."""
+"""With fewer known classes, there is no rehearsal: its result would be random."""
 HIDDEN_SHARE, STREAM_SHARE = 1 / 3, 1 / 3
 """Share of the classes that are hidden, and share of the images of each other class that make a stream with them."""
 MOST_PER_CLASS = 60

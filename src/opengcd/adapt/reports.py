@@ -1,4 +1,4 @@
-"""What an adaptation reports: curves, the rehearsal, costs."""
+"""The report of an adaptation: curves, rehearsal and costs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 LEAST_GAIN = 0.01
-"""What HNA and HCA must gain on average for an adaptation to count as helpful."""
+"""Least mean gain of HNA and HCA for an adaptation to count as helpful."""
 REHEARSING, TRAINING = "rehearsing", "training"
 """The two curves of an adaptation."""
 
@@ -47,7 +47,7 @@ class Rehearsed(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """What HNA and HCA gain on average."""
+        """Mean gain of HNA and HCA."""
         return (self.adapted_hna + self.adapted_hca - self.frozen_hna - self.frozen_hca) / 2
 
     @property
@@ -57,10 +57,10 @@ class Rehearsed(NamedTuple):
 
 
 class AdaptReport(NamedTuple):
-    """What an adaptation brought and cost."""
+    """The benefit and the cost of an adaptation."""
 
     rehearsed: Rehearsed | None
-    """None where too few classes are known to hide some of them."""
+    """None if too few classes are known to hide some of them."""
     curve: list[EpochPoint]
     """Of the training itself; empty if there was none."""
     rehearsal_curve: list[EpochPoint]

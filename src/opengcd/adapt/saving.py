@@ -36,11 +36,11 @@ def save_network(backbone: Backbone, folder: Path) -> None:
     Raises
     ------
     AdaptError
-        If there is such a folder, or what was written does not read back as the same network.
+        If the folder exists, or the written network differs from the given one when it is read back.
 
     """
     if folder.exists():
-        raise AdaptError(f"{folder} exists already; choose another name for the adapted network.")
+        raise AdaptError(f"{folder} already exists; choose another name for the adapted network.")
     make_folder(folder.parent)
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -52,7 +52,7 @@ def save_network(backbone: Backbone, folder: Path) -> None:
     backbone.processor.save_pretrained(partial)
     written = load_backbone(str(partial), "cpu", backbone.pooling, "full", None)
     if written.fingerprint != backbone.fingerprint:
-        raise AdaptError(f"{backbone.name} cannot be written to a file and read back as the same network.")
+        raise AdaptError(f"{backbone.name} changes when it is written to a file and read back; use another network.")
     for file in partial.iterdir():
         with file.open("rb") as stream:
             os.fsync(stream.fileno())

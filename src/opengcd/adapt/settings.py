@@ -1,4 +1,4 @@
-"""What can be chosen about an adaptation, and what follows from the amount of data."""
+"""The settings of an adaptation, and the defaults that depend on the amount of data."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ class AdaptError(ValueError):
 
 @dataclass(frozen=True)
 class AdaptSettings:
-    """Settings of an adaptation; None chooses by the data or the device.
+    """Settings of an adaptation; where a setting is None, it depends on the data or the device.
 
     Parameters
     ----------
     method : {"lora", "blocks"}
         See :data:`METHODS`.
     blocks : int or None
-        How many of the last blocks are trained; None trains all of them on a GPU and four on a processor, which can
-        keep the activations below them.
+        How many of the last blocks are trained; None trains all blocks on a GPU, and four on a CPU, where the
+        activations below them are kept.
     rank : int
         Rank of the low-rank updates.
     epochs : int or None
-        Passes over the labelled images; None takes 4 to 15, fewer for many images.
+        Passes over the labelled images; None chooses from 4 to 15, fewer for many images.
     batch_size : int or None
-        Images per step; None takes 32 to 256, fewer for few images.
+        Images per step; None chooses from 32 to 256, fewer for few images.
     learning_rate : float or None
-        Of the network's parameters; None takes the method's, see :data:`RATES`.
+        Of the network's parameters; None uses that of the method, see :data:`RATES`.
     unlabelled : bool
-        Whether images without a label take part in the contrastive loss.
+        Whether images without a label are used, in the contrastive loss.
     kept_out : float
         Share of the labelled images of each class that the network is not trained on: the threshold for "unknown" is
         calibrated on them.

@@ -23,7 +23,7 @@ SHARE_OF_GPU = 0.3
 MOST_VIEWS, FEWEST_VIEWS = 8, 3
 """Random views of each image whose activations are kept."""
 MOST_BYTES = 8 * 2**30
-"""What kept activations may take on disk."""
+"""Largest size of kept activations on disk."""
 KEEPING = "computing the lower blocks once"
 """Stage of the progress."""
 
@@ -162,7 +162,7 @@ def _keep_activations(
 ) -> np.ndarray:
     """Compute the activations of some random views of each image and of the plain one, which comes last.
 
-    An interrupted call goes on from the last batch that was written.
+    After an interruption, the same call continues from the last batch that was written.
     """
     file, journal, size = folder / "activations.npy", folder / "activations.json", BATCH["cpu"]
     wanted = {"shape": list(shape), "seed": seed, "network": network.start, "crops": _digest(crops)}

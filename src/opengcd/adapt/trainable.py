@@ -283,7 +283,7 @@ def add_updates(model: nn.Module, blocks: list[str] | None, rank: int) -> Any:
         if targets:
             break
     else:
-        raise AdaptError("The network has no linear layer or convolution that could be trained.")
+        raise AdaptError("The network has no linear layer or convolution that could be trained; use another network.")
     updated = get_peft_model(model, LoraConfig(r=rank, lora_alpha=rank, target_modules=targets))
     for module in updated.modules():
         if hasattr(module, "cast_input_dtype_enabled"):

@@ -5,6 +5,7 @@ from opengcd.bench.adapted_method import AdaptedMethod
 from opengcd.bench.cells import Outcome, make_cells, parse_numbers, run_cell, run_cells
 from opengcd.bench.code_version import code_version
 from opengcd.bench.datasets import PLANS, FeatureFileError, Plan, available, load_dataset, plan_for
+from opengcd.bench.documents import blocks, fill
 from opengcd.bench.figures import Picture, pictures
 from opengcd.bench.image_dataset import DatasetImages, ImageDatasetError, has_images, load_images, make_images
 from opengcd.bench.methods import make_method, method_names, takes_images
@@ -29,10 +30,8 @@ from opengcd.bench.tables import (
     KINDS,
     NOTE,
     Table,
-    blocks,
     commands,
     environments,
-    fill,
     latex,
     markdown,
     scenario_tables,

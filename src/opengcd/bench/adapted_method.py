@@ -25,7 +25,7 @@ from opengcd.discover import Discovery, MetricRows
 from opengcd.recognizer import OpenWorldRecognizer
 
 ADAPTATION = 10_000
-"""Number of the seeds of adaptation; the recogniser derives its own from smaller ones."""
+"""Seeds of adaptation are derived with this number; the recogniser derives its own with smaller ones."""
 
 
 class AdaptedMethod(OpenWorldMethod):
@@ -33,7 +33,7 @@ class AdaptedMethod(OpenWorldMethod):
 
     ``X`` holds numbers of images throughout. The network is trained on labelled images only: those that ``fit`` is
     given, and after each ``learn`` the exemplars that were in the memory and the newly labelled images. What the memory
-    has thrown away is never used again, and no label is seen but those given to ``fit`` and ``learn``.
+    has discarded is never used again, and only labels given to ``fit`` and ``learn`` are seen.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class AdaptedMethod(OpenWorldMethod):
         self._exemplars = X[self.recognizer.memory_.kept]
 
     def learn(self, X: np.ndarray, y: np.ndarray, *, progress: Progress = silent) -> Any:
-        """Enter the next phase with newly labelled images; then adapt the network to them and to the exemplars."""
+        """Learn from newly labelled images; then adapt the network to them and to the exemplars."""
         self._copies = None
         rows, labels = np.concatenate([self._exemplars, X]), np.concatenate([self.recognizer.memory_.y, y])
         self.recognizer.learn(self._features[X], y, trained=self._mask(X), progress=progress)
@@ -161,12 +161,12 @@ class AdaptedMethod(OpenWorldMethod):
         return self._method.question_rows(self.features(X))
 
     def spent(self) -> dict[str, float]:
-        """Return the seconds of adapting and of embedding all images, since the last call."""
+        """Return the seconds spent on adapting and on embedding images since the last call."""
         spent, self._spent = self._spent, defaultdict(float)
         return dict(spent)
 
     def fitted_parameters(self) -> FittedParameters:
-        """Return the settings of adaptation, and what each training so far was given and came to."""
+        """Return the settings of adaptation, and what each training so far was given and what it reached."""
         settings = {
             "adaptation": asdict(self.settings),
             "again": self.again,

@@ -1,6 +1,7 @@
 """Run cells of the benchmark in processes and write each to a file of its own.
 
-A cell is written when it is finished, so an interruption loses only cells under way, and a second run completes them.
+A cell is written when it is finished, so an interruption loses only those that were running. A second run computes
+them.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def make_cells(
     memories: Sequence[int | None] = (None,),
     scenarios: Sequence[str] = (USUAL,),
 ) -> list[Cell]:
-    """Return every combination once, after checking methods, protocol and memories.
+    """Return each combination once, after checking methods, protocol and memories.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def make_cells(
         method_factory(method)
     check_protocol(protocol, learn)
     if any(memory is not None and memory < 1 for memory in memories):
-        raise ValueError("A memory holds at least one exemplar; give numbers from 1.")
+        raise ValueError("A memory holds at least one exemplar; give numbers of 1 or more.")
     for method, scenario in itertools.product(methods, scenarios):
         find_scenario(scenario, takes_images=takes_images(method), method=method)
     choices = itertools.product(datasets, scenarios, memories, methods, seeds)
@@ -98,7 +99,7 @@ def parse_numbers(text: str, name: str) -> list[int]:
     text : str
         Numbers and ranges, which include both ends, separated by commas.
     name : str
-        What the numbers are, for the error message.
+        What the numbers stand for, in the error message.
 
     Returns
     -------
@@ -107,7 +108,7 @@ def parse_numbers(text: str, name: str) -> list[int]:
     Raises
     ------
     ValueError
-        If the text is nothing of that kind.
+        If the text is something else.
 
     Examples
     --------
@@ -119,10 +120,10 @@ def parse_numbers(text: str, name: str) -> list[int]:
     for part in text.split(","):
         bounds = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
         if bounds is None:
-            raise ValueError(f"{text!r} names no {name}; write 0-4 or 0,2,5.")
+            raise ValueError(f"{text!r} is not a list of {name}; write 0-4 or 0,2,5.")
         first, last = int(bounds[1]), int(bounds[2] or bounds[1])
         if last < first:
-            raise ValueError(f"{text!r} names no {name}: {first} is larger than {last}.")
+            raise ValueError(f"{text!r} is not a list of {name}: {first} is larger than {last}.")
         numbers += range(first, last + 1)
     return numbers
 
@@ -139,9 +140,9 @@ def run_cells(
 ) -> Iterator[Outcome]:
     """Run the cells that have no file yet, and yield each as it is finished.
 
-    A cell that fails is reported and leaves no file; the others go on. Another number of threads adds numbers in
-    another order, and the rounding differences grow from phase to phase; so the numbers depend on ``threads``, but not
-    on ``jobs``.
+    A cell that fails is reported and leaves no file; the others go on. With another number of threads,
+    numbers are added in another order, and rounding differences grow from phase to phase. So results depend on
+    ``threads``, but not on ``jobs``.
 
     Parameters
     ----------
@@ -202,8 +203,8 @@ def _run_in_processes(
             if isinstance(future.exception(), BrokenProcessPool):
                 left = [str(cell) for cell in todo if not (out / cell.file).exists()]
                 raise ResultsError(
-                    "A process ended unexpectedly, perhaps for lack of memory. What was finished is kept; run the "
-                    f"same command with fewer jobs to go on. Not finished: {'; '.join(left)}."
+                    "A process ended unexpectedly, perhaps for lack of memory. Finished cells are kept; to continue, "
+                    f"run the same command with fewer jobs. Not finished: {'; '.join(left)}."
                 )
             listener.close_bars(running[future])
             progress("cells", i, len(todo))
@@ -216,9 +217,9 @@ def _run_in_processes(
 
 
 def run_cell(cell: Cell, features: Path, progress: Progress = silent, network: str | None = None) -> CellResult:
-    """Lead one method through the phases.
+    """Run one method through all phases.
 
-    The class order depends on the seed alone, or is fixed, so all methods meet the same classes in the same phases.
+    The class order depends on the seed alone, or is fixed, so all methods see the same classes in the same phases.
 
     Parameters
     ----------

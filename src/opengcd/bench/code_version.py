@@ -28,7 +28,11 @@ def code_version() -> CodeVersion:
     CodeVersion
 
     """
-    return CodeVersion(opengcd.__version__, commit_of(Path(opengcd.__file__).parent))
+    version, commit = opengcd.__version__, commit_of(Path(opengcd.__file__).parent)
+    if commit is not None:
+        # After the + is the commit at which a checkout was installed, which may be an older one.
+        version = version.partition("+")[0]
+    return CodeVersion(version, commit)
 
 
 def commit_of(package: Path) -> str | None:

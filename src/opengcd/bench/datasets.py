@@ -95,14 +95,14 @@ def load_dataset(folder: str | Path, name: str) -> Dataset:
         )
         order = arrays.get("class_order")
         if order is not None and not _is_order(order, len(names)):
-            raise ValueError(f"class_order must hold each of the numbers 0 to {len(names) - 1} once.")
+            raise ValueError(f"class_order must hold each number from 0 to {len(names) - 1} once.")
     except ValueError as error:
         raise FeatureFileError(f"{file}: {error}") from None
     return Dataset(name, unit_rows(x_train), y_train, unit_rows(x_test), y_test, names, order)
 
 
 def feature_file(folder: str | Path, name: str) -> Path:
-    """Return the path of a dataset's feature file; raise if there is none."""
+    """Return the path of a dataset's feature file; raise an error if there is none."""
     file = Path(folder) / f"{name}.npz"
     if not file.is_file():
         have = ", ".join(available(folder)) or "none"
@@ -121,7 +121,7 @@ def plan_for(data: Dataset) -> Plan:
     -------
     Plan
         The paper's for its datasets (:data:`PLANS`); any other dataset brings a fifth of its classes in each later
-        phase, the rest at first.
+        phase, the rest in the first one.
 
     Raises
     ------
@@ -149,5 +149,5 @@ def _labels(y: np.ndarray, rows: int, part: str, names: list[str]) -> np.ndarray
         raise ValueError(f"y_{part} holds class numbers from {y.min()} to {y.max()}, but class_names has {len(names)}.")
     absent = np.setdiff1d(np.arange(len(names)), y)
     if len(absent):
-        raise ValueError(f"y_{part} has no row of {len(absent)} classes, {names[absent[0]]!r} first.")
+        raise ValueError(f"y_{part} has no rows of {len(absent)} classes, such as {names[absent[0]]!r}.")
     return y.astype(np.int64)

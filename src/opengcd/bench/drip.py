@@ -1,4 +1,4 @@
-"""Discovery repeated while a stream goes on: a reviewer confirms groups in between, and it is measured what stays."""
+"""Discovery repeated while a stream goes on; a reviewer confirms groups in between, and what stays is measured."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Discovered(NamedTuple):
 def discover_early(
     method: OpenWorldMethod, stream: Recognised, known: np.ndarray, drips: int, progress: Progress
 ) -> tuple[list[Discovered], np.ndarray]:
-    """Discover in the first parts of a stream, each time in all that was seen so far, but not yet in all of it.
+    """Discover in the first parts of a stream, each time in everything seen so far, but not yet in the whole stream.
 
     After each discovery the reviewer confirms some groups, which the next one is told.
 
@@ -67,7 +67,7 @@ def discover_early(
     known : array
         The known classes.
     drips : int
-        How often discovery is called, including the last time, in the whole stream, which is left to the caller.
+        How often discovery is called in all; the last call, in the whole stream, is left to the caller.
     progress : callable
         Called with a stage, the steps done and their total.
 
@@ -155,7 +155,7 @@ def drip_points(discovered: Sequence[Discovered], y: np.ndarray, known: np.ndarr
 
 
 def whole_groups(confirmed: np.ndarray, labels: np.ndarray) -> int:
-    """Count the confirmed classes whose items are all in one group, in which no item of another one is.
+    """Count the confirmed classes whose items are all in one group without items of another confirmed class.
 
     Parameters
     ----------

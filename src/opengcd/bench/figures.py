@@ -11,7 +11,7 @@ from opengcd import metrics
 from opengcd.bench.datasets import PLANS
 from opengcd.bench.records import CellResult, PhaseResult, Setting
 from opengcd.bench.scenarios import USUAL
-from opengcd.bench.tables import Runs, by_dataset, deviation, methods_of, numbers, settings_of
+from opengcd.bench.tables import BY_TITLE, PhaseColumn, Runs, by_dataset, deviation, methods_of, numbers, settings_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,9 @@ SHOWN: dict[str, Reader] = {
     "HNA": lambda phase: phase.hna,
     "HCA": lambda phase: phase.hca,
 }
-"""Measures drawn by phase and by size of the memory."""
+"""Measures drawn by phase and by size of the memory, in percent."""
+DOTS = {"acc": "Acc", "hna": "HNA", "hca": "HCA", "effort": "actions per name"}
+"""Columns of the tables that are drawn by method, each in a figure of its own, by the name of that figure."""
 
 
 class Picture(NamedTuple):
@@ -56,6 +58,13 @@ def pictures(results: Sequence[CellResult]) -> Iterator[Picture]:
             f"Accuracy, HNA and HCA by phase; bars are standard deviations over seeds ({setting}).",
             _draw_phases(found),
         )
+        for name, title in DOTS.items():
+            if any(_values(of_method, BY_TITLE[title].read) for _, of_method in _each(found)):
+                yield Picture(
+                    f"{name}-{suffix}",
+                    f"{title} by method: a mark for each phase; bars are standard deviations over seeds ({setting}).",
+                    _draw_dots(found, BY_TITLE[title]),
+                )
         for method in _with(found, lambda phase: phase.alpha_curve):
             yield Picture(
                 f"alpha-{method}-{suffix}",
@@ -117,6 +126,41 @@ def _draw_phases(found: dict[str, Runs]) -> Figure:
                         label=method,
                     )
             axes.set(title=f"{dataset}: {title}", xlabel="phase", ylabel="%", ylim=(-2, 102), xticks=sorted(runs))
+    _legend_below(figure, grid)
+    return figure
+
+
+def _draw_dots(found: dict[str, Runs], column: PhaseColumn) -> Figure:
+    """Draw a row for each method and a mark for each phase, in a panel for each dataset."""
+    read = column.read
+    title = column.title if column.title == DOTS["effort"] else f"{column.title}, %"
+    methods = list(dict.fromkeys(method for method, of_method in _each(found) if _values(of_method, read)))
+    phases = sorted({phase for runs in found.values() for phase in runs})
+    figure, grid = _grid(1, len(found), height=1.2 + 0.34 * len(methods))
+    for axes, (dataset, runs) in zip(grid[0], found.items(), strict=True):
+        for i, phase in enumerate(phases):
+            points = [
+                (j, values) for j, m in enumerate(methods) if (values := _values(runs.get(phase, {}).get(m, []), read))
+            ]
+            if points:
+                axes.errorbar(
+                    [np.mean(values) for _, values in points],
+                    [j + 0.2 * (i - (len(phases) - 1) / 2) for j, _ in points],
+                    xerr=[deviation(values) or 0 for _, values in points],
+                    linestyle="",
+                    color=f"C{phase}",
+                    marker=MARKERS[phase % len(MARKERS)],
+                    markersize=5,
+                    elinewidth=0.8,
+                    label=f"phase {phase}",
+                )
+        for between in range(1, len(methods)):
+            axes.axhline(between - 0.5, color="0.9", linewidth=0.8)
+        axes.set(title=dataset, xlabel=title, ylim=(len(methods) - 0.5, -0.5), yticks=range(len(methods)))
+        axes.set_xlim(left=0)
+        axes.set_yticklabels(methods if axes is grid[0][0] else [])
+        axes.grid(axis="x", color="0.9")
+        axes.set_axisbelow(True)
     _legend_below(figure, grid)
     return figure
 
@@ -215,10 +259,10 @@ def _usual_memory(dataset: str) -> int | None:
     return PLANS[dataset].memory if dataset in PLANS else None
 
 
-def _grid(rows: int, columns: int) -> tuple[Figure, list[list[Axes]]]:
+def _grid(rows: int, columns: int, height: float = 2.9) -> tuple[Figure, list[list[Axes]]]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(3.6 * columns, 2.9 * max(1, rows)), layout="constrained")
+    figure = Figure(figsize=(3.6 * columns, height * max(1, rows)), layout="constrained")
     return figure, figure.subplots(max(1, rows), columns, squeeze=False).tolist()
 
 
@@ -242,6 +286,14 @@ def _legend_below(figure: Figure, grid: list[list[Axes]]) -> None:
     if entries:
         order = sorted(entries)
         figure.legend([entries[n] for n in order], order, loc="outside lower center", ncols=4, frameon=False)
+
+
+def _each(found: dict[str, Runs]) -> Iterator[tuple[str, list[PhaseResult]]]:
+    """Yield methods with the results of a phase, the methods of a dataset in the order of the tables."""
+    for runs in found.values():
+        for method in methods_of(runs):
+            for by_method in runs.values():
+                yield method, by_method.get(method, [])
 
 
 def _values(runs: Sequence[PhaseResult], read: Reader) -> list[float]:

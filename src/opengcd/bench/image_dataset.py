@@ -37,7 +37,7 @@ class DatasetImages(NamedTuple):
     source: ImageSource
 
     def load_network(self) -> Backbone:
-        """Load the network; raise unless it is the one that the images were made for."""
+        """Load the network; raise an error unless it is the one that the images were made for."""
         from opengcd.adapt import check_trainable
 
         check_trainable(self.network)
@@ -54,8 +54,8 @@ def make_images(raw: str | Path, name: str, network: Backbone, folder: str | Pat
     """Write the images of a raw dataset as one array, beside its feature file.
 
     Images are resized as the network's own preparation does it, and the middle is kept as a square. Images that are
-    smaller than that and all of one size, as those of CIFAR, are kept as they are. Files are decoded in other
-    processes. The array is complete or not there: an interruption leaves nothing half-written.
+    smaller than that and all of one size, such as those of CIFAR, are kept as they are. Files are decoded in other
+    processes. An interruption leaves no half-written array.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def make_images(raw: str | Path, name: str, network: Backbone, folder: str | Pat
     """
     data = read_raw(raw, name)
     if network.prepares is None:
-        raise ImageDatasetError(f"{network.name} prepares images in a way of its own, so it cannot be adapted here.")
+        raise ImageDatasetError(f"{network.name} prepares images in its own way, so it cannot be adapted here.")
     side = network.prepares.resize if data.side is None else min(network.prepares.resize, data.side)
     shape = replace(network.prepares, resize=side, crop=side, upright=False)
     file, note = _files(folder, name)
@@ -111,7 +111,7 @@ def has_images(folder: str | Path, name: str) -> bool:
     folder : path
         Folder of feature files.
     name : str
-        Of the dataset.
+        Name of the dataset.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def load_images(folder: str | Path, name: str, network: str) -> DatasetImages:
     folder : path
         Folder of feature files.
     name : str
-        Of the dataset.
+        Name of the dataset.
     network : str
         The folder or the name of the network that methods start from.
 
@@ -151,7 +151,7 @@ def load_images(folder: str | Path, name: str, network: str) -> DatasetImages:
         crops = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, TypeError) as error:
         raise ImageDatasetError(
-            f"{file} cannot be read ({error}); delete it and {note.name} to make it anew."
+            f"{file} cannot be read ({error}); delete it and {note.name} to make them again."
         ) from error
     return DatasetImages(crops, network, source)
 

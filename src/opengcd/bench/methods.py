@@ -59,17 +59,17 @@ class Family(NamedTuple):
 
 NEVER_REJECT = {"alpha": 0.0}
 ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
-    "best": ("what we recommend", {}),
+    "best": ("the recommended preset", {}),
     "best-plain": (
         "without whitening: features are only centred and scaled",
         {"rejection": NoveltyRejection(whiten=False)},
     ),
     "best-two": (
-        "without neighbours in the score for unknown, which then has two parts",
+        "without the neighbour distance ratio in the unknown score, which then has two parts",
         {"rejection": NoveltyRejection(neighbours=False)},
     ),
     "best-fixed": (
-        "without adaptation: the threshold for unknown from labelled data alone",
+        "without adaptation to the stream: the threshold comes from labelled data alone",
         {"rejection": NoveltyRejection(adapt=False)},
     ),
     "best-rejects": (
@@ -77,7 +77,7 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         {"discovery": JointDiscovery(over_stream=False)},
     ),
     "best-sized": (
-        "as many new classes as their sizes suggest",
+        "the number of new classes follows from class sizes alone",
         {"discovery": JointDiscovery(search="size")},
     ),
     "best-rehearsed": (
@@ -88,12 +88,12 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "remembers exemplars alone, without mean and covariance of all rows",
         {"keep_statistics": False},
     ),
-    "best-copies": ("near copies in the stream count one by one", {"stack_copies": False}),
+    "best-copies": ("near copies in the stream count as separate items", {"stack_copies": False}),
     "best-headless": ("without the refinement head", {"discovery": JointDiscovery(head=False)}),
 }
 """``best`` and its ablations: a description, and the parts of the preset that differ."""
 ADAPTED: dict[str, tuple[str, dict[str, Any]]] = {
-    "best-adapted": ("best on images: its network adapts to the labelled ones, in phase 1 and after each learning", {}),
+    "best-adapted": ("best on images: adapts the network to labelled images, in phase 1 and after each learning", {}),
     "best-adapted-once": ("the network adapts in phase 1 only", {"again": False}),
     "best-adapted-stream": (
         "the network also adapts to the stream without labels, between recognition and discovery",
@@ -138,7 +138,7 @@ BASELINE_TEXTS = {
 
 
 class AuthorsSettings(NamedTuple):
-    """What the paper's code fixes for a dataset where its text has a search or one value for all."""
+    """Constants of the paper's code for a dataset, where its text has a search or one value for all datasets."""
 
     alpha: float
     max_classes: int

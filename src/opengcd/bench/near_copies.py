@@ -13,7 +13,7 @@ MOST_CUT = 0.2
 
 
 class NearCopies:
-    """Near copies of images, computed where they are read.
+    """Near copies of images, computed when they are read.
 
     Parameters
     ----------

@@ -27,10 +27,10 @@ class Predictions(NamedTuple):
 
 
 class FittedParameters(NamedTuple):
-    """Parameters that a method found by itself; they are kept with the results."""
+    """Parameters that a method found by itself, kept with the results."""
 
     settings: dict[str, Any] = {}  # noqa: RUF012  a tuple is not changed
-    """By name; what JSON can hold."""
+    """By name; values that JSON can hold."""
     alpha: float | None = None
     """Weight of uncertainty in the paper's open-set rule."""
     alpha_search: AlphaSearch | None = None
@@ -38,7 +38,7 @@ class FittedParameters(NamedTuple):
 
 
 class OpenWorldMethod(ABC):
-    """A method that recognises, rejects, discovers and learns: all that the protocols call.
+    """A method that recognises, rejects, discovers and learns; the protocols call nothing else.
 
     ``fit``, ``learn``, ``recognize`` and ``discover`` must be implemented; the other methods and the attributes have
     defaults. The command line constructs a method with the keyword arguments ``memory_size`` (None: as many exemplars
@@ -81,7 +81,7 @@ class OpenWorldMethod(ABC):
 
     @abstractmethod
     def learn(self, X: np.ndarray, y: np.ndarray, *, progress: Progress = silent) -> Any:
-        """Enter the next phase with newly labelled rows, of new classes or more of old ones.
+        """Learn from newly labelled rows, of new classes or of old ones.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class OpenWorldMethod(ABC):
             Unless the method can.
 
         """
-        raise NotImplementedError(f"{type(self).__name__} takes images, but no near copies; give it add_copies.")
+        raise NotImplementedError(f"{type(self).__name__} takes images but not near copies; implement add_copies.")
 
     def predict_closed(self, X: np.ndarray) -> np.ndarray:
         """Return the known class of each row, rejecting nothing.

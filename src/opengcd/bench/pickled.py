@@ -63,7 +63,7 @@ class _Reader(pickle.Unpickler):
             return STAND_INS[module, name]
         except KeyError:
             raise pickle.UnpicklingError(
-                f"it wants to call {module}.{name}, which no CIFAR file needs; nothing was executed"
+                f"it tries to call {module}.{name}, which no CIFAR file needs; nothing was executed"
             ) from None
 
 

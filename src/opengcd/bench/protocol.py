@@ -109,7 +109,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Stream:
-    """The online instances of a phase; ``row`` counts over the training and then the test rows of the dataset."""
+    """The items that arrive in a phase; ``row`` counts over the training and then the test rows of the dataset."""
 
     X: np.ndarray
     """What the method is given: features, or numbers of images: those in ``row``, and larger ones for near copies."""
@@ -149,7 +149,7 @@ def run_protocol(
     random_state: Seed = None,
     progress: Progress = silent,
 ) -> Iterator[tuple[PhaseResult, PhaseDetail | None]]:
-    """Lead a method through the phases, one class group after another.
+    """Run a method through the phases, one class group after another.
 
     In phase t the known classes are those of the first t groups. Accuracy is measured on their test sets without
     rejection. The stream is these test sets and both official sets of the next group. Rejected rows are grouped and a
@@ -158,7 +158,7 @@ def run_protocol(
     Protocol ``paper``: of what the groups hold, only rows of the next *training* set are learnt, and the next test set
     is the official one, so no test row is ever trained on. Classes that were never discovered stay errors: all methods
     are judged on the same rows. ``learn="all"`` gives the method the whole next training set instead, so that discovery
-    and learning can be judged apart.
+    and learning can be judged separately.
 
     Protocol ``authors``: every novel row of the stream is annotated, whether it was rejected or not. 83 % of the
     annotated rows, drawn at random, are learnt, and the others are the next test set.
@@ -178,7 +178,7 @@ def run_protocol(
     scenario : str
         What the streams show, one of ``SCENARIOS``.
     random_state : int, SeedSequence or None
-        Of the order of the streams, of what a scenario draws, and, in ``authors``, of the split.
+        Seed of the order of the streams, of what a scenario draws, and, in ``authors``, of the split.
     progress : callable
         Called with a stage, the steps done and their total.
 
@@ -388,7 +388,7 @@ def _inputs(method: OpenWorldMethod, data: Dataset) -> np.ndarray:
     if not method.takes_images:
         return data.X
     if data.images is None:
-        raise ValueError(f"This method takes images, and there are none of {data.name!r}; give --raw and --embedder.")
+        raise ValueError(f"This method takes images, but there are none of {data.name!r}; give --raw and --embedder.")
     method.open_images(data.images)
     return np.arange(len(data.y))
 

@@ -1,4 +1,4 @@
-"""The simulated annotator who answers questions about groups before reviewing them, one action for each."""
+"""A simulated reviewer who answers questions about groups before reviewing them, one action for each."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Questioned(NamedTuple):
 
 
 def answer_questions(groups: Iterable[np.ndarray], rows: MetricRows, truth: np.ndarray) -> Questioned:
-    """Answer questions about groups by the truth until none is worth an action, and regroup by the answers.
+    """Answer questions about groups truthfully until none is worth an action, and regroup by the answers.
 
-    In place of groups that are no class, new ones are started once (:func:`~opengcd.discover.start_groups`), and
+    In place of groups that are not a class, new ones are started once (:func:`~opengcd.discover.start_groups`), and
     questions about these are answered, too.
 
-    The annotator sees what a person would see: the most typical items of a group, or of a part of it. They are of the
-    class that more than half of them have, and of no class if there is none.
+    The reviewer sees what a person would see: the most typical items of a group, or of a part of it. Their class is
+    the one that more than half of them have; if there is none, they are not a class.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def class_of_most(shown: np.ndarray, truth: np.ndarray) -> Any:
     Parameters
     ----------
     shown : int array
-        Rows that the annotator sees.
+        Rows that the reviewer sees.
     truth : array of shape (n,)
         The class of every row.
 

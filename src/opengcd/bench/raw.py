@@ -180,7 +180,7 @@ def read_raw(raw: str | Path, name: str) -> RawDataset:
         absent = np.setdiff1d(np.arange(len(data.class_names)), y)
         if len(absent):
             first = data.class_names[absent[0]]
-            raise RawDatasetError(f"{name} in {raw} has no {part} image of {len(absent)} classes, {first!r} first.")
+            raise RawDatasetError(f"{name} in {raw} has no {part} images of {len(absent)} classes, such as {first!r}.")
     return data
 
 
@@ -222,7 +222,8 @@ def _read_records(file: Path, layout: Cifar) -> tuple[np.ndarray, list[Any]]:
     record = layout.label_bytes + PIXELS
     if len(raw) == 0 or len(raw) % record:
         raise RawDatasetError(
-            f"{file} is cut short: its {len(raw)} bytes are no whole number of records of {record}; download it again."
+            f"{file} is cut short: its {len(raw)} bytes are not a multiple of the {record} bytes of a record; "
+            "download it again."
         )
     records = raw.reshape(-1, record)
     return records[:, layout.label_bytes :], records[:, layout.label_bytes - 1].tolist()
@@ -282,16 +283,16 @@ def _table(file: Path) -> dict[str, str]:
     for line in _lines(file):
         number, _, value = line.strip().partition(" ")
         if not value or number in table:
-            raise RawDatasetError(f"{file} is damaged: {line!r} is no new number with its entry.")
+            raise RawDatasetError(f"{file} is damaged: {line!r} is not a new number followed by its entry.")
         table[number] = value.strip()
     return table
 
 
 def _inside(folder: Path, path: str, listing: Path) -> Path:
-    """Return the file of a listed path; a path that leads out of the folder is refused."""
+    """Return the file of a listed path; a path outside the folder is refused."""
     relative = Path(path)
     if relative.anchor or ".." in relative.parts:
-        raise RawDatasetError(f"{listing} names {path!r}, which leads out of the folder of images.")
+        raise RawDatasetError(f"{listing} names {path!r}, which is outside the folder of images.")
     file = folder / relative
     if not file.is_file():
         raise RawDatasetError(f"The image {file} is missing, but {listing} lists it; unpack the archive again.")
@@ -320,7 +321,7 @@ def _unpickle(file: Path) -> dict[str, Any]:
 def _entry(file: Path, content: dict[str, Any], key: str) -> list[Any]:
     value = content.get(key)
     if not isinstance(value, list) or not value:
-        raise RawDatasetError(f"{file} has no list {key!r}; is it the file of another dataset?")
+        raise RawDatasetError(f"{file} has no list {key!r}; does it belong to another dataset?")
     return value
 
 
@@ -335,7 +336,7 @@ def _lines(file: Path) -> list[str]:
     try:
         lines = [line for line in _bytes(file).decode().splitlines() if line.strip()]
     except UnicodeDecodeError as error:
-        raise RawDatasetError(f"{file} is damaged: it is no text ({error}).") from None
+        raise RawDatasetError(f"{file} is damaged: it is not text ({error}).") from None
     if not lines:
         raise RawDatasetError(f"{file} is empty; unpack the archive again.")
     return lines

@@ -43,7 +43,7 @@ class RecognizerMethod(OpenWorldMethod):
         self.unknown_label_ = self.recognizer.unknown_label_
 
     def learn(self, X: np.ndarray, y: np.ndarray, *, progress: Progress = silent) -> Any:
-        """Enter the next phase with newly labelled rows."""
+        """Learn from newly labelled rows."""
         self.recognizer.learn(X, y, progress=progress)
 
     def recognize(self, X: np.ndarray) -> Predictions:
@@ -63,7 +63,7 @@ class RecognizerMethod(OpenWorldMethod):
     def discover_in_stream(
         self, X: np.ndarray, rejected: np.ndarray, *, progress: Progress = silent
     ) -> tuple[np.ndarray, Discovery]:
-        """Group the rows that the recogniser's discovery is best given: the whole stream, or rejected rows."""
+        """Group the rows that suit the recogniser's discovery: the whole stream, or rejected rows."""
         if self.recognizer.discovers_from == "stream":
             return np.arange(len(X)), self.recognizer.discover(X, rejected=rejected, progress=progress)
         return super().discover_in_stream(X, rejected, progress=progress)

@@ -12,7 +12,7 @@ from opengcd.bench.scenarios import USUAL
 from opengcd.discover import CurvePoint
 
 CLOSE = 0.2
-"""A number of new classes that is off by at most this share of them is near enough to be trusted."""
+"""A number of new classes is close enough to be trusted if its error is at most this share of them."""
 
 
 class Setting(NamedTuple):
@@ -93,7 +93,7 @@ class DripPoint(NamedTuple):
 
 @dataclass
 class PhaseResult:
-    """All that is measured in one phase. Shares run from 0 to 1; what a phase does not measure is None."""
+    """All measurements of one phase. Shares range from 0 to 1; what a phase does not measure is None."""
 
     phase: int
     known: int
@@ -101,12 +101,12 @@ class PhaseResult:
     accuracy: list[float]
     """On each test set Ts_i up to this phase, without rejection."""
     accuracy_all: float
-    """On their union."""
+    """The same on the union of these test sets."""
     forgetting: float = 0.0
     seconds: dict[str, float] = field(default_factory=dict)
-    """Of each stage: fit, recognise, discover; and of steps within them that a method names."""
+    """The duration of each stage (fit, recognise, discover), and of steps within them that a method names."""
     peak_mb: dict[str, float | None] = field(default_factory=dict)
-    """Largest resident memory of the process in each stage; None where the system does not tell."""
+    """Largest resident memory of the process in each stage; None where the system does not report it."""
     alpha: float | None = None
     alpha_curve: list[AlphaPoint] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
@@ -179,7 +179,7 @@ class PhaseResult:
 
     @property
     def trust_right(self) -> bool | None:
-        """Whether k was trusted just where the number of new classes is off by at most 20 %, or by one."""
+        """Whether k was trusted exactly if the number of new classes is off by at most 20 %, or by one."""
         if self.k is None or self.k_true is None or self.k_trusted is None:
             return None
         close = abs(self.k - self.k_true) <= max(1.0, CLOSE * (self.k_true - self.known))
@@ -197,7 +197,7 @@ class PhaseResult:
         Parameters
         ----------
         values : mapping
-            From a result file; fields that older files lack have their defaults.
+            The content of a result file for the phase; fields missing in older files get their defaults.
 
         Returns
         -------
@@ -217,7 +217,7 @@ class CodeVersion:
     """Which code computed a result."""
 
     version: str
-    """Of the package."""
+    """The version of the package."""
     commit: str | None = None
     """Of the checkout that the package was imported from, with ``+changes`` if its files differ from the commit; None
     for an installed package."""
@@ -231,7 +231,7 @@ class CodeVersion:
 
 @dataclass(frozen=True)
 class Environment:
-    """What else the last digits of a result may depend on; None where older files do not tell."""
+    """What else the last digits of a result may depend on; None where older files do not say it."""
 
     packages: dict[str, str] = field(default_factory=dict)
     """Their versions."""

@@ -15,7 +15,7 @@ HEADER = "results.json"
 
 
 class ResultsError(ValueError):
-    """A results folder is of another version, or not one of ours."""
+    """A folder holds results of another version, or something else."""
 
 
 def open_results(out: Path, *, create: bool = False) -> None:
@@ -25,7 +25,7 @@ def open_results(out: Path, *, create: bool = False) -> None:
     ----------
     out : Path
     create : bool
-        Whether to make an empty one if there is none.
+        Whether to create an empty one if it does not exist.
 
     """
     header = out / HEADER
@@ -37,7 +37,7 @@ def open_results(out: Path, *, create: bool = False) -> None:
     except (OSError, ValueError):
         document = None
     if not isinstance(document, dict):
-        raise ResultsError(f"{out} is no folder of results; choose a new or an empty one.")
+        raise ResultsError(f"{out} is not a folder of results; choose a new or an empty one.")
     if document.get("format") != FORMAT or document.get("format_version") != FORMAT_VERSION:
         raise ResultsError(f"{out} holds results of another version; nothing was changed. Choose another folder.")
 
@@ -48,7 +48,7 @@ def write_result(out: Path, result: CellResult) -> None:
 
 
 def read_results(out: Path) -> list[CellResult]:
-    """Read every finished cell of a results folder.
+    """Read all finished cells of a results folder.
 
     Parameters
     ----------
@@ -96,5 +96,5 @@ def _read_result(file: Path) -> CellResult:
         result = None
     # A copy under another name would count a seed twice.
     if result is None or result.cell.file != file.name:
-        raise ResultsError(f"{file} is no result of a cell; move it away to go on.")
+        raise ResultsError(f"{file} is not the result of a cell; move it away to continue.")
     return result

@@ -1,4 +1,4 @@
-"""The simulated annotator of demo and benchmark, whose actions are counted (Sec. 3.5.2).
+"""The simulated reviewer of demo and benchmark, whose actions are counted (Sec. 3.5.2).
 
 These are the actions of a person who corrects groups, and their costs:
 
@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MANY = 10
-"""A reviewer splits a group if it holds this many items of a second class; fewer are selected one by one."""
+"""A reviewer splits a group if it holds this many items of a second class, and selects fewer one by one."""
 Split = Callable[[np.ndarray, int], Sequence[np.ndarray]]
-"""Divides rows into at most so many clusters."""
+"""Divides rows into at most a given number of clusters."""
 
 
 class Review(NamedTuple):
@@ -37,12 +37,13 @@ class Review(NamedTuple):
 def simulate_review(
     groups: Sequence[np.ndarray], truth: Any, known: Iterable[Any], split: Split | None = None
 ) -> Review:
-    """Correct and name groups of rows as a person who knows the truth would.
+    """Correct and name groups of rows, as a person who knows the truth would do.
 
-    The reviewer takes the groups from the largest to the smallest. In each, what does not belong to its most frequent
-    class is selected and moved, one set for each novel class; all items of known classes make one set, which is
-    removed. The rest is named, or merged into the group that has this name already; a rest of a known class is given
-    its name and so leaves the review. A set moved to a class that has no group yet makes a new one, which is named too.
+    The reviewer takes the groups from the largest to the smallest. In each, items that are not of its most frequent
+    class are selected and moved, one set for each novel class; all items of known classes form one set, which is
+    removed. The remaining items are named, or merged into the group that already has this name; if they are of a known
+    class, they get its name and leave the review. A set moved to a class without a group forms a new group, which is
+    named, too.
 
     Parameters
     ----------
@@ -135,10 +136,10 @@ def split_mixed(groups: Sequence[np.ndarray], truth: np.ndarray, split: Split) -
 def confirm_groups(
     groups: Sequence[np.ndarray], truth: np.ndarray, known: np.ndarray, confirmed: np.ndarray
 ) -> np.ndarray:
-    """Return the items that a person confirms who looks at every second group, starting with the largest.
+    """Return the items confirmed by a person who looks at every second group, starting with the largest.
 
     In each, the items of its most frequent class are confirmed if that class is new. Groups of which more than half of
-    the items have been confirmed before are passed over.
+    the items were confirmed before are skipped.
 
     Parameters
     ----------

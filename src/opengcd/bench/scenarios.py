@@ -27,7 +27,7 @@ DRIPS = 5
 STEP = 0.08
 """Length of the step in feature space from one image of a burst to the next; features have length 1."""
 SHIFT, STRETCH = 0.3, 0.2
-"""In place of another camera: length of the displacement, and standard deviation of the logarithms of the factors."""
+"""Stand-in for another camera: length of the displacement, and standard deviation of the logarithms of the factors."""
 
 
 class StreamClasses(NamedTuple):
@@ -192,7 +192,7 @@ def new_size(size: int, classes: StreamClasses, _: np.random.Generator) -> dict[
 
 
 def no_known(classes: StreamClasses, _: np.random.Generator) -> dict[int, int]:
-    """Show no known item.
+    """Show no items of known classes.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def _burst_places(y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, 
 
 
 def other_camera(X: np.ndarray, _: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Displace all features in a random direction and stretch them by random factors, all alike.
+    """Displace all features in a random direction and stretch them by random factors, all the same way.
 
     It stands in for another camera or season, but is not measured from one.
 
@@ -365,7 +365,7 @@ SCENARIOS = {
     ),
     "no-known": Scenario("no item is of a known class", no_known),
     "shifted": Scenario(
-        "the features of the stream are displaced and stretched at random, all alike", change=other_camera
+        "the features of the stream are displaced and stretched at random, all the same way", change=other_camera
     ),
 }
 """Streams by name."""

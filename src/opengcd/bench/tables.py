@@ -1,4 +1,4 @@
-"""Results as tables: mean ± standard deviation over seeds, in the paper's layout with the paper's numbers beside."""
+"""Results as tables: mean ± standard deviation over seeds, in the paper's layout, beside the paper's numbers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from shlex import quote
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -19,9 +20,9 @@ from opengcd.bench.scenarios import SCENARIOS, USUAL
 ABLATIONS = ("csr", "il-e", "owr-ue")
 BOLD = "**"
 NOT_RECORDED = "–"
-"""Stands for a number that was measured, but is not in files of earlier versions."""
+"""Stands for a number that was measured but not stored by earlier versions."""
 NOTE = (
-    "Percent, but for k and the actions; mean ± standard deviation over seeds; in parentheses what the paper printed; "
+    "Percent, except k and the actions; mean ± standard deviation over seeds; in parentheses what the paper printed; "
     "the best of each phase in bold. Where numbers differ from the paper's, there are three reasons besides chance: "
     "features from another backbone than its DINO ViT-B/16; HNA, which the paper's code computed from two precisions "
     "instead of two recalls (HNA′ is that quantity and stands beside the paper's number, HNA is what its text defines; "
@@ -85,7 +86,7 @@ class Column(NamedTuple, Generic[Measured]):
     """The larger, the better; None for a column that has no best."""
     digits: int = 1
     beside: Callable[[Measured], float | None] | None = None
-    """What is measured together with it, if it was added later than that."""
+    """A measure that was recorded earlier than this one, if this one was added later."""
 
 
 Reader = Callable[[PhaseResult], float | None]
@@ -208,7 +209,7 @@ def paper_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]
     tables = []
     for dataset, runs in by_dataset(results, setting).items():
         methods = methods_of(runs)
-        ablations = [method for method in methods if _family(method) in ABLATIONS]
+        ablations = [method for method in methods if is_ablation(method)]
         classifiers = {method.rpartition("-")[2] for method in ablations}
         full = [m for m in methods if _family(m) == "opengcd" and m.rpartition("-")[2] in classifiers]
         others = [method for method in methods if method not in ablations]
@@ -230,13 +231,106 @@ def cost_tables(results: Sequence[CellResult], setting: Setting) -> list[Table]:
     return _tables_of_all(results, setting, "time and memory", COST_COLUMNS)
 
 
-_BY_TITLE = {column.title: column for column in (*PAPER_COLUMNS, *DETAIL_COLUMNS)}
+BY_TITLE = {column.title: column for column in (*PAPER_COLUMNS, *DETAIL_COLUMNS)}
+"""The columns of single phases."""
+
+
+def phase_tables(
+    results: Sequence[CellResult], setting: Setting, titles: Sequence[str], *, ablations: bool
+) -> list[Table]:
+    """Return narrow tables, one for each dataset and column: a row for each method, a column for each phase.
+
+    Parameters
+    ----------
+    results : sequence of CellResult
+    setting : Setting
+    titles : sequence of str
+        Titles of columns of the wide tables; a column that no phase has is left out.
+    ablations : bool
+        Whether variants of the paper's method have rows, too.
+
+    Returns
+    -------
+    list of Table
+
+    """
+    tables = []
+    for dataset, runs in by_dataset(results, setting).items():
+        methods = [method for method in methods_of(runs) if ablations or not is_ablation(method)]
+        for column in (BY_TITLE[title] for title in titles):
+            plain = column._replace(published="")
+            entries = {
+                phase: _entries(
+                    setting, dataset, phase, {m: runs[phase][m] for m in methods if m in runs[phase]}, [plain]
+                )
+                for phase in sorted(runs)
+            }
+            phases = [p for p, of in entries.items() if any(isinstance(row[0], Entry) for row in of.values())]
+            rows: list[list[str | Entry]] = []
+            for method in methods:
+                row = [entries[phase].get(method, [""])[0] for phase in phases]
+                if any(isinstance(cell, Entry) for cell in row):
+                    rows.append([method, str(_seeds(runs, method)), *row])
+            if rows:
+                header = ["method", "seeds", *(f"phase {phase}" for phase in phases)]
+                tables.append(Table(f"{dataset}: {column.title}{_true_numbers(column, runs)}", header, rows))
+    return tables
+
+
+def _true_numbers(column: PhaseColumn, runs: Runs) -> str:
+    """Return the true numbers of classes as part of the title of a table of estimates."""
+    if column.title != "k":
+        return ""
+    of_phases = (chain.from_iterable(by_method.values()) for _, by_method in sorted(runs.items()))
+    true = [{phase.k_true for phase in phases if phase.k_true is not None} for phases in of_phases]
+    return f" (true: {', '.join(str(k) for found in true for k in sorted(found))})"
+
+
+SUMMARY_TITLES = ("HNA", "HCA")
+
+
+def summary_table(results: Sequence[CellResult], setting: Setting) -> Table:
+    """Return one small table: HNA and HCA in the mean over phases and seeds, and the accuracy after the last phase.
+
+    Parameters
+    ----------
+    results : sequence of CellResult
+    setting : Setting
+
+    Returns
+    -------
+    Table
+        A row for each method that was run on every dataset with several seeds, or with one if none was run with
+        several; without ablations.
+
+    """
+    found = by_dataset(results, setting)
+    seeds = {m: min(_seeds(runs, m) for runs in found.values()) for runs in found.values() for m in methods_of(runs)}
+    # A single seed does not stand beside the mean of several.
+    least = 2 if max(seeds.values()) > 1 else 1
+    methods = [m for m in sorted(seeds, key=_rank) if seeds[m] >= least and not is_ablation(m)]
+    header, columns = ["method"], []
+    for dataset, runs in found.items():
+        for title in (*SUMMARY_TITLES, "Acc"):
+            header.append(f"{dataset} {title}")
+            column = BY_TITLE[title]._replace(published="")
+            of_phases = runs.values() if title in SUMMARY_TITLES else [runs[max(runs)]]
+            together = {m: [phase for by_method in of_phases for phase in by_method.get(m, [])] for m in methods}
+            columns.append(_entries(setting, dataset, 0, together, [column]))
+    rows = [[m, *(_without_deviation(column[m][0]) for column in columns)] for m in methods]
+    return Table("HNA and HCA: mean over phases and seeds; Acc: after the last phase", header, rows)
+
+
+def _without_deviation(cell: str | Entry) -> str | Entry:
+    return cell if isinstance(cell, str) else cell._replace(sd=None)
+
+
 SCENARIO_COLUMNS: list[PhaseColumn] = [
-    _BY_TITLE["HNA"],
-    _BY_TITLE["HCA"],
+    BY_TITLE["HNA"],
+    BY_TITLE["HCA"],
     Column("new classes", lambda phase: phase.k_true and phase.k_true - phase.known),
     Column("found", lambda phase: phase.k and phase.k - phase.known),
-    *(_BY_TITLE[title] for title in ("new k off", "k in interval", "trust right", "rejected", "actions per name")),
+    *(BY_TITLE[title] for title in ("new k off", "k in interval", "trust right", "rejected", "actions per name")),
 ]
 
 
@@ -287,7 +381,7 @@ def commands(results: Sequence[CellResult], setting: Setting) -> str:
     Returns
     -------
     str
-        One command in a line, for each dataset, number of threads, network if images were given, and set of seeds.
+        One command per line: one for each dataset, number of threads, network (if images were given) and set of seeds.
 
     """
     # Methods that take features were given those of the network that others started from.
@@ -317,7 +411,7 @@ def commands(results: Sequence[CellResult], setting: Setting) -> str:
 
 
 def environments(results: Sequence[CellResult], setting: Setting) -> str:
-    """Say what the results of a setting were computed with, and by which code.
+    """Say with which versions and by which code the results of a setting were computed.
 
     Parameters
     ----------
@@ -339,7 +433,8 @@ def environments(results: Sequence[CellResult], setting: Setting) -> str:
         lines = [f"Computed with {next(iter(by_environment))}."]
     else:
         lines = [
-            f"{len(cells)} cells ({', '.join(sorted({r.cell.method for r in cells}))}) computed with {environment}."
+            f"{len(cells)} cell{'s' * (len(cells) != 1)} ({', '.join(sorted({r.cell.method for r in cells}))}) "
+            f"computed with {environment}."
             for environment, cells in by_environment.items()
         ]
     by_code = Counter(result.computed_by for result in found)
@@ -451,66 +546,14 @@ KINDS: dict[str, list[Maker]] = {
 """The tables of a setting, by kind."""
 
 
-def blocks(results: Sequence[CellResult]) -> dict[str, str]:
-    """Return Markdown by name: the tables of each setting and kind, with the commands that compute their results.
-
-    Parameters
-    ----------
-    results : sequence of CellResult
-
-    Returns
-    -------
-    dict
-        Names such as ``"tables: protocol paper"``, for :func:`fill`; ``"scenarios"`` compares them, if there are any.
-
-    """
-    found = {}
-    for setting in settings_of(results):
-        made_by = f"```\n{commands(results, setting)}\n```\n\n{environments(results, setting)}"
-        for kind, makers in KINDS.items():
-            tables = [markdown(table) for make in makers for table in make(results, setting)]
-            found[f"{kind}: {setting}"] = "\n\n".join([made_by, *tables])
-    if compared := scenario_tables(results):
-        runs = "\n".join(commands(results, setting) for setting in settings_of(results))
-        found["scenarios"] = "\n\n".join([f"```\n{runs}\n```", *map(markdown, compared)])
-    return found
-
-
-def fill(document: str, texts: Mapping[str, str], section: str = "") -> str:
-    """Put each text between its marks ``<!-- begin NAME -->`` and ``<!-- end NAME -->``.
-
-    Parameters
-    ----------
-    document : str
-    texts : mapping
-        By name, as :func:`blocks` returns them.
-    section : str
-        Fill only the marks of this section, ``<!-- begin SECTION / NAME -->``; by default, only those of none. So a
-        document can hold tables from several folders of results.
-
-    Returns
-    -------
-    str
-        The document; what lies outside of the marks is unchanged.
-
-    """
-    for name in re.findall(r"<!-- begin (.*?) -->", document):
-        of, _, text = name.rpartition(" / ")
-        if of != section:
-            continue
-        if text not in texts:
-            raise ValueError(f"The document asks for {text!r}, but there is only {', '.join(map(repr, texts))}.")
-        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-        before, rest = document.split(begin, 1)
-        if end not in rest:
-            raise ValueError(f"The document has {begin!r} without {end!r} after it.")
-        document = f"{before}{begin}\n{texts[text].strip()}\n{end}{rest.split(end, 1)[1]}"
-    return document
-
-
 def methods_of(runs: Runs) -> list[str]:
     """Return the methods that have results, in the paper's order: other methods, the ablations, the full method."""
     return sorted({method for by_method in runs.values() for method in by_method}, key=_rank)
+
+
+def is_ablation(method: str) -> bool:
+    """Say whether a method is one of the paper's ablations: its own method with a part left out."""
+    return _family(method) in ABLATIONS
 
 
 def _under(results: Sequence[CellResult], setting: Setting) -> list[CellResult]:
@@ -550,7 +593,7 @@ def _entries(
     """Return the row of each method, with the best entry of each column marked."""
 
     def entry(method: str, column: PhaseColumn) -> str | Entry:
-        if column.title in K_COLUMNS and _family(method) in ABLATIONS:
+        if column.title in K_COLUMNS and is_ablation(method):
             return ""
         # The paper's tables are for its own size of the memory.
         as_printed = setting.memory is None and setting.scenario == USUAL
@@ -587,6 +630,10 @@ def deviation(values: Sequence[float]) -> float | None:
 def numbers(values: Iterable[float | None]) -> list[float]:
     """Return the values that are neither None nor NaN."""
     return [float(value) for value in values if value is not None and not np.isnan(value)]
+
+
+def _seeds(runs: Runs, method: str) -> int:
+    return max(len(by_method.get(method, [])) for by_method in runs.values())
 
 
 def _family(method: str) -> str:

@@ -46,7 +46,7 @@ def fit_discriminant(statistics: ClassStatistics, X: np.ndarray, codes: np.ndarr
     Parameters
     ----------
     statistics : ClassStatistics
-        Of at least two classes, each with at least one row.
+        Statistics of at least two classes, each with at least one row.
     X, codes : array
         Some of the rows of the statistics, and their class numbers.
 

@@ -14,7 +14,7 @@ from opengcd.classify.registry import CLASSIFIERS
 
 
 def check_classifier(classifier: Any) -> None:
-    """Raise a ValueError unless this can serve as classifier.
+    """Raise a ValueError unless this can be used as a classifier.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def check_classifier(classifier: Any) -> None:
             )
     elif not all(callable(getattr(classifier, verb, None)) for verb in ("fit", "predict_proba", "get_params")):
         raise ValueError(
-            f"{classifier!r} cannot serve as classifier: it needs fit, predict_proba and get_params "
+            f"{classifier!r} cannot be used as a classifier: it needs fit, predict_proba and get_params "
             "(for SVC, use classifier='svm')."
         )
 
@@ -67,7 +67,7 @@ def fit_classifier(
     device : str
         Torch device of the built-in classifiers.
     statistics : ClassStatistics or None
-        Of the classes, from these rows and perhaps more; classifiers that cannot use them are fitted on the rows alone.
+        Statistics of the classes, from these rows and perhaps more; classifiers that cannot use them ignore them.
 
     Returns
     -------

@@ -86,7 +86,7 @@ class Logistic(ArrayClassifier):
         y : int array of shape (n,)
             Their classes, numbered from 0 without gaps.
         statistics : ClassStatistics or None
-            Of the same classes, each with at least one row; the rows ``X`` are among those that they are of.
+            Statistics of the same classes, each with at least one row; the rows ``X`` are included in them.
 
         Returns
         -------

@@ -23,7 +23,7 @@ class Labelled:
     classes: np.ndarray
     """(C,) The known classes."""
     seen: np.ndarray
-    """(C,) Number of labelled rows that each class has had so far; the memory may have kept fewer."""
+    """(C,) Number of labelled rows of each class so far; the memory may have kept fewer."""
     kept: float = 1.0
     """Share of all labelled rows so far that ``X`` holds, if they were selected to preserve the class means; else 1."""
     model: Any = None
@@ -33,7 +33,7 @@ class Labelled:
     found: np.ndarray | None = None
     """(n,) Whether discovery found a row, so that it is easier to recognise than others of its class; None: no row."""
     statistics: ClassStatistics | None = None
-    """Of all labelled rows so far, numbered as ``codes``; None if they are not remembered."""
+    """Statistics of all labelled rows so far, numbered as ``codes``; None if they are not remembered."""
 
     @cached_property
     def probabilities(self) -> np.ndarray:

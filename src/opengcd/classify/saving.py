@@ -21,7 +21,8 @@ PREFIX = "classifier."
 def describe_classifier(model: Any, given: Any) -> State:
     """Return what is saved of a fitted classifier.
 
-    Only built-in classes are saved. A subclass may compute anything, so like a classifier of the user only its name is.
+    Only built-in classes are saved. A subclass may compute anything, so only its name is saved, as for your own
+    classifiers.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def describe_classifier(model: Any, given: Any) -> State:
 
 
 def needs_classifier(stored: Mapping[str, Any], classifier: Any) -> None:
-    """Raise a :class:`ModelFileError` if the classifier was the user's, so it was not saved, and is not given again.
+    """Raise a :class:`ModelFileError` if the classifier was the user's own, so that it was not saved, and is not given.
 
     Parameters
     ----------

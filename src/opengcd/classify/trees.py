@@ -39,7 +39,7 @@ _TYPES = ("int64", "float32", "int64", "int32", "int32", "int32", "float32", "ui
 
 
 def check_trees(trees: Trees) -> None:
-    """Raise unless every row with this number of features reaches a leaf of every tree."""
+    """Raise an error unless every row with this number of features reaches a leaf of every tree."""
     _check_sizes(trees)
     if not np.isfinite(trees.value).all() or not np.isfinite(trees.start).all() or trees.missing_left.max() > 1:
         raise ValueError("the trees hold an invalid number")

@@ -84,7 +84,7 @@ class XGB(ArrayClassifier):
         return _trees_from_ubj(blobs["classifier"]) if "classifier" in blobs else arrays
 
     def check_stored(self, arrays: dict[str, np.ndarray], n_classes: int, n_features: int) -> None:
-        """Raise if the trees are for other classes or features: XGBoost would read beyond the end of its arrays."""
+        """Refuse trees for other classes or features: XGBoost would read beyond the end of its arrays."""
         if arrays["shape"].tolist() != [n_classes, n_features]:
             raise ModelFileError("The model is damaged: trees, classes and features do not fit together.")
 

@@ -1,4 +1,4 @@
-"""The adaptation of the network, as a command and on the way of others."""
+"""The command that adapts the network, and the option ``--adapt`` of other commands."""
 
 from __future__ import annotations
 
@@ -19,29 +19,40 @@ if TYPE_CHECKING:
 def adapt(
     workspace: Folder,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only rehearse whether it would help, and change nothing.")
+        bool, typer.Option("--dry-run", help="Only measure whether it would help; change nothing.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Use the adapted network even if it did not help in the rehearsal.")
+        bool, typer.Option("--force", help="Use the adapted network even if the measurement shows no benefit.")
     ] = False,
     method: Annotated[
         Literal["lora", "blocks"],
-        typer.Option(help="Train small additions to the last blocks (lora), or the blocks themselves."),
+        typer.Option(
+            help="What to train in the last blocks: small additions to their weights (lora), or all weights (blocks)."
+        ),
     ] = "lora",
     blocks: Annotated[
-        int | None, typer.Option(min=1, help="How many of the last blocks (default: by the device).")
+        int | None,
+        typer.Option(
+            min=1, help="How many of the last blocks of the network to train (default: depends on the device)."
+        ),
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Passes over the images (default: by the number of images).")
+        int | None, typer.Option(min=1, help="Passes over the images (default: depends on their number).")
     ] = None,
-    batch_size: Annotated[int | None, typer.Option(min=4, help="Images in a step (default: by their number).")] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(min=4, help="Images per training step (default: depends on their number).")
+    ] = None,
     unlabelled: Annotated[
         bool,
-        typer.Option("--unlabelled/--labelled-only", help="Whether images of the stream without a label take part."),
+        typer.Option("--unlabelled/--labelled-only", help="Whether to train on images without a label, too."),
     ] = False,
-    onnx: Annotated[Path | None, typer.Option(help="Also write the adapted network in use to this ONNX file.")] = None,
+    onnx: Annotated[Path | None, typer.Option(help="Also write the adapted network to this ONNX file.")] = None,
 ) -> None:
-    """Let the network learn from the workspace's images; if interrupted, run the same command again to continue."""
+    """Train the network on the images of the workspace, and use it if that helps.
+
+    A rehearsal measures whether it helps: it hides some known classes and compares how well they are recognised as new
+    (HNA) and grouped (HCA) before and after. If the command is interrupted, run it again to continue.
+    """
     from opengcd import Workspace
     from opengcd.adapt import export_onnx
 
@@ -51,19 +62,21 @@ def adapt(
         if onnx is not None:
             folder = opened.adaptation.folder()
             if folder is None:
-                raise ValueError("No adapted network is in use, so there is none to write as ONNX.")
+                raise ValueError(
+                    "No adapted network is in use, so none can be written as ONNX; adapt it without --dry-run first."
+                )
             export_onnx(folder, onnx)
-            echo(f"{onnx}: the adapted network; use it as --embedder of opengcd init.")
+            echo(f"Wrote the adapted network to {onnx}; opengcd init takes it as --embedder.")
 
 
 def adapt_on_the_way(workspace: Workspace) -> None:
     """Adapt the network after another command has done its work."""
-    echo(f"Now the network is adapted; if that is interrupted, opengcd adapt {workspace.path} goes on.")
+    echo(f"Adapting the network. If this is interrupted, run opengcd adapt {workspace.path} to continue.")
     _adapt(workspace, {}, None, dry_run=False, force=False)
 
 
 def _adapt(workspace: Workspace, given: dict[str, Any], unlabelled: bool | None, *, dry_run: bool, force: bool) -> None:
-    """Adapt the network of a workspace that is open; say beforehand what it takes, and afterwards what came of it."""
+    """Adapt the network of a workspace that is open; print beforehand how long it takes, and afterwards the result."""
     from opengcd._internal import terminal
     from opengcd.adapt import AdaptSettings
 
@@ -73,7 +86,7 @@ def _adapt(workspace: Workspace, given: dict[str, Any], unlabelled: bool | None,
         raise ValueError(plan.reason)
     without = f" and {plan.unlabelled:,} without" if unlabelled else ""
     took = "" if plan.seconds is None else f": {as_duration(plan.seconds)} on this machine ({plan.device})"
-    echo(f"Adapting to {plan.images:,} images with labels{without}{took}.")
+    echo(f"Training on {plan.images:,} images with labels{without}{took}.")
     with terminal.progress_bar() as progress:
         adapted = workspace.adapt(
             force=force, dry_run=dry_run, settings=settings, unlabelled=unlabelled, progress=progress

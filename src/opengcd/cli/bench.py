@@ -18,14 +18,17 @@ from opengcd.cli.output import echo, echo_lines, write_out
 if TYPE_CHECKING:
     from opengcd.bench import CellResult
 
-bench = typer.Typer(help="Run the paper's protocol on feature files and tabulate the results.", no_args_is_help=True)
+bench = typer.Typer(
+    help="Run the benchmark: methods on datasets by the paper's protocol, and tables and figures of the results.",
+    no_args_is_help=True,
+)
 
 
 @bench.command("list")
 def bench_list(
     features: Annotated[Path | None, typer.Option(help="Also list the feature files in this folder.")] = None,
 ) -> None:
-    """List the methods, the scenarios, and the datasets of a folder."""
+    """List the methods and scenarios, and the datasets of a folder."""
     from opengcd.bench import SCENARIOS, available, method_names
 
     with report_errors():
@@ -42,24 +45,34 @@ def bench_list(
 @bench.command("run")
 def bench_run(
     datasets: Annotated[str, typer.Option(help="Names of feature files, separated by commas.")],
-    methods: Annotated[str, typer.Option(help="Names of methods or module:Class, separated by commas.")],
-    out: Annotated[Path, typer.Option(help="Folder of results; cells that are already there are not run again.")],
+    methods: Annotated[str, typer.Option(help="Names of methods, or module:Class for your own, separated by commas.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Folder of results; a cell (one method, dataset and seed) that is already there is not run again."
+        ),
+    ],
     features: Annotated[
         Path | None,
-        typer.Option(help="Folder of feature files (npz); with --raw, by default one beside --out for each embedder."),
+        typer.Option(help="Folder of feature files (npz). Default with --raw: one per embedder, beside --out."),
     ] = None,
     seeds: Annotated[str, typer.Option(help="Seeds, such as 0-4 or 0,2,5.")] = "0",
     protocol: Annotated[
-        Literal["paper", "authors"], typer.Option(help="The protocol of the paper's text, or that of its code.")
+        Literal["paper", "authors"],
+        typer.Option(help="The protocol of the paper's text (paper), or of its code (authors)."),
     ] = "paper",
     learn: Annotated[
-        Literal["discovered", "all"], typer.Option(help="Learn what was discovered, or all of the next training set.")
+        Literal["discovered", "all"],
+        typer.Option(help="Learn the discovered groups only (discovered), or the whole next training set (all)."),
     ] = "discovered",
     scenario: Annotated[
-        str, typer.Option(help="What the streams show, names separated by commas; bench list names them.")
+        str,
+        typer.Option(
+            help="Names of scenarios, separated by commas: which images the stream shows; bench list explains them."
+        ),
     ] = "usual",
     raw: Annotated[
-        Path | None, typer.Option(help="Folder of raw datasets (CIFAR, CUB): make feature files that are missing.")
+        Path | None, typer.Option(help="Folder of raw datasets (CIFAR, CUB), to make missing feature files from.")
     ] = None,
     embedder: Annotated[
         str,
@@ -70,12 +83,18 @@ def bench_run(
         ),
     ] = "facebook/dino-vitb16",
     memory: Annotated[str, typer.Option(help="Numbers of exemplars, separated by commas (default: the paper's).")] = "",
-    jobs: Annotated[int, typer.Option(min=1, help="Cells to run at a time, each in a process of its own.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Number of cells to run at the same time, each in its own process.")
+    ] = 1,
     threads: Annotated[
-        int, typer.Option(min=1, help="Threads of each process; the last digits depend on it, but not on --jobs.")
+        int,
+        typer.Option(min=1, help="Threads per process; the last digits of results depend on it, but not on --jobs."),
     ] = 1,
 ) -> None:
-    """Run every method on every dataset with every seed; a second run computes what is missing."""
+    """Run every method on every dataset with every seed.
+
+    A second run computes only what is missing.
+    """
     from opengcd._internal import terminal
     from opengcd.bench import (
         code_version,
@@ -90,7 +109,7 @@ def bench_run(
     sys.path.insert(0, os.getcwd())  # so that module:Class finds a module of the user's own
     failed = 0
     with report_errors():
-        memories = parse_numbers(memory, "memory") if memory else [None]
+        memories = parse_numbers(memory, "memory sizes") if memory else [None]
         names = _split(datasets)
         cells = make_cells(
             names, _split(methods), parse_numbers(seeds, "seeds"), protocol, learn, memories, _split(scenario)
@@ -113,7 +132,7 @@ def bench_run(
                     echo_lines(outcome.trace.removesuffix("\n"), err=True)
                 failed += bool(outcome.error)
     if failed:
-        echo(f"{failed} of {len(cells)} cells failed; the same command tries them again.", err=True)
+        echo(f"{failed} of {len(cells)} cells failed; run the same command to try them again.", err=True)
         raise typer.Exit(1)
 
 
@@ -153,27 +172,43 @@ def _prepare(
 def bench_table(
     results: Annotated[Path, typer.Argument(help="Folder of results.")],
     style: Annotated[
-        Literal["terminal", "markdown", "latex", "csv"], typer.Option("--format", help="How to print.")
+        Literal["terminal", "markdown", "latex", "csv"], typer.Option("--format", help="Format of the output.")
     ] = "terminal",
     into: Annotated[
-        Path | None, typer.Option(help="Put the tables into this Markdown file, between its begin and end markers.")
+        Path | None,
+        typer.Option(
+            help="Write the tables into this Markdown file, or into all in this folder, between begin and end markers."
+        ),
     ] = None,
     section: Annotated[str, typer.Option(help="With --into: the section whose markers are filled.")] = "",
 ) -> None:
     """Print mean ± standard deviation over seeds in the paper's layout, with the paper's numbers for comparison."""
     from opengcd import bench
-    from opengcd._internal.durable_files import replace_file
 
     with report_errors():
         found = _finished(results)
         if into is not None:
-            text = bench.fill(into.read_text(encoding="utf-8"), bench.blocks(found), section)
-            replace_file(into, text.encode())
+            _fill_documents(into, results, found, section)
             return
     if style == "csv":
         write_out(bench.tidy_csv(found).encode())
         return
     _print_tables(found, style)
+
+
+def _fill_documents(into: Path, results: Path, found: list[CellResult], section: str) -> None:
+    from opengcd import bench
+    from opengcd._internal.durable_files import replace_file
+
+    documents = sorted(into.glob("*.md")) if into.is_dir() else [into]
+    if not documents:
+        raise ValueError(f"There is no Markdown file in {into}.")
+    old = [document.read_text(encoding="utf-8") for document in documents]
+    texts = bench.blocks(found, Path(os.path.relpath(results, documents[0].parent)).as_posix())
+    new = [bench.fill(text, texts, section) for text in old]  # all of them, before any is written
+    for document, before, after in zip(documents, old, new, strict=True):
+        if after != before:
+            replace_file(document, after.encode())
 
 
 def _print_tables(found: list[CellResult], style: str) -> None:
@@ -205,8 +240,11 @@ def bench_figures(
     out: Annotated[Path, typer.Option(help="Folder for the pictures and report.html.")] = Path("figures"),
     style: Annotated[Literal["svg", "png", "pdf"], typer.Option("--format", help="Format of the pictures.")] = "svg",
     methods: Annotated[str | None, typer.Option(help="Only these methods, separated by commas.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Only these pictures, separated by commas, such as phases-paper-discovered.")
+    ] = None,
 ) -> None:
-    """Draw the results, and put tables and pictures on one self-contained HTML page."""
+    """Draw the results, and write one self-contained HTML page of tables and pictures (not with --only)."""
     require("report", "matplotlib", "jinja2")
     from opengcd.bench import pictures, write_report
 
@@ -215,13 +253,20 @@ def bench_figures(
         if methods is not None:
             found = [result for result in found if result.cell.method in _split(methods)]
             if not found:
-                raise ValueError(f"{results} holds no finished cell of {methods}.")
+                raise ValueError(
+                    f"{results} contains no finished cell of {methods}; opengcd bench table lists what it contains."
+                )
+        drawn = list(pictures(found))
+        if only is not None:
+            drawn = [picture for picture in drawn if picture.name in _split(only)]
+            if missing := set(_split(only)) - {picture.name for picture in drawn}:
+                raise ValueError(f"There is no picture called {', '.join(sorted(missing))}.")
         out.mkdir(parents=True, exist_ok=True)
-    drawn = list(pictures(found))
     for name, _, figure in drawn:
         figure.savefig(out / f"{name}.{style}", dpi=120)
-    write_report(out / "report.html", found, drawn)
-    echo(f"{len(drawn)} pictures and report.html: {out}")
+    if only is None:
+        write_report(out / "report.html", found, drawn)
+    echo(f"Wrote {len(drawn)} pictures{' and report.html' * (only is None)} to {out}.")
 
 
 def _finished(results: Path) -> list[CellResult]:
@@ -229,7 +274,7 @@ def _finished(results: Path) -> list[CellResult]:
 
     found = read_results(results)
     if not found:
-        raise ValueError(f"{results} holds no finished cell yet.")
+        raise ValueError(f"{results} contains no finished cell yet; opengcd bench run computes some.")
     return found
 
 

@@ -13,11 +13,34 @@ if TYPE_CHECKING:
     from opengcd.workspace import Adapted, Entry, GroupSize
 
 
+WORDS = {
+    "adapted_hca": "adapted HCA",
+    "adapted_hna": "adapted HNA",
+    "bad": "unusable files",
+    "frozen_hca": "present HCA",
+    "frozen_hna": "present HNA",
+    "hidden": "hidden classes",
+    "into": "into group",
+    "left_alone": "left unchanged",
+    "max_known_rejected": "known images rejected at most",
+    "missing": "missing files",
+    "one": "the rest is a class",
+    "other": "the part is a class",
+    "put_back": "returned to known classes",
+    "same": "same class",
+    "seen": "images looked at",
+    "started": "new groups",
+    "switched": "adapted network in use",
+    "trusted": "reliable",
+}
+"""What the history calls details whose names do not say it."""
+
+
 def show_threshold(source: str, known_rejected: float, known_share: float | None, **_: Any) -> None:
     """Show what the threshold was estimated from, and what it rejects; the arguments are the fields of a Threshold."""
-    grounds = {"bound": "from the limit that was set", "labelled": "from labelled images", "stream": "from the stream"}
-    share = "" if known_share is None else f"; about {known_share:.0%} of the stream are of known classes"
-    echo(f"threshold {grounds[source]}: rejects about {known_rejected:.0%} of known images{share}")
+    grounds = {"bound": "for the limit that was set", "labelled": "from labelled images", "stream": "from the stream"}
+    share = "" if known_share is None else f"; about {known_share:.0%} of the stream is of known classes"
+    echo(f"threshold estimated {grounds[source]}: rejects about {known_rejected:.0%} of known images{share}")
 
 
 def show_class_number(k: int, interval: Sequence[int] | None) -> None:
@@ -49,8 +72,8 @@ def show_entry(title: str, entry: Entry | None) -> None:
 def as_text(details: dict[str, Any]) -> str:
     """Return the details of an entry of the history as text."""
     # Dozens of numbers are for a plot, and a hash says nothing to a person.
-    shown = {key: value for key, value in details.items() if key not in ("curve", "run") and value != ""}
-    return ", ".join(f"{key.replace('_', ' ')} {_value_as_text(value)}" for key, value in shown.items())
+    shown = {key: value for key, value in details.items() if key not in ("curve", "run") and value not in ("", None)}
+    return ", ".join(f"{WORDS.get(key, key.replace('_', ' '))} {_value_as_text(value)}" for key, value in shown.items())
 
 
 def show_adapted(adapted: Adapted, workspace: Path) -> None:
@@ -59,25 +82,25 @@ def show_adapted(adapted: Adapted, workspace: Path) -> None:
 
     rehearsed = adapted.report.rehearsed
     if adapted.missing:
-        echo(f"{adapted.missing} images were left out: their files are gone or have changed.", err=True)
+        echo(f"{adapted.missing} images were left out, because their files are gone or have changed.", err=True)
     if rehearsed is None:
-        echo("There was no rehearsal: too few classes are known to hide some of them.")
+        echo("There was no rehearsal: it needs more known classes, to hide some of them.")
     else:
-        echo(f"Rehearsal with {rehearsed.hidden} hidden classes, features in use and adapted ones:")
+        echo(f"Rehearsal with {rehearsed.hidden} hidden classes, first the present network, then the adapted one:")
         echo(f"  HNA {rehearsed.frozen_hna:6.1%} {rehearsed.adapted_hna:6.1%}")
         echo(f"  HCA {rehearsed.frozen_hca:6.1%} {rehearsed.adapted_hca:6.1%}")
     if adapted.switched:
         echo(
-            f"Version {adapted.version} uses the adapted network. To return to the network before: "
-            f"opengcd undo {workspace}, or opengcd rollback {workspace}."
+            f"Version {adapted.version} uses the adapted network. To return to the previous network, run "
+            f"opengcd undo {workspace} or opengcd rollback {workspace}."
         )
     else:
-        hint = "" if adapted.reason == DRY_RUN else " With --force, the adapted network is used nevertheless."
+        hint = "" if adapted.reason == DRY_RUN else " To use the adapted network anyway, add --force."
         echo(f"Nothing was changed: {adapted.reason}.{hint}")
 
 
 def as_duration(seconds: float) -> str:
-    """Return a time that need not be exact, as "about 12 minutes"."""
+    """Return an approximate time, such as "about 12 minutes"."""
     for unit, length in (("hour", 3600), ("minute", 60)):
         if seconds >= 2 * length or (unit == "minute" and seconds >= 90):
             return f"about {round(seconds / length)} {unit}s"
@@ -89,4 +112,6 @@ def _value_as_text(value: Any) -> str:
         return f"({as_text(value)})"
     if isinstance(value, list):
         return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -37,7 +37,8 @@ class _VerbCommands(TyperGroup):
 
 edit = typer.Typer(
     cls=_VerbCommands,
-    help="Edit groups. `opengcd status` shows the numbers of groups, and an export as JSON those of images.",
+    help="Edit groups. `opengcd status` lists the numbers of groups, and `opengcd export DIR --format json` those of "
+    "images.",
     no_args_is_help=True,
 )
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from opengcd import __version__
 from opengcd.cli.adaptation import adapt
 from opengcd.cli.bench import bench
 from opengcd.cli.demo import demo
@@ -20,7 +19,10 @@ from opengcd.cli.service import serve, token
 
 app = typer.Typer(
     name="opengcd",
-    help="Open-world recognition: recognise what is known, reject what is not, discover new classes, learn them.",
+    help="Open-world recognition: recognise images of known classes, reject the others, discover the new classes among "
+    "them, and learn these.\n\n"
+    "A workspace is a folder that stores a project. One phase of work is: recognize, discover, review, learn. `opengcd "
+    "demo` shows all of it on a small dataset.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -28,11 +30,13 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     init, recognize, discover, review, learn, adapt, status, export, undo, redo, history, rollback, rejection, check,
     serve, token, demo,
 )  # fmt: skip
-"""In the order in which the help lists them."""
+"""In the order of the help."""
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from opengcd import __version__
+
         echo(f"opengcd {__version__}")
         raise typer.Exit
 

@@ -1,4 +1,4 @@
-"""Errors of commands: one line that says what to do, and an exit status of its own if some images are unusable."""
+"""Errors of commands: one line that says what to do, and a separate exit status if some images are unusable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def report_errors() -> Iterator[None]:
         echo(f"Error: {error}", err=True)
         raise typer.Exit(1) from None
     except MemoryError:
-        echo("Error: Not enough memory.", err=True)
+        echo("Error: There is not enough memory; use fewer images at a time, or a machine with more memory.", err=True)
         raise typer.Exit(1) from None
     except (RecursionError, OverflowError) as error:
         echo(f"Error: The input is too large or too deeply nested ({error}).", err=True)
@@ -41,9 +41,9 @@ def report_bad_file(path: str, reason: str) -> None:
 
 
 def exit_for_bad_files(number: int) -> None:
-    """End with an exit status that says that so many files could not be used, if there were any."""
+    """End with an exit status of its own if any files could not be used."""
     if number:
-        echo(f"{number} could not be used; all others were processed.", err=True)
+        echo(f"{number} {'file' if number == 1 else 'files'} could not be used; all others were processed.", err=True)
         raise typer.Exit(SOME_IMAGES_BAD)
 
 

@@ -24,12 +24,17 @@ def recognize(
     workspace: Folder,
     paths: Annotated[list[Path], typer.Argument(metavar="PATHS", help="Images, or folders of images.")],
     watch: Annotated[bool, typer.Option(help="Watch the folders for new images until interrupted.")] = False,
-    style: Annotated[Literal["table", "jsonl", "csv"], typer.Option("--format", help="How to print.")] = "table",
+    style: Annotated[
+        Literal["table", "jsonl", "csv"], typer.Option("--format", help="Format of the output.")
+    ] = "table",
     times: Annotated[
-        Path | None, typer.Option(help="CSV file with the columns file and time: when images were taken.")
+        Path | None, typer.Option(help="CSV file with the columns file and time: when the images were taken.")
     ] = None,
 ) -> None:
-    """Recognise images of known classes and reject others; results are printed as they are stored."""
+    """Recognise images of known classes, and reject the others as unknown.
+
+    Each result is printed as soon as it is stored.
+    """
     from opengcd import Workspace
     from opengcd._internal import terminal
 
@@ -47,14 +52,21 @@ def recognize(
                     show(result)
         if times is not None:
             opened.set_times(times)
+        if style == "table":
+            echo(f"Next: opengcd discover {workspace} groups the images of new classes.")
         report_bad_files(bad)
 
 
 def discover(
     workspace: Folder,
-    k: Annotated[int | None, typer.Option(help="Number of classes, known ones included (default: estimated).")] = None,
+    k: Annotated[
+        int | None, typer.Option(help="Number of classes, known and new ones together (default: estimated).")
+    ] = None,
 ) -> None:
-    """Group images of new classes; groups that a person has named or changed are kept."""
+    """Group the images of new classes, and estimate the number of classes.
+
+    Groups that a person has named or changed are kept.
+    """
     from opengcd import Workspace
     from opengcd._internal import terminal
 
@@ -65,14 +77,16 @@ def discover(
         returned = f"{found.put_back} {'image was' if found.put_back == 1 else 'images were'} returned to known classes"
         echo(f"{found.groups} groups among {found.items} images; {returned}.")
         if found.left_alone:
-            echo(f"{found.left_alone} images were edited meanwhile and left unchanged.")
+            echo(f"{found.left_alone} images were left unchanged, because they were edited meanwhile.")
         show_groups(opened.status().groups)
+        if found.groups:
+            echo(f"Next: opengcd review {workspace}, to name the groups that are classes.")
         if not found.trusted:
-            echo(f"The number of classes is doubtful: {found.reason}", err=True)
+            echo(f"The estimated number of classes is not reliable: {found.reason}.", err=True)
 
 
 def learn(workspace: Folder, adapt: Adapt = False) -> None:
-    """Learn the reviewed groups, which begins the next phase."""
+    """Learn the groups that were named and confirmed; this begins the next phase."""
     from opengcd import Workspace
     from opengcd._internal import terminal
 
@@ -82,10 +96,11 @@ def learn(workspace: Folder, adapt: Adapt = False) -> None:
         echo(f"Version {version.id}, phase {version.phase}: {len(version.classes)} classes.")
         if adapt:
             adapt_on_the_way(opened)
+        echo(f"Next: opengcd recognize {workspace} IMAGES, or opengcd export {workspace} --format csv.")
 
 
 def undo(workspace: Folder) -> None:
-    """Undo the last edit: of groups, a discovery, a phase, or a rollback."""
+    """Undo the last edit: of a group, by discover, learn, adapt or rollback."""
     from opengcd import Workspace
 
     with report_errors(), Workspace(workspace) as opened:
@@ -102,9 +117,12 @@ def redo(workspace: Folder) -> None:
 
 def rollback(
     workspace: Folder,
-    version: Annotated[int | None, typer.Argument(help="Number of the version; without it, all are listed.")] = None,
+    version: Annotated[int | None, typer.Argument(help="Number of the version (default: list all versions).")] = None,
 ) -> None:
-    """Switch to another version of the recogniser; images that it has not learnt return to the review."""
+    """Switch to another version of the recogniser, or list all versions.
+
+    Images that the version has not learnt return to the review.
+    """
     from opengcd import Workspace
 
     with report_errors(), Workspace(workspace) as opened:
@@ -120,15 +138,20 @@ def rollback(
 def rejection(
     workspace: Folder,
     max_known_rejected: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Reject at most this share of known images from now on.")
+        float | None,
+        typer.Option(
+            min=0, max=1, help="From now on, reject at most this share of images of known classes, such as 0.05."
+        ),
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", help="Let the threshold follow the stream again.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Remove the limit: estimate the threshold from the images that arrive.")
+    ] = False,
 ) -> None:
-    """Show how many images each limit on rejection would reject, or set the limit."""
+    """Show how many images each limit on rejected known images would reject, or set the limit."""
     from opengcd import Workspace
 
     if follow and max_known_rejected is not None:
-        raise typer.BadParameter("give either --max-known-rejected or --follow")
+        raise typer.BadParameter("give either --max-known-rejected or --follow, not both")
     with report_errors(), Workspace(workspace) as opened:
         if follow or max_known_rejected is not None:
             opened.models.limit_rejection(max_known_rejected)
@@ -140,12 +163,12 @@ def rejection(
             limit = "follow" if choice.max_known_rejected is None else f"{choice.max_known_rejected:.0%}"
             echo(
                 f"{mark} {limit:>6}: rejects {choice.rejected_known:.1%} of known images, "
-                f"{choice.rejected_stream:,} of {found.seen:,} in the stream"
+                f"{choice.rejected_stream:,} of {found.seen:,} images so far"
             )
 
 
 def _print_until_interrupted(results: Iterable[Result], show: Callable[[Result], None]) -> None:
-    """Show results as they come, bad images too, until the user interrupts."""
+    """Show results, also of unusable images, as they come until the user interrupts."""
     bad = 0
     try:
         for result in results:

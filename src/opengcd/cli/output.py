@@ -21,7 +21,7 @@ def echo_lines(text: str, *, err: bool = False) -> None:
 
 
 def write_out(content: bytes) -> None:
-    """Write data to standard output: as it is to a file or a program, and made safe to print to a terminal."""
+    """Write data to standard output: unchanged to a file or a program, escaped to a terminal."""
     if sys.stdout.isatty():
         echo_lines(content.decode("utf-8", "backslashreplace").removesuffix("\n"))
     else:

@@ -16,38 +16,60 @@ from opengcd.cli.output import echo, write_out
 
 def init(
     workspace: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new workspace.")],
-    known: Annotated[Path, typer.Option(help="Folder with a folder of images for each known class.")],
+    known: Annotated[
+        Path, typer.Option(help="Folder with one folder of labelled images per known class, named after the class.")
+    ],
     embedder: Annotated[
-        str, typer.Option(help="A Hugging Face name or folder, an .onnx file, or pixels for tiny images.")
+        str,
+        typer.Option(
+            help="Network that computes the embedding of each image, a vector: its name on the Hugging Face hub, a "
+            "local folder, or an .onnx file; or pixels, which needs no network and suits tiny images only."
+        ),
     ] = "facebook/dino-vitb16",
     pooling: Annotated[
-        Literal["cls", "mean", "pooled"], typer.Option(help="How a network's output becomes one vector.")
+        Literal["cls", "mean", "pooled"],
+        typer.Option(
+            help="Which output of the network is the embedding: its class token (cls), the mean over all patches "
+            "(mean), or what it returns for a whole image (pooled)."
+        ),
     ] = "cls",
     precision: Annotated[
         Literal["auto", "half", "full"],
         typer.Option(help="16-bit arithmetic on GPUs only (auto), on all devices (half), or never (full)."),
     ] = "auto",
-    preset: Annotated[str | None, typer.Option(help="best, robust, paper or authors; see OpenWorldRecognizer.")] = None,
-    classifier: Annotated[str | None, typer.Option(help="svm, mlp, xgb or logistic.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Methods for all steps, under one name: best, robust, paper or authors.")
+    ] = None,
+    classifier: Annotated[
+        str | None, typer.Option(help="Classifier to use instead of the preset's: svm, mlp, xgb or logistic.")
+    ] = None,
     memory: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Number of labelled images to remember and learn from (default: 20,000, or all known images if there "
-            "are more).",
+            help="Largest number of exemplars: labelled images that are kept, and learnt from in every phase (default: "
+            "20,000, or all known images if there are more).",
         ),
     ] = None,
     max_known_rejected: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Reject at most this share of known images (default: follow the stream)."),
+        typer.Option(
+            min=0,
+            max=1,
+            help="Reject at most this share of images of known classes, such as 0.05 (default: the threshold is "
+            "estimated from the images that arrive).",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random number generator.")] = 0,
     database: Annotated[
-        str | None, typer.Option(help="A PostgreSQL URL; by default SQLite in the workspace's folder.")
+        str | None, typer.Option(help="PostgreSQL URL (default: an SQLite file in the workspace).")
     ] = None,
     adapt: Adapt = False,
 ) -> None:
-    """Make a workspace and learn the known classes; if interrupted, run the same command again to continue."""
+    """Make a workspace and learn the known classes.
+
+    If the command is interrupted, run it again to continue.
+    """
     from opengcd import Workspace
     from opengcd._internal import terminal
     from opengcd.adapt import check_trainable
@@ -72,11 +94,12 @@ def init(
             echo(f"{workspace}: {status.counts['learnt']} images of {len(status.version.classes)} classes.")
             if adapt:
                 adapt_on_the_way(made)
+        echo(f"Next: opengcd recognize {workspace} IMAGES, with files or folders of new images.")
         report_bad_files(bad)
 
 
 def status(workspace: Folder) -> None:
-    """Show classes, images and groups, and the number of classes that was estimated."""
+    """Show the classes, images and groups, and the estimated number of classes."""
     from opengcd import Workspace
     from opengcd.workspace import SOURCES, DiscoverDetails
 
@@ -84,7 +107,7 @@ def status(workspace: Folder) -> None:
         found = opened.status()
         echo(f"embedder  {found.embedder}" + (f", adapted to these images: {found.network}" if found.network else ""))
         if found.version is None:
-            echo("no class learnt yet; run opengcd init again to finish")
+            echo("No class has been learnt yet; run opengcd init again to finish.")
             return
         echo(f"version   {found.version.id} of {found.versions}, phase {found.version.phase}")
         echo(f"classes   {len(found.version.classes)}: {', '.join(found.version.classes)}")
@@ -104,10 +127,10 @@ def status(workspace: Folder) -> None:
 def export(
     workspace: Folder,
     style: Annotated[Literal["csv", "json", "coco", "folders"], typer.Option("--format", help="Format of the export.")],
-    out: Annotated[Path | None, typer.Option(help="File, or new folder; by default standard output.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File, or new folder (default: standard output).")] = None,
     copy: Copy = False,
 ) -> None:
-    """Export the label of every image and its source."""
+    """Export the label of every image, and where the label comes from."""
     from opengcd import Workspace
     from opengcd._internal import terminal
 
@@ -117,14 +140,14 @@ def export(
                 missing = opened.export(style, out, copy=copy, progress=progress)
             report_bad_files(missing)
         elif style == "folders":
-            raise typer.BadParameter("name the folder to write to", param_hint="--out")
+            raise typer.BadParameter("name a new folder to write to", param_hint="--out")
         else:
             content = opened.formats.export_bytes(style)
             write_out(content if content.endswith(b"\n") else content + b"\n")
 
 
 def history(workspace: Folder) -> None:
-    """Show the history of edits, the latest first."""
+    """Show who did what and when, the latest edit first."""
     from opengcd import Workspace
 
     with report_errors(), Workspace(workspace) as opened:
@@ -135,9 +158,9 @@ def history(workspace: Folder) -> None:
 
 def check(
     workspace: Folder,
-    repair: Annotated[bool, typer.Option(help="Restore what can be computed from the images and other files.")] = False,
+    repair: Annotated[bool, typer.Option(help="Repair what can be computed from the images and other files.")] = False,
 ) -> None:
-    """Verify the whole workspace: database, edit log, vectors, models, uploads, thumbnails."""
+    """Verify all data of the workspace, and say what is damaged and what to do."""
     from opengcd import Workspace
     from opengcd._internal import terminal
 

@@ -19,7 +19,7 @@ OTHER_KEYS = "s skip, u undo, q quit"
 
 
 def ask_questions(workspace: Path) -> None:
-    """Ask until no question is worth asking, or the person quits; then offer to regroup the images as answered.
+    """Ask until no useful question is left or the person quits; then offer to regroup the images by the answers.
 
     Parameters
     ----------
@@ -60,18 +60,20 @@ def ask_questions(workspace: Path) -> None:
                 verb = VERBS[parameters.pop("act")]
                 opened.apply(verb(**parameters, on=asked.edit))
                 done.append(verb.act)
-        echo(f"{len(done) - done.count('regroup')} answered.")
+        answered = len(done) - done.count("regroup")
+        echo(f"{answered} {'question' if answered == 1 else 'questions'} answered.")
         if asked.answered:
-            echo(f"`opengcd edit regroup {workspace}` regroups the images as answered.")
+            echo(f"Next: opengcd edit regroup {workspace}, to regroup the images by your answers.")
 
 
 def _wants_regrouping() -> bool:
-    echo("\nNo question is left. Regroup the images as answered? y yes, n no")
+    echo("")
+    echo("No question is left. Regroup the images by your answers? y yes, n no")
     return _key("y", "n") == "y"
 
 
 def _key(*possible: str) -> str:
-    """Return the key that is pressed, as soon as it is a possible one."""
+    """Wait for one of the possible keys, and return it."""
     key = ""
     while key not in possible:
         key = typer.getchar()
@@ -82,7 +84,8 @@ def _show(workspace: Workspace, question: AskedQuestion, left: int) -> None:
     """Print a question, the files to look at, and the keys."""
     from opengcd.workspace import readable
 
-    echo(f"\n{question.text} ({left} {'question' if left == 1 else 'questions'} left, about one second each)")
+    echo("")
+    echo(f"{question.text} ({left} {'question' if left == 1 else 'questions'} left, about one second each)")
     for name, items in zip("ab", question.shown, strict=True):
         paths = [workspace.views.item(item)[0].paths for item in items]
         echo(f"  {name}: " + "  ".join(readable(os.fspath(files[0])) for files in paths if files))

@@ -16,17 +16,23 @@ from opengcd.cli.service import serve
 
 def review(
     workspace: Folder,
-    export: Annotated[Path | None, typer.Option(help="Write a folder for each group here.")] = None,
+    export: Annotated[Path | None, typer.Option(help="Write one folder of images per group into this folder.")] = None,
     import_: Annotated[
-        Path | None, typer.Option("--import", help="Import the folders after a person has changed them.")
+        Path | None, typer.Option("--import", help="Read the exported folders back, after you have changed them.")
     ] = None,
     copy: Copy = False,
     ask: Annotated[
         bool,
-        typer.Option("--ask", help="Answer the most useful questions about groups in the terminal, one key each."),
+        typer.Option(
+            "--ask", help="Answer questions about groups in the terminal, one key each, the most useful first."
+        ),
     ] = False,
 ) -> None:
-    """Review groups in the browser; or in a file manager: export, rename folders, move and delete images, import."""
+    """Review the groups: name those that are classes, and correct them.
+
+    Without an option, the review page opens in the browser. To review in a file manager, export the groups to folders,
+    rename the folders, move and delete images, and import the folders.
+    """
     from opengcd import Workspace
     from opengcd._internal import terminal
     from opengcd.workspace import readable
@@ -44,12 +50,13 @@ def review(
             with terminal.progress_bar() as progress:
                 missing = opened.formats.export_groups(export, copy=copy, progress=progress)
             echo(
-                f"{export}: rename each folder to its class, move misplaced images, delete images that should not be "
-                f"learnt; then run opengcd review {workspace} --import {export}"
+                f"{export}: rename each folder to its class, move misplaced images, and delete images that should not "
+                f"be learnt. Then run opengcd review {workspace} --import {export}"
             )
             report_bad_files(missing)
         elif import_ is not None:
             changes = opened.formats.import_groups(import_)
-            echo(f"{changes.named} named, {changes.moved} moved, {changes.removed} removed.")
+            echo(f"{changes.named} groups named, {changes.moved} images moved, {changes.removed} images removed.")
             for path, reason in changes.ignored:
                 echo(f"skipped {readable(path)}: {reason}", err=True)
+            echo(f"Next: opengcd learn {workspace}.")

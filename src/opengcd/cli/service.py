@@ -20,14 +20,15 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8765,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="Another host name of this machine, besides localhost.")
+        list[str] | None,
+        typer.Option(help="Host name under which the service is reached, besides localhost; repeat for more."),
     ] = None,
     behind_proxy: Annotated[
         list[str] | None,
-        typer.Option(help="Address of a proxy whose X-Forwarded-For and X-Forwarded-Proto are trusted."),
+        typer.Option(help="Address of a proxy whose headers X-Forwarded-For and X-Forwarded-Proto are trusted."),
     ] = None,
-    certificate: Annotated[Path | None, typer.Option(help="For https: the certificate (PEM).")] = None,
-    key: Annotated[Path | None, typer.Option(help="For https: its private key (PEM).")] = None,
+    certificate: Annotated[Path | None, typer.Option(help="Certificate for HTTPS, a PEM file.")] = None,
+    key: Annotated[Path | None, typer.Option(help="Private key of the certificate, a PEM file.")] = None,
 ) -> None:
     """Serve the review page and the HTTP API."""
     require("service", "fastapi", "uvicorn", "multipart")
@@ -42,13 +43,16 @@ def serve(
 def token(
     workspace: Folder,
     scope: Annotated[
-        Literal["read", "write"], typer.Option(help="Whether its user may only read, or also edit.")
+        Literal["read", "write"], typer.Option(help="What its user may do: only read, or also edit.")
     ] = "write",
-    name: Annotated[str | None, typer.Option(help="Who will use it (default: you).")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the person who will use it (default: your name).")] = None,
     show: Annotated[bool, typer.Option("--list", help="List all tokens.")] = False,
     revoke: Annotated[int | None, typer.Option(help="Number of a token to revoke.")] = None,
 ) -> None:
-    """Make a token for the service and print it, once; or list or revoke tokens."""
+    """Make an access token for the service, or list or revoke tokens.
+
+    The token is printed once and cannot be shown again.
+    """
     from opengcd import Workspace
 
     with report_errors(), Workspace(workspace) as opened:

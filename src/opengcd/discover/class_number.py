@@ -22,7 +22,8 @@ SILHOUETTE_ROWS = 5000
 """Above this many rows the silhouette is computed on a random sample of this size; its standard error is below 0.01."""
 SCAN_POINTS = 12
 SURVIVORS = 2
-"""Restarts of k-means that run until they converge; the others rarely reach the lowest inertia and take most time."""
+"""Restarts of k-means that run until they converge; the others would rarely reach a lower inertia, and take most of the
+time."""
 NOISE = 0.02
 """Typical difference between the scores of the same k with two seeds; smaller differences are not significant."""
 
@@ -53,7 +54,7 @@ class ClassNumberEstimate(NamedTuple):
     reason: str
     """Why the estimate should not be trusted; empty if it can be."""
     k_raw: int
-    """The best k seen; ``k`` is never less than the number of known classes."""
+    """The best k tried; ``k`` is never less than the number of known classes."""
     interval: tuple[int, int] | None = None
     """90 % credible interval of the number; None if the search gives none."""
 
@@ -115,10 +116,12 @@ def estimate_class_number(
     classes, codes = np.unique(check_labels(y_labelled, len(L), name="y_labelled"), return_inverse=True)
     known = len(classes)
     if known < 2:
-        raise ValueError("The number of classes cannot be estimated from a single known class: one has to be hidden.")
+        raise ValueError(
+            "The number of classes cannot be estimated with a single known class; give rows of at least two."
+        )
     check_search(search, objective)
     if check_integer(max_classes, "max_classes") < known:
-        raise ValueError(f"max_classes={max_classes} is less than the {known} known classes.")
+        raise ValueError(f"max_classes={max_classes} is less than the {known} known classes; raise it.")
     if len(U) < 2:
         return ClassNumberEstimate(known, [], True, "", known)
 
@@ -146,7 +149,7 @@ def estimate_class_number(
 
 
 def check_search(search: str, objective: str) -> None:
-    """Raise if the search or the objective is not known."""
+    """Raise an error if the search or the objective is unknown."""
     if objective not in OBJECTIVES:
         raise ValueError(f"Unknown objective {objective!r}; choose from {', '.join(OBJECTIVES)}.")
     if search not in SEARCHES:
@@ -238,15 +241,15 @@ def _right_end_of_plateau(score: _Score, best: CurvePoint, high: int) -> CurvePo
 def _reason_for_distrust(score: _Score, best: CurvePoint, known: int, high: int) -> str:
     """Return why the estimate should not be trusted; empty if it can be."""
     if best.k < known:
-        return f"the best k seen, {best.k}, is less than the {known} known classes"
+        return f"the best k tried, {best.k}, is less than the {known} known classes"
     if all(split.hidden < 2 for split in score.splits):
-        return "only one class at a time could be hidden, and its accuracy only shows whether it was split"
+        return "only one class at a time could be hidden, and its accuracy shows only whether it was split"
     if best.k == high:
-        return f"the best k seen is the largest allowed, {high}"
+        return f"the best k tried is the largest one allowed, {high}"
     looked_at = sorted({known, high, *(p.k for p in score.curve if p.k >= known)})
     for a, b in pairwise(looked_at):
         if b > max(2 * a, a + 2) and a <= best.k:
-            return f"no k between {a} and {b} was evaluated"
+            return f"no k between {a} and {b} was tried"
     rivals = [p.k for p in score.curve if p.score > best.score - NOISE and abs(p.k - best.k) > 0.2 * best.k]
     if rivals:
         return f"k = {', '.join(map(str, sorted(rivals)))} scored as well as {best.k} within the noise"

@@ -1,4 +1,4 @@
-"""What the sizes of known classes say about new ones."""
+"""Estimates from the sizes of known classes."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ CHANCE = 0.005
 LEAST_MEASURED, MOST_MEASURED = 20, 4000
 """Labelled rows whose nearest neighbours are searched; with fewer, only exact copies are found."""
 DIRECTIONS = 32
-"""Candidates are searched in so many principal directions, where no distance is larger than in all of them."""
+"""Number of principal directions in which candidates are searched; a distance in some directions is never larger
+than in all."""
 BLOCK = 2**24
 """Distances that are computed at a time."""
 PAIRS = 2**14
@@ -33,9 +34,9 @@ class CopyLimits(NamedTuple):
     """How far near copies may be from each other, as squared distances."""
 
     link: float = 0.0
-    """Two rows at most so far apart are near copies."""
+    """Two rows that are at most this far apart are near copies."""
     reach: float = 0.0
-    """No row of a stack is farther from its representative."""
+    """Every row of a stack is at most this far from its representative."""
 
 
 class Stacks(NamedTuple):
@@ -84,7 +85,7 @@ class CopyScale(NamedTuple):
     lower: float
     median: float
     rows: int
-    """Labelled rows among which neighbours were searched; 0 if nothing is known."""
+    """Number of labelled rows among which neighbours were searched; 0 if there were too few."""
 
     def limits(self, n: int) -> CopyLimits:
         r"""Return how near the copies of an item are, in comparison with different items of one class.
@@ -98,7 +99,7 @@ class CopyScale(NamedTuple):
         .. math:: m \min\big(0.1, (0.005\, N / (n \log 2))^{1/s}\big)
 
         apart: where rows have few dimensions, many items are close to each other by chance, and only copies much closer
-        than that can be told from them. The rows of a stack are at most :math:`m` from its representative.
+        than that can be distinguished from them. The rows of a stack are at most :math:`m` from its representative.
 
         Parameters
         ----------
@@ -108,7 +109,7 @@ class CopyScale(NamedTuple):
         Returns
         -------
         CopyLimits
-            Both 0 if nothing is known: only equal rows are copies then.
+            Both are 0 if there are too few labelled rows: then only equal rows are copies.
 
         """
         if not 0 < self.lower < self.median:
@@ -182,7 +183,7 @@ def given_stacks(X: np.ndarray, numbers: np.ndarray) -> Stacks:
 
 
 def share_labels(X: np.ndarray, stacks: Stacks, labels: np.ndarray, unlabelled: int | str) -> tuple[Stacks, np.ndarray]:
-    """Give the label that some rows of a stack have to all of them; divide stacks whose rows have different labels.
+    """Give all rows of a stack the label that some of them have; divide stacks whose rows have different labels.
 
     Parameters
     ----------
@@ -197,7 +198,7 @@ def share_labels(X: np.ndarray, stacks: Stacks, labels: np.ndarray, unlabelled: 
     Returns
     -------
     Stacks
-        In a stack with different labels, rows of one label, and rows without a label, are a stack each.
+        A stack with different labels becomes one stack per label, and one of the rows without a label.
     array of shape (n,)
         The labels.
 

@@ -1,6 +1,6 @@
-"""Estimate the number of new classes from how many groups are left after merging; an extension of the paper.
+"""Estimate the number of new classes from the number of groups after merging; an extension of the paper.
 
-Hidden classes are counted in rehearsals, so that the number can be read off what is left of the groups of the stream.
+In rehearsals the number of hidden classes is known, so that the relation between both numbers can be learnt.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from opengcd.discover.simulation import RowsInMetric, hide_and_score
 from opengcd.osr import ScoredRejection, Share
 
 LEAST_KNOWN = 20
-"""With fewer known classes, too few can be hidden to learn from."""
+"""With fewer known classes, too few can be hidden for the regression."""
 LEAST_STREAM = 50
-"""A shorter stream is not read."""
+"""In a shorter stream, classes are not counted by merging."""
 REHEARSALS, DRAWS = 36, 8
 """In each of the two rounds, the number of rehearsals and of samples of the stream."""
 FIRST = 1 / 4
@@ -44,7 +44,7 @@ CLASS_ROWS = (100, 300)
 DEVIATION = 0.1
 """Standard deviation of the logarithm that is not due to the choice of hidden classes."""
 EVIDENT = 3.0
-"""The number is used only if the share of new rows is so many times its standard deviation: where hardly any row is
+"""The number is used only if the share of new rows is this many times its standard deviation: where hardly any row is
 new, groups of known rows are counted."""
 NEAR = 0.5
 """The error is that of rehearsals with about as many classes: standard deviation of the logarithm of their number."""
@@ -61,7 +61,7 @@ class Reading(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """How much is used of the stream and of the labelled rows, so that both kinds of classes can be of one size."""
+    """How many rows of the stream and of each labelled class are used, so that the sizes of classes match."""
 
     rows: int
     """Rows of the stream."""
@@ -74,7 +74,7 @@ class Sample(NamedTuple):
 
 
 class Count(NamedTuple):
-    """What merging says of a stream."""
+    """The result of counting by merging on a stream."""
 
     number: Reading
     """Of new classes."""
@@ -88,7 +88,7 @@ class Count(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What one round of rehearsals says of a stream."""
+    """The result of one round of rehearsals."""
 
     number: Reading
     known_share: Share | None
@@ -192,7 +192,8 @@ def _read(
 def read_number(left: np.ndarray, numbers: np.ndarray, of_stream: np.ndarray, kept: float = 1.0) -> Reading:
     r"""Learn the number of classes from the groups left in rehearsals, and read it off those left in a stream.
 
-    Regression draws what it predicts towards the mean of the rehearsals, the more, the less the groups tell. With
+    Regression shrinks its predictions towards the mean of the rehearsals, the more, the less informative the groups
+    are. With
     predictions :math:`f \approx \alpha + \beta \log h` for rehearsals that were left out, the reading is therefore
     :math:`(f - \alpha) / \beta`.
 
@@ -233,7 +234,7 @@ def read_number(left: np.ndarray, numbers: np.ndarray, of_stream: np.ndarray, ke
 
 
 def plan_sample(n: int, known_share: float, codes: np.ndarray, expected: float) -> Sample:
-    """Return how much to use of a stream and of the labelled rows, so that rehearsals can be like the stream.
+    """Return how many rows of the stream and of each labelled class to use, so that rehearsals resemble the stream.
 
     If there are as many new classes as expected, each has as many rows in the sample as a known class has labelled
     ones, or fewer: half of the labelled rows of the other classes must suffice for the known rows of the sample.
@@ -279,7 +280,7 @@ def _rehearse(
 
 
 def _describe(rows: MergingRows, seed: Seed, run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the number of classes is read off, and which rows of the stream are assigned to a known class.
+    """Return the numbers that tell the number of classes, and which rows are assigned to a known class.
 
     The former are the groups left at each threshold, and the rows of the stream.
     """
@@ -288,7 +289,7 @@ def _describe(rows: MergingRows, seed: Seed, run: Run) -> tuple[np.ndarray, np.n
 
 
 def _thinned(labelled: Labelled, most: int, run: Run) -> tuple[Labelled, np.ndarray]:
-    """Return at most so many rows of each class, and which these are."""
+    """Return at most a given number of rows of each class, and their indices."""
     parts = shuffled_rows(labelled.codes, range(int(labelled.codes.max()) + 1), generator(derive(run.seed, 3)))
     kept = np.sort(np.concatenate([part[:most] for part in parts]))
     trained, found = (None if mask is None else mask[kept] for mask in (labelled.trained, labelled.found))

@@ -46,7 +46,7 @@ class Discovery:
     trusted: bool
     """Whether the estimate of k can be trusted."""
     reason: str = ""
-    """Why it cannot; empty if it can."""
+    """Why the estimate of k cannot be trusted; empty if it can."""
     k_interval: tuple[int, int] | None = None
     """90 % credible interval of k; None if the search gives none."""
     probabilities: np.ndarray | None = None

@@ -13,9 +13,9 @@ from opengcd.osr import Share
 from opengcd.osr.threshold import MOST_KNOWN
 
 LEAST_RATED = 30
-"""With fewer rows that the network was not trained on, all of them serve."""
+"""If fewer rows than this were not used to train the network, all rows are used."""
 LEAST_CONTRAST = 0.1
-"""If the shares of known and of new rows that are assigned to known classes differ by less, they say nothing."""
+"""If the shares of known and of new rows that are assigned to known classes differ by less, they are not used."""
 MODEL_DEVIATION = 0.07
 """Standard deviation of the result beyond that among rehearsals; measured on other seeds than those reported."""
 
@@ -32,8 +32,8 @@ class Rates(NamedTuple):
 def rate(labelled: Labelled, world: SimulatedStream, assigned: np.ndarray) -> Rates | None:
     """Return the rates of a grouping of a simulated stream.
 
-    Rows that the network was trained on, and rows that discovery found, are closer to their class than those of a
-    stream will be; they are left out if there are enough others.
+    Rows that the network was trained on, and rows that discovery found, are closer to their class than rows of a
+    stream; they are left out if there are enough others.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def share_by_rates(assigned: float, rates: Sequence[Rates], n: int) -> Share | N
 
     .. math:: a = \pi\, a_k + (1 - \pi)\, a_u \quad\Rightarrow\quad \pi = \frac{a - a_u}{a_k - a_u}
 
-    as with scores (:func:`~opengcd.osr.known_share`), but groups tell known rows from new ones otherwise than scores
-    do: they know what the new classes look like.
+    as with scores (:func:`~opengcd.osr.known_share`), but groups distinguish known rows from new ones in another way
+    than scores: by what the new classes look like.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ REJECTED_SHARE_DEVIATION = 0.15
 """Standard deviation of the estimated share of known rows among rejected ones."""
 ROWS_OF_A_GROUP = 3
 FEW = 20
-"""With fewer rows in the stream, neighbours are not informative, and the refinement head is not used."""
+"""In a shorter stream, neighbours are not informative, and the refinement head is not used."""
 LEAST_KEPT = 0.5
 """If the head keeps a smaller share of the mixture's novel rows as novel, the mixture is used instead. The head is free
 to change the share of known rows, so uninformative neighbours can make it empty the novel groups."""
@@ -43,9 +43,9 @@ class JointDiscovery(DiscoveryStrategy):
     Parameters
     ----------
     search : str
-        For the number of classes: ``"merging"``, which reads it off the stream and does not depend on the sizes of
-        classes, where at least twenty are known, and otherwise does as ``"rehearsal"``, which expects new classes to be
-        about as large as known ones; or ``"size"``, which knows only sizes.
+        How the number of classes is estimated. ``"merging"`` estimates it from the stream, without assumptions about
+        the sizes of classes; with fewer than twenty known classes it falls back to ``"rehearsal"``, which expects new
+        classes to be about as large as known ones. ``"size"`` uses these sizes alone.
     over_stream : bool
         Whether to assign the whole stream, or the rejected rows only.
     head : bool
@@ -67,7 +67,7 @@ class JointDiscovery(DiscoveryStrategy):
         return "stream" if self.over_stream else "rejected"
 
     def check(self, rejection: Rejection) -> None:
-        """Raise if the search is not known, or the rejection is no :class:`~opengcd.osr.ScoredRejection`."""
+        """Raise an error if the search is unknown, or the rejection is not a :class:`~opengcd.osr.ScoredRejection`."""
         check_choice(self.search, "search of joint discovery", ("rehearsal", "merging", "size"))
         _scored(rejection)
 
@@ -81,7 +81,7 @@ class JointDiscovery(DiscoveryStrategy):
         """
         run, known, n = run.at(NUMBER), len(labelled.classes), len(stream.X)
         if count.k is not None and count.k < known:
-            raise ValueError(f"k={count.k} is less than the {known} known classes; raise it.")
+            raise ValueError(f"k={count.k} is less than the {known} known classes; raise k.")
         scored = copy.copy(_scored(rejection))  # another thread may call observe meanwhile
         L, U = scored.transform(labelled.X), scored.transform(stream.X)
         p, rejected = stream.probabilities, stream.rejected
@@ -122,9 +122,9 @@ class JointDiscovery(DiscoveryStrategy):
     def _count(
         self, labelled: Labelled, rows: RowsInMetric, rejection: ScoredRejection, count: ClassCount, run: Run
     ) -> tuple[RehearsedNumber | tuple[ClassNumberEstimate, None], RowsInMetric]:
-        """Return the number of classes, and the rows with what counting says of the share of known ones.
+        """Return the number of classes, and the rows with the share of known ones as counting estimates it.
 
-        If the number was estimated, it comes with the calibration of the groups' class probabilities.
+        If the number was estimated, the calibration of the probability that a group is a class comes with it.
         """
         if count.k is not None:
             return (ClassNumberEstimate(count.k, [], True, "", count.k, (count.k, count.k)), None), rows

@@ -93,7 +93,7 @@ class SemiSupervisedKMeans(BaseEstimator):
         self.device = device
 
     def fit(self, X_labelled: Any, y_labelled: Any, X_unlabelled: Any) -> SemiSupervisedKMeans:
-        """Cluster unlabelled rows together with labelled ones, of which there may be none.
+        """Cluster unlabelled rows together with labelled ones; there may be no labelled rows.
 
         Parameters
         ----------
@@ -187,9 +187,9 @@ def ss_kmeans(
     known = int(codes.max()) + 1 if len(codes) else 0
     novel = k - known
     if novel < 0:
-        raise ValueError(f"n_clusters={k} is less than the {known} known classes.")
+        raise ValueError(f"n_clusters={k} is less than the {known} known classes; raise it.")
     if novel > len(U):
-        raise ValueError(f"n_clusters={k} asks for {novel} novel groups among {len(U)} unlabelled rows; lower it.")
+        raise ValueError(f"n_clusters={k} would make {novel} new groups of {len(U)} unlabelled rows; lower it.")
     if k < 1 or n_init < 1 or max_iter < 1 or (survivors is not None and survivors < 1):
         raise ValueError("n_clusters, n_init, max_iter and survivors must be at least 1.")
     run = Restarts(L, codes, U, k, kernels.resolve_device(device))

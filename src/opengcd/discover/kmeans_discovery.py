@@ -34,7 +34,7 @@ class KMeansDiscovery(DiscoveryStrategy):
         self.max_iter = max_iter
 
     def check(self, rejection: Rejection) -> None:
-        """Raise if the search or the objective is not known."""
+        """Raise an error if the search or the objective is unknown."""
         check_search(self.search, self.objective)
 
     def discover(

@@ -20,7 +20,7 @@ LABEL_WEIGHT = 0.1
 """Weight of a labelled row in the size of its class: classes have fewer rows in the stream than labelled ones."""
 TEMPER = 0.4
 r""":math:`\tau` of :func:`memberships`; 1 in discovery. Groups that a person has seen are a better start than k-means,
-and should follow the rows that are near to them less."""
+and nearby rows should change them less."""
 STEPS = 3
 """Steps of :func:`memberships`: with more, the groups drift away from what a person has seen."""
 ROUNDING = 1e-6
@@ -29,7 +29,7 @@ r""":math:`\alpha` of :func:`regroup`: probabilities that are estimated from the
 
 
 class HiddenClasses(NamedTuple):
-    """Labelled rows in a metric that was fitted without their classes, as new classes are seen."""
+    """Labelled rows in a metric that was fitted without their classes, as is the case for new classes."""
 
     Z: np.ndarray
     """(m, d) Unit vectors."""
@@ -66,19 +66,19 @@ class LinkedGroups:
     under_review: np.ndarray
     """The rows in groups as discovery left them."""
     together: Mapping[int, frozenset[int]] = field(default_factory=dict)
-    """Must-links: rows of a group that a person saw to be of one class."""
+    """Must-links: rows of a group that are of one class, as a person saw."""
     apart: frozenset[frozenset[int]] = frozenset()
-    """Cannot-links: pairs of groups that a person saw to be different classes."""
+    """Cannot-links: pairs of groups that are different classes, as a person saw."""
     placed: Mapping[int, int] = field(default_factory=dict)
     """Labels: rows that a person put into a group or a known class."""
     excluded: Mapping[int, frozenset[int]] = field(default_factory=dict)
-    """Rows with the groups and known classes that a person saw them not to be of."""
+    """Rows, and the groups and known classes that they do not belong to, as a person saw."""
     whole: frozenset[int] = frozenset()
-    """Groups that a person saw to be one class."""
+    """Groups that are one class, as a person saw."""
 
     @classmethod
     def of(cls, groups: Iterable[np.ndarray], known: int) -> LinkedGroups:
-        """Return groups that nobody has been asked about.
+        """Return groups without any answers.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class LinkedGroups:
         return cut._linked(group, seen[0])._linked(new, seen[1])
 
     def narrowed(self, group: int, rows: np.ndarray, seen: Iterable[int]) -> LinkedGroups:
-        """Return the groups after a person saw that only a part of a group is a class; the rest is free.
+        """Return the groups after a person saw that only a part of a group is a class; the other rows may leave.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class LinkedGroups:
         return cut._linked(group, seen)
 
     def dissolved(self, group: int) -> LinkedGroups:
-        """Return the groups after a person saw that one is no class; its rows are free.
+        """Return the groups after a person saw that one of them is not a class; its rows may join other groups.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class LinkedGroups:
         )
 
     def with_group(self, row: int) -> LinkedGroups:
-        """Return the groups with a new one that a row leaves its own for.
+        """Return the groups with a row moved to a new group of its own.
 
         Parameters
         ----------
@@ -404,13 +404,14 @@ def memberships(rows: MetricRows, groups: LinkedGroups) -> Memberships:
 def regroup(groups: LinkedGroups, found: Memberships) -> LinkedGroups:
     r"""Put every row into its most likely group, keeping as many new items under review as discovery left there.
 
-    Those are under review whose largest probability of a group is largest relative to that of a known class. With
+    The rows under review are those with the largest ratio of their best probability of a group to that of a known
+    class. With
 
     .. math:: q_i = \sigma\!\left(\alpha \log \frac{\max_{j \text{ group}} p_{ij}}{\max_{j \text{ known}} p_{ij}}\right)
 
     as the probability that row i is new (1 or 0 where an answer says so), as few of them are taken as reach the sum of
     q over the rows that discovery left under review. Answers make groups purer, and then fewer rows hold as many new
-    items. Groups that a person has seen are whole from then on.
+    items. Groups that a person has seen are complete from then on.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Merge small groups while they are alike, and count those that are left; an extension of the paper."""
+"""Merge small groups while they are alike, and count the remaining ones; an extension of the paper."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ class Halves(NamedTuple):
 
 
 class MergedGroups(NamedTuple):
-    """What is left of small groups."""
+    """The groups that remain after merging."""
 
     left: np.ndarray
-    """(13,) How many new groups are left at each of :data:`THRESHOLDS`."""
+    """(13,) How many new groups remain at each of :data:`THRESHOLDS`."""
     of_known: np.ndarray
     """(n,) Which rows of the stream were assigned to a known class before groups were merged."""
 
 
 def merge_groups(rows: MergingRows, seed: Seed, device: str = "auto") -> MergedGroups:
-    r"""Return how many new groups are left at each of :data:`THRESHOLDS` if groups are merged while they are alike.
+    r"""Return how many new groups remain at each of :data:`THRESHOLDS` if groups are merged while they are alike.
 
     A :func:`joint_mixture <opengcd.discover.joint_mixture>` of one half of the stream makes far more groups than there
     are new classes, and the other half is assigned to them. The likeness of two groups a and b is the cosine of their
@@ -70,7 +70,7 @@ def merge_groups(rows: MergingRows, seed: Seed, device: str = "auto") -> MergedG
               w_{ab} = \text{mean cosine of rows of a in one half and rows of b in the other}
 
     The two that are most alike are merged, again and again. A group that merges with a known class is of that class,
-    and is not counted. No size of a class is assumed anywhere.
+    and is not counted. No assumption is made about the sizes of classes.
 
     Parameters
     ----------

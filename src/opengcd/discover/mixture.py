@@ -126,9 +126,9 @@ def joint_mixture(
     known = int(codes.max()) + 1 if len(codes) else 0
     novel = k - known
     if novel < 1:
-        raise ValueError(f"k={k} leaves no novel group beside {known} known classes; raise it.")
+        raise ValueError(f"k={k} leaves no new group beside the {known} known classes; raise k.")
     if novel > int(rejected.sum()):
-        raise ValueError(f"k={k} asks for {novel} novel groups among {int(rejected.sum())} rejected rows; lower it.")
+        raise ValueError(f"k={k} would make {novel} new groups of {int(rejected.sum())} rejected rows; lower k.")
     seed = seed_sequence(random_state)
     rows = kernels.to_tensor(U, device)
     centers, penalties = mixtures(

@@ -1,4 +1,4 @@
-"""Groups again as the answers say, with new ones in place of those that a person saw to be no class."""
+"""Regroup rows by the answers of a person, with new groups in place of those that turned out not to be a class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BLOCK = 1000
 
 
 class Regrouped(NamedTuple):
-    """Groups as the answers say."""
+    """Groups by the answers."""
 
     groups: LinkedGroups
     found: Memberships
@@ -22,7 +22,7 @@ class Regrouped(NamedTuple):
 
 
 def regroup_by_answers(rows: MetricRows, groups: LinkedGroups, number: int = 0) -> Regrouped:
-    """Regroup the rows as the answers say; then start new groups, and regroup the rows once more.
+    """Regroup the rows by the answers; then start new groups, and regroup the rows once more.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def regroup_by_answers(rows: MetricRows, groups: LinkedGroups, number: int = 0) 
     groups : LinkedGroups
         With the answers.
     number : int
-        How many groups to start (:func:`start_groups`): as many as were seen to be no class.
+        How many groups to start (:func:`start_groups`): as many as the person saw are not a class.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The questions about groups that save a person the most work, each answered with one key.
+"""The questions about groups whose answers save a person the most work; each is answered with one key.
 
 All functions take vectors in the metric of the recogniser. The unit of gain is one action of the review, taken as a
 second of work; answering a question is one action too, and is already subtracted.
@@ -27,7 +27,7 @@ from opengcd.discover.linked_groups import (
 COST = 1.0
 """Actions that an answer takes."""
 NAMING = 2.0
-"""Actions that a second group of one class takes: it is named and confirmed again."""
+"""Actions that a second group of the same class takes: it has to be named and confirmed, too."""
 CHOICES = 5
 """Groups and known classes that a person is offered for a row."""
 STEPS = 20
@@ -37,7 +37,7 @@ PAIRED_ROWS, DOUBTFUL_ROWS = 2000, 3000
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What all questions have."""
+    """A question about groups."""
 
     kind: ClassVar[str]
     gain: float
@@ -135,7 +135,7 @@ class WhichQuestion(Question):
 
 def _check(answer: Any, possible: tuple[Any, ...]) -> None:
     if answer not in possible:
-        raise ValueError(f"{answer!r} is no answer to this question; give one of {', '.join(map(repr, possible))}.")
+        raise ValueError(f"{answer!r} is not an answer to this question; give one of {', '.join(map(repr, possible))}.")
 
 
 class Line(NamedTuple):
@@ -163,11 +163,11 @@ class Calibration(NamedTuple):
     """Probabilities from likeness, measured on labelled known classes."""
 
     mixed: Line
-    """That a group holds two classes, by the likeness of the parts that :func:`bisect` makes of it."""
+    """Probability that a group contains two classes, given the likeness of the parts from :func:`bisect`."""
     same: Line
-    """That two groups are one class, by their likeness."""
+    """Probability that two groups are the same class, given their likeness."""
     pair: Line
-    """That two rows are of one class, by their cosine."""
+    """Probability that two rows are of the same class, given their cosine."""
 
 
 def likeness(a: np.ndarray, b: np.ndarray) -> float:
@@ -221,9 +221,9 @@ def bisect(Z: np.ndarray) -> np.ndarray:
 
 
 def calibrate(hidden: Sequence[HiddenClasses]) -> Calibration:
-    """Learn from labelled classes how alike parts of one class are, and parts of two.
+    """Learn from labelled classes how alike two parts of the same class are, and two parts of different classes.
 
-    A group that holds one class is represented by a class, one that holds two by a class and the class nearest to it;
+    A group of one class is represented by a class, a group of two classes by a class and the class nearest to it;
     each is bisected. Two groups of one class are represented by every other row of a class and the rest, two of
     different classes by a class and its nearest. There are as many examples of either kind.
 
@@ -284,7 +284,7 @@ def rank_questions(
     most: int = 25,
     about_items: bool = False,
 ) -> list[SplitQuestion | SameQuestion | WhichQuestion]:
-    r"""Return the questions that are worth asking now, the one with the largest expected gain first.
+    r"""Return the questions that are worth asking now, by decreasing expected gain.
 
     *Split*: with parts of a and b rows, and m the probability that the group holds two classes, from the likeness of
     the parts; the smaller part would be selected row by row:
@@ -309,13 +309,13 @@ def rank_questions(
     ----------
     rows : MetricRows
     groups : LinkedGroups
-        With the answers so far: what they say is not asked again.
+        The groups with the answers so far; questions that these settle are not asked again.
     calibration : Calibration
     most : int
         Largest number of questions.
     about_items : bool
-        Whether to ask about single rows, too. Their gain is overestimated where new classes are harder to tell apart
-        than known ones: fewer rows are then of the class of a row that is like them.
+        Whether to ask about single rows, too. Their gain is overestimated where new classes are harder to distinguish
+        than known ones, because then fewer of the similar rows are of the same class.
 
     Returns
     -------

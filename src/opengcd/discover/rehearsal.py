@@ -44,7 +44,7 @@ SIZE_DEVIATION = 0.4
 """Standard deviation of the log-ratio of the sizes of new and known classes: a factor of 1.5."""
 OTHER_SIZES, OTHER_SHARE = 1.5, 0.5
 """The same in streams whose new classes are far smaller or larger than known ones, a factor of 4.5, and how often such
-streams are expected where the number of classes is also read off the stream."""
+streams are expected where the number of classes is also read from the stream."""
 AGREEMENT_DEVIATION = 0.16
 """Standard deviation of the agreement between samples of classes, however many rehearsals there are.
 
@@ -122,7 +122,7 @@ def estimate_by_rehearsal(
     read: Reading | None = None,
     by_size: bool = False,
 ) -> RehearsedNumber:
-    r"""Estimate how many classes a stream holds, and calibrate the probability that a group is a class.
+    r"""Estimate how many classes a stream contains, and calibrate the probability that a group is a class.
 
     *Rehearsal*: some known classes are hidden, their rows and some of the others make a stream, and discovery runs on
     it with the true number of groups. The agreement :math:`A` of two groupings, each found from one half of the rows,
@@ -158,8 +158,8 @@ def estimate_by_rehearsal(
     run : Run
         Seed, device, progress callback.
     read : Reading or None
-        The number as :func:`count_by_merging` read it off the stream. It then stands in for the agreement: the estimate
-        follows from it and from sizes (:func:`sharpen`), unless only few new classes are expected.
+        The number as :func:`count_by_merging` read it from the stream. It is then used instead of the agreement: the
+        estimate follows from it and from sizes (:func:`sharpen`), unless only few new classes are expected.
     by_size : bool
         Whether the estimate follows from sizes alone, without rehearsals.
 
@@ -192,11 +192,11 @@ def estimate_by_rehearsal(
 
 
 def sharpen(prior: SizePrior, read: Reading) -> SizePrior:
-    r"""Combine what class sizes suggest with the number that was read off the stream.
+    r"""Combine the estimate from class sizes with the number that was read from the stream.
 
-    Sizes usually fit, and are far off in some streams, so :math:`\log q` has a mixture of two normal distributions
-    before the reading: with the deviation of ``prior``, and with :data:`OTHER_SIZES`. A reading that is close to what
-    sizes suggest is drawn to it; one that is far from it stays where it is.
+    Sizes usually fit, but are far off in some streams. So the prior of :math:`\log q` is a mixture of two normal
+    distributions: one with the deviation of ``prior``, one with :data:`OTHER_SIZES`. A reading close to the estimate
+    from sizes moves towards it; one far from it hardly changes.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ def weigh(known: int, evidence: Evidence, prior: SizePrior) -> ClassNumberEstima
     curve = [CurvePoint(known + q, float(log_p[q - 1] - log_p.max()), float(a), rehearsed.mean if rehearsed else 0.0)
              for q, a in zip(grid, agreements.tolist(), strict=True) if q <= len(numbers)]  # fmt: skip
     wide = (high - known) > WIDE**2 * max(1, low - known) and high > low + 2
-    reason = f"the stream fits any number of classes from {low} to {high}" if wide else ""
+    reason = f"the stream is compatible with any number of classes from {low} to {high}" if wide else ""
     return ClassNumberEstimate(median, curve, not wide, reason, median, (low, high))
 
 

@@ -1,4 +1,4 @@
-"""The rows of one group clustered again, for a person who sees that it holds several classes."""
+"""Split a group by clustering its rows again, after a person saw that it contains several classes."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from opengcd.osr import Rejection
 
 
 class ClassCount(NamedTuple):
-    """How many classes to find, known ones included."""
+    """How many classes to find: known and new ones together."""
 
     k: int | None = None
     """The number; None if it is to be estimated."""
@@ -41,8 +41,8 @@ class Confirmed(NamedTuple):
 class DiscoveryStrategy(Part, ABC):
     """Base class of strategies that discover new classes.
 
-    To plug in your own, implement :meth:`discover`. A strategy holds settings only. A model folder stores the name and
-    the settings of yours, and it must be passed to
+    To plug in your own, implement :meth:`discover`. A strategy has settings only. A model folder stores the name and
+    the settings of your strategy, and you pass the strategy to
     :meth:`OpenWorldRecognizer.load <opengcd.OpenWorldRecognizer.load>` again.
     """
 

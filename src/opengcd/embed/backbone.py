@@ -89,7 +89,7 @@ class Backbone:
         """Yield the rows of images that were made into squares already; the next batches are read meanwhile."""
         shape = self.prepares
         if shape is None:
-            raise EmbedderError(f"{self.name} prepares images in a way of its own; give it whole images.")
+            raise EmbedderError(f"{self.name} prepares images in a special way; give it whole images.")
         room = (self.batch_size, shape.crop, shape.crop, 3)
         source = iter(images)
 
@@ -141,7 +141,7 @@ class Backbone:
 
         """
         if self._scaling is None:
-            raise EmbedderError(f"{self.name} prepares images in a way of its own; use another network.")
+            raise EmbedderError(f"{self.name} prepares images in a special way; use another network.")
         scale, offset = self._scaling
         return self._forward({"pixel_values": pixels * scale + offset})
 
@@ -223,7 +223,7 @@ def load_backbone(name: str, device: str, pooling: str, precision: str, batch_si
     if lacking:
         raise EmbedderError(
             f"The weights of {name} lack {len(lacking)} parameters of its network, {min(lacking)!r} among them; "
-            + ("use pooling='cls' or 'mean'." if "pooler" in min(lacking) else "get the whole model.")
+            + ("use pooling='cls' or 'mean'." if "pooler" in min(lacking) else "download the whole model.")
         )
     if hasattr(model, "vision_model"):  # CLIP and SigLIP also have a text encoder
         model = model.vision_model
@@ -313,11 +313,11 @@ def _unusable(name: str, local: bool, error: Exception) -> EmbedderError:
     reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
     if local:
         return EmbedderError(
-            f"The folder {name} holds no network that can be used: {reason}. It needs config.json, "
+            f"The folder {name} does not contain a usable network: {reason}. It needs config.json, "
             "preprocessor_config.json and weights in model.safetensors, in the Hugging Face format."
         )
     return EmbedderError(
-        f"There is no folder {name}, and no such network could be loaded from the Hugging Face hub: {reason}. "
+        f"There is no folder {name}, and the network could not be downloaded from the Hugging Face hub: {reason}. "
         "Check the name and the network connection, or give a local folder that holds the model."
     )
 

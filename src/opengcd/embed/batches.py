@@ -145,5 +145,5 @@ def gather(stream: Generator[np.ndarray], total: int | None, progress: Progress)
             done += len(rows)
             progress("embedding images", done, total or 0)
     if not parts:
-        raise EmbedderError("There are no images to embed.")
+        raise EmbedderError("There are no images to embed; give at least one.")
     return np.concatenate(parts)

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 POOLINGS = {
     "cls": "the class token of the last layer",
     "mean": "the mean over the image's patches in the last layer",
-    "pooled": "what the network itself returns for a whole image (for SigLIP, or a network of convolutions)",
+    "pooled": "the output of the network for a whole image (for SigLIP, or a convolutional network)",
 }
 
 
 PRECISIONS = {
-    "auto": "16 bits on a GPU, 32 on a processor",
-    "half": "16 bits everywhere: nearly twice as fast on a processor that computes in bfloat16, slower on others",
+    "auto": "16 bits on a GPU, 32 bits on a CPU",
+    "half": "16 bits everywhere: nearly twice as fast on a CPU that computes in bfloat16, slower on others",
     "full": "32 bits everywhere",
 }
 
 
 class Embedder(Protocol):
-    """Maps images to feature vectors."""
+    """Maps each image to a feature vector, its embedding."""
 
     @property
     def name(self) -> str:
@@ -85,20 +85,22 @@ def load_embedder(
     precision: str = "auto",
     batch_size: int | None = None,
 ) -> Embedder:
-    """Return the embedder of that name; code in the files of a network is never executed.
+    """Load an embedder by its name; code in the files of a network is never executed.
+
+    An embedder turns each image into a vector, its embedding.
 
     Parameters
     ----------
     name : str
-        ``"pixels"``, a folder that holds a network in the Hugging Face format, the id of a network on the Hugging Face
+        ``"pixels"``, a folder with a network in the Hugging Face format, the id of a network on the Hugging Face
         hub, such as ``facebook/dino-vitb16``, or an ``.onnx`` file. The other parameters concern networks only.
     device : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
     pooling : str
         How the output for an image becomes one vector, see :data:`POOLINGS`.
     precision : str
-        Of the computation, see :data:`PRECISIONS`; an ONNX file has its own. Vectors in 16 and in 32 bits are nearly
-        equal (their cosine is above 0.999), so the precision is not part of the fingerprint.
+        Precision of the computation, see :data:`PRECISIONS`; an ONNX file has its own. Vectors in 16 and in 32 bits are
+        nearly equal (their cosine is above 0.999), so the precision is not part of the fingerprint.
     batch_size : int or None
         Images per batch; None chooses by the device.
 

@@ -19,7 +19,7 @@ Picture = TypeVar("Picture", "Image", Prepared)
 
 
 class Decoded(NamedTuple):
-    """What is known of an image once it is decoded."""
+    """The facts about an image that are known once it is decoded."""
 
     size: tuple[int, int]
     """Width and height."""
@@ -29,7 +29,7 @@ class Decoded(NamedTuple):
 
 @runtime_checkable
 class TakesPrepared(Protocol):
-    """An embedder that may be given squares of images in place of whole images."""
+    """An embedder that can take squares of images in place of whole images."""
 
     @property
     def prepares(self) -> Square | None:

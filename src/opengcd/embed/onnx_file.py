@@ -104,7 +104,7 @@ class OnnxNetwork:
         try:
             output = np.asarray(self.session.run(None, feed)[0], dtype=np.float32)
         except Exception as error:  # a file can be invalid in any way
-            raise EmbedderError(f"{self.name} cannot be computed: {error}") from error
+            raise EmbedderError(f"{self.name} cannot be run: {error}") from error
         if output.ndim < 2 or len(output) != len(batch):
             shape = " × ".join(map(str, output.shape)) or "one number"
             raise EmbedderError(
@@ -151,4 +151,4 @@ def _session(file: str, device: str) -> Any:
             return onnxruntime.InferenceSession(file, options, providers, enable_fallback=0)
         except Exception as error:  # a file can be invalid in any way
             wrong = error
-    raise EmbedderError(f"{file} holds no network that onnxruntime can use: {wrong}") from wrong
+    raise EmbedderError(f"{file} does not contain a network that onnxruntime can use: {wrong}") from wrong

@@ -18,10 +18,12 @@ from opengcd.memory.selectors import Selector, select_each, selector_properties
 
 
 class ExemplarMemory:
-    r"""At most ``size`` labelled rows, balanced over the classes (Sec. 3.2).
+    r"""The exemplars: at most ``size`` labelled rows, balanced over the classes (Sec. 3.2).
 
-    Every class gets :math:`|M_r| / |C|` rows. The remainder of that division, and what a class with too few rows does
-    not use, is given to the other classes one row at a time, so that the memory is as full as possible.
+    They are kept from phase to phase, so that known classes are not forgotten while new ones are learnt.
+
+    Every class gets :math:`|M_r| / |C|` rows. The remainder of that division, and the places that a class with too few
+    rows does not use, are given to the other classes one row at a time, so that the memory is as full as possible.
 
     Parameters
     ----------
@@ -30,8 +32,8 @@ class ExemplarMemory:
     selector : str or callable
         See :func:`select_exemplars`.
     rank_once : bool
-        Whether exemplars that were selected once, of a class without new rows, are only truncated later and not
-        selected again: selecting from a selection loses information about the class. For selectors that rank rows by
+        Whether the exemplars of a class without new rows are only truncated in later phases, and not selected again:
+        selecting from a selection loses information about the class. For selectors that rank rows by
         importance: herding, greedy, kcenter, and functions with a true attribute ``nested``.
     random_state, device
         Passed to the selector.
@@ -51,8 +53,8 @@ class ExemplarMemory:
     ranked : set
         Classes whose exemplars were selected; they are in the selector's order.
     kept : array
-        The rows that the last update kept, numbered over the exemplars before it and then its new rows: with it, what
-        belongs to a row can follow the row into the memory. It is not saved.
+        The rows that the last update kept: indices into the old exemplars followed by the new rows. Use them to keep
+        other data beside the exemplars. They are not saved.
     statistics : ClassStatistics or None
         Of all labelled rows so far, the exemplars among them, with classes numbered in sorted order; None if they are
         not kept.
@@ -146,7 +148,7 @@ class ExemplarMemory:
         return (self.statistics or self._of_exemplars()).of_classes(numbers).merged(new)
 
     def _of_exemplars(self) -> ClassStatistics:
-        """Return the statistics of the exemplars: all that is there if none were kept, or those kept do not apply."""
+        """Return the statistics of the exemplars, for use when no others were kept or those do not apply."""
         classes, codes = np.unique(self.y, return_inverse=True)
         return ClassStatistics.of(self.X, codes, len(classes))
 
@@ -199,7 +201,7 @@ class ExemplarMemory:
         rows = check_mask(rows, len(self), "rows")
         lost = np.setdiff1d(self.y, self.y[rows])
         if len(lost):
-            raise ValueError(f"No exemplar of the class {lost[0]} would stay.")
+            raise ValueError(f"No exemplar of the class {lost[0]} would stay; keep at least one of each class.")
         self.X, self.y, self.trained, self.found = (a[rows] for a in (self.X, self.y, self.trained, self.found))
         self.kept = np.flatnonzero(rows)
 
@@ -278,7 +280,7 @@ class ExemplarMemory:
 
 
 def _marked(state: State, name: str, n: int) -> np.ndarray:
-    """Return which exemplars are marked in some way; none in models of versions that did not mark them."""
+    """Return which exemplars have a mark; none in models of earlier versions without marks."""
     marked = state.arrays.get(name, np.zeros(n, dtype=bool))
     if marked.shape != (n,) or marked.dtype != bool:
         raise ModelFileError(f"The model is damaged: {name} does not fit the exemplars.")
@@ -346,7 +348,7 @@ def allot(size: int, available: list[int]) -> list[int]:
     if size < len(available):
         raise ValueError(
             f"A memory of {size} rows cannot hold {len(available)} classes; set memory_size to at least "
-            f"{len(available)}, better to twenty times as many."
+            f"{len(available)}; twenty times as many is better."
         )
     quotas = [0] * len(available)
     open_ = [c for c, n in enumerate(available) if n]

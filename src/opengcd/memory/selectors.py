@@ -20,7 +20,7 @@ Selector = str | Callable[[np.ndarray, int, np.random.Generator], np.ndarray]
 
 
 class SelectorProperties(NamedTuple):
-    """What may be assumed about the rows that a selector returns; a callable sets attributes of the same names."""
+    """Properties of the rows that a selector returns; a callable can have attributes of the same names."""
 
     nested: bool = False
     """A smaller selection is a prefix of a larger one: rows are added one after the other."""
@@ -99,7 +99,7 @@ def select_each(
 
 
 def check_selector(method: Any) -> None:
-    """Raise a ValueError unless this can select exemplars.
+    """Raise a ValueError unless this can be used to select exemplars.
 
     Parameters
     ----------

@@ -82,7 +82,10 @@ def search_alpha(
         raise ValueError("grid must hold finite numbers from 0.")
     seed, open_world = seed_sequence(random_state), len(classes) > 2
     if np.bincount(codes).max() < 2:
-        warnings.warn("No class has two rows, so alpha cannot be searched for; nothing will be rejected.", stacklevel=2)
+        warnings.warn(
+            "No class has two rows to search alpha with, so nothing will be rejected; add rows or set alpha.",
+            stacklevel=2,
+        )
     scores, unrejected = np.zeros((check_integer(repeats, "repeats"), len(alphas))), np.zeros(repeats)
     for r in range(repeats):
         progress("searching alpha", r, repeats)
@@ -98,7 +101,11 @@ def search_alpha(
     progress("searching alpha", repeats, repeats)
     mean = scores.mean(0)
     if open_world and mean.max() == 0 and np.bincount(codes).max() > 1:
-        warnings.warn("No alpha of the grid separates known and unknown; nothing will be rejected.", stacklevel=2)
+        warnings.warn(
+            "No alpha of the grid separates known and unknown rows, so nothing will be rejected; try another "
+            "alpha_grid.",
+            stacklevel=2,
+        )
     if open_world:
         return AlphaSearch(float(alphas[mean.argmax()]), alphas, mean, "HNA")
     kept = (mean >= KNOWN_KEPT * unrejected.mean()) & (mean > 0)

@@ -11,7 +11,7 @@ from opengcd._internal.unit_length import unit_tensor
 
 NEIGHBOURS = 10
 MOST_ROWS = 10_000
-"""Neighbours are sought among at most this many rows, so that time and memory do not grow with the labelled rows."""
+"""Neighbours are searched among at most this many rows, so that time and memory do not grow with the labelled rows."""
 LEAST_SPREAD = 0.1
 """Lower bound of a row's mean neighbour distance, as a share of the mean over all rows: copies have distance 0."""
 
@@ -24,8 +24,8 @@ class NeighbourDistanceRatio:
 
     with :math:`N` the ten nearest rows. It is near 1 where x is as close to labelled rows as they are to each other,
     and large where x is far from all of them. This is the local outlier factor of Breunig et al. (2000) with mean
-    distances in place of reachability distances, and therefore not the one of scikit-learn. Features are taken as they
-    are: whitening gives noisy directions the same weight as the others, and the nearest rows are then hardly closer
+    distances in place of reachability distances, and therefore not the one of scikit-learn. Features are not
+    whitened: that gives noisy directions the same weight as the others, and the nearest rows are then hardly closer
     than the rest.
 
     Parameters

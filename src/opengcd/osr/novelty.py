@@ -30,7 +30,7 @@ TRAINED_FACTOR, TRAINED_DEVIATION = 1.5, 0.75
 """Share of truly new rows accepted, relative to that of hidden classes that the network was trained on: mean, and
 standard deviation. Measured on other seeds of two datasets than those reported."""
 TRAINED_ACCEPTED = 0.7
-"""Where more known rows than this are accepted, hidden classes that were trained on say nothing about new ones."""
+"""Where more known rows than this are accepted, hidden classes that were trained on tell nothing about new ones."""
 NOTHING = 0.5
 """Standard deviation of a share about which nothing is known."""
 LEAST_SCORED = 30
@@ -87,7 +87,7 @@ class Refitting(NamedTuple):
     """Torch device."""
 
     def fit(self, rows: np.ndarray, held_out: np.ndarray, seed: Seed) -> Any:
-        """Return the classifier fitted on some rows, which knows nothing of others.
+        """Return the classifier fitted on some of the rows alone.
 
         Parameters
         ----------
@@ -190,8 +190,8 @@ class NoveltyScore:
             Rows that the network was trained on. They lie closer to their class than rows of the stream will, so they
             help to fit the features but are not scored, unless too few others are left.
         found : bool array of shape (n,) or None
-            Rows that discovery found. Those of their class that it missed are stranger; with a network that was trained
-            on some rows, found ones are therefore not scored either.
+            Rows that discovery found. Rows of their class that it missed are less typical; with a network that was
+            trained on some rows, found ones are therefore not scored either.
         statistics : ClassStatistics or None
             Of the classes, from these rows and perhaps more, if the classifier is to be fitted with them. Rows that are
             held out are taken out of them.
@@ -210,7 +210,7 @@ class NoveltyScore:
         fold = assign_folds(codes, lambda n: min(folds, n) if n > 1 else 0, generator(derive(seed, 0)))
         held_out = fold >= 0
         if not held_out.any():
-            raise ValueError("Every class has a single row, so none can be held out; add rows.")
+            raise ValueError("Every class has a single row, so none can be held out; add rows to the classes.")
         trained, found = (np.zeros(len(X), dtype=bool) if mask is None else mask for mask in (trained, found))
         held_out = typical(held_out, trained, found)
         values, right = self._hold_out(rows, fold, derive(seed, 1))

@@ -32,7 +32,8 @@ class NoveltyRejection(ScoredRejection):
     with :math:`\sigma` the standard deviation of the scores of known rows: the probability of "unknown" is one half at
     the threshold :math:`t`, and a row is rejected above it. Before any stream has been seen, t rejects the share of
     known rows that gave the best HNA when some known classes were treated as unknown; from then on it is the t with the
-    best expected HNA (:func:`stream_threshold`), unless the stream holds hardly any unknown row: then few are rejected.
+    best expected HNA (:func:`stream_threshold`), unless hardly any row of the stream is unknown: then few rows are
+    rejected.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ class NoveltyRejection(ScoredRejection):
         self.max_known_rejected = max_known_rejected
 
     def check(self) -> None:
-        """Raise if the limit is not a share."""
+        """Raise an error if the limit is not a share."""
         if self.max_known_rejected is not None:
             check_share(self.max_known_rejected, "max_known_rejected")
 

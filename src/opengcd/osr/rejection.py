@@ -34,8 +34,8 @@ class Rejection(Part, ABC):
     and :meth:`judge`, and :meth:`state` and :meth:`restore` if it is to be saved. The defaults of the other methods
     are: no threshold, no adaptation to the stream, features unchanged.
 
-    The recogniser's arguments ``alpha`` and ``max_known_rejected`` are settings of the rejection: a rejection that has
-    an argument of that name in its constructor gets the value, any other is refused.
+    The recogniser's arguments ``alpha`` and ``max_known_rejected`` are settings of the rejection: a rejection whose
+    constructor has an argument of that name gets the value; otherwise an error is raised.
     """
 
     @abstractmethod
@@ -153,13 +153,13 @@ class Rejection(Part, ABC):
 
         Header entries and arrays must not have names that the recogniser itself uses; it raises an error for them.
         """
-        raise ValueError(f"{self.title()} cannot be saved: it has no method state.")
+        raise ValueError(f"{self.title()} cannot be saved: it has no method state; define state and restore.")
 
     def restore(self, state: State, labelled: Labelled, device: str) -> Self:
         """Return a fitted copy from what :meth:`state` returned.
 
-        Raise :class:`~opengcd.ModelFileError` if it is damaged; a ``KeyError``, ``ValueError`` and the like is turned
-        into one.
+        Raise :class:`~opengcd.ModelFileError` if it is damaged; errors such as ``KeyError`` and ``ValueError`` are
+        turned into one.
 
         Parameters
         ----------
@@ -175,11 +175,11 @@ class Rejection(Part, ABC):
         Rejection
 
         """
-        raise ModelFileError(f"{self.title()} cannot be loaded: it has no method restore.")
+        raise ModelFileError(f"{self.title()} cannot be loaded: it has no method restore; define state and restore.")
 
 
 class HeldOutScores(NamedTuple):
-    """What held-out labelled rows tell about an unknown score."""
+    """The unknown scores of held-out labelled rows."""
 
     known: np.ndarray
     """(m,) Scores of rows of known classes, by models that were not fitted on them."""
@@ -188,7 +188,7 @@ class HeldOutScores(NamedTuple):
 
 
 class ScoresAmong(NamedTuple):
-    """Labelled rows and a stream as a rejection sees them that knows some of the classes only."""
+    """Labelled rows and a stream as a rejection sees them that was fitted on some of the classes only."""
 
     L: np.ndarray
     """(m, d) Labelled rows of these classes, in the metric fitted on them."""

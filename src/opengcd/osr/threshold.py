@@ -21,7 +21,7 @@ PROFILE_DEVIATION = 0.05
 MOST_REJECTED = 0.6
 """No threshold rejects a larger share of known rows."""
 MOST_KNOWN = 0.999
-"""Upper limit of the known share: any stream may hold an unknown row."""
+"""Upper limit of the known share: any stream may contain an unknown row."""
 ALWAYS_REJECTED, KNOWN_PER_UNKNOWN = 0.05, 10.0
 """Share of known rows that may be rejected whatever the stream holds, and the number of known rows that may be rejected
 beyond that for each unknown row that is. They were chosen on other seeds than those reported: streams with a fifth or
@@ -102,13 +102,13 @@ def stream_threshold(
     noisy. It is therefore averaged with the AUS of hidden known classes (``unknown``), each weighted by its inverse
     variance. The estimate assumes that known rows of the stream are distributed like the labelled ones.
 
-    HNA gives known and unknown rows the same weight, however few of the latter there are. Where there are hardly any,
-    most rejected rows would be known ones, so the share :math:`1 - A_k(t)` of known rows rejected is limited:
+    HNA gives known and unknown rows the same weight, even if hardly any row is unknown. Most rejected rows would then
+    be known ones, so the share :math:`1 - A_k(t)` of known rows rejected is limited:
 
     .. math:: (1 - \nu)\,(1 - A_k(t) - 0.05) \le 10\,\nu\,\mathrm{AUS}(t)
 
     with :math:`\nu` the :func:`evident_share` of unknown rows in the stream, or in its latest rows (:data:`RECENT`) if
-    that is larger: in words, at most 5 % of the known rows, and ten more for each unknown row that is rejected.
+    that is larger. In words: at most 5 % of the known rows, and ten more for each unknown row that is rejected.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def stream_threshold(
 
     """
     if not len(stream_scores):
-        raise ValueError("There is no stream to find a threshold from.")
+        raise ValueError("The stream is empty, so no threshold can be estimated; give scores of at least one row.")
     candidates = _candidates(known_scores, stream_scores)
     known_accepted, stream_accepted = (_share_below(s, candidates) for s in (known_scores, stream_scores))
     right = _share_below(known_scores[known_right], candidates) * known_right.mean()

@@ -40,7 +40,7 @@ class UncertaintyRejection(Rejection):
         self.alpha_repeats = alpha_repeats
 
     def check(self) -> None:
-        """Raise if alpha is not a number from 0, or ``"search"``."""
+        """Raise an error if alpha is neither a number from 0 nor ``"search"``."""
         if self.alpha != "search":
             check_alpha(self.alpha)
 

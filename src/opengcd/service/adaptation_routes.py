@@ -58,12 +58,12 @@ class Estimator:
             self.measured += 1
 
 
-@reading.get("/adaptation")
+@reading.get("/adaptation", summary="Plan an adaptation", response_description="The plan.")
 def adaptation(workspace: UserWorkspace, service: Service) -> api.AdaptationPlan:
-    """Return what the job adapt would use, whether it is possible, and how long it would take here.
+    """Return what the job `adapt` would use, whether it is possible, and how long it would take here.
 
-    The time is measured in the background while no job runs: until then `seconds` is null, and the event `adaptation`
-    tells when it is known.
+    The time is measured in the background while no job is running. Until it is known, `seconds` is null; then the event
+    `adaptation` is sent.
     """
     plan = workspace.adaptation.plan(measure=False)
     rehearsal, measuring, refusal = None, False, ""

@@ -31,6 +31,7 @@ from opengcd.service import (
 )
 from opengcd.service import events as events_module
 from opengcd.service.adaptation_routes import Estimator
+from opengcd.service.authentication import problems
 from opengcd.service.events import Events
 from opengcd.service.job_runner import Runner
 from opengcd.service.map_routes import MapRenderer
@@ -40,7 +41,7 @@ from opengcd.service.state import State
 from opengcd.service.supervision import Health
 from opengcd.service.telemetry import Metrics, WorkspaceCollector
 from opengcd.service.vector_bodies import MOST_NUMBERS
-from opengcd.service.wire import EVENTS, Problem
+from opengcd.service.wire import DETAILS_FIELDS, EVENTS
 from opengcd.workspace import (
     DETAILS,
     ConflictError,
@@ -56,6 +57,21 @@ PAGE = Path(__file__).parent / "page"
 API = "/api/v1"
 CODES = {MissingError: 404, ReadOnlyError: 403, TooLargeError: 413}
 """The HTTP status of each error of the workspace; others are 409 (conflict with the present state)."""
+ABOUT = """A workspace of OpenGCD behind HTTP: recognise images, discover new classes, review them, and learn them.
+
+Every request except that to `/healthz` needs a token, made by `opengcd token`, in the header `Authorization: Bearer
+TOKEN`, or a session, as the review page has it. Each change is an edit with a number. A request that changes something
+says with `on` which edit its sender saw last, and is refused with 409 if somebody has changed the same things since."""
+TAGS = [
+    {"name": "recognition", "description": "Recognise known classes, and reject what is unknown."},
+    {"name": "review", "description": "Groups of new classes, their images, questions about them, and edits."},
+    {"name": "records", "description": "The state of the workspace: versions, classes, limits, history and labels."},
+    {"name": "jobs", "description": "Long work that runs in the server: discover, learn and adapt."},
+    {"name": "adaptation", "description": "The plan to adapt the network to the images of the workspace."},
+    {"name": "events", "description": "What happens in the workspace, as it happens."},
+    {"name": "access", "description": "Sessions of the review page."},
+    {"name": "health", "description": "Whether the service works, and its metrics."},
+]
 RETRY_AFTER = "5"
 """Seconds."""
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE}
@@ -108,6 +124,8 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
     app = FastAPI(
         title="OpenGCD",
         version=__version__,
+        description=ABOUT,
+        openapi_tags=TAGS,
         openapi_url=f"{API}/openapi.json",
         docs_url=None,  # it would load scripts from elsewhere
         redoc_url=None,
@@ -133,9 +151,15 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
     _explain_errors(app)
     _complete_document(app, recognition)
 
-    @app.get("/healthz", tags=["health"], responses={400: {"model": Problem}, 503: {"model": Problem}})
+    @app.get(
+        "/healthz",
+        tags=["health"],
+        summary="Check the health",
+        response_description="The service works.",
+        responses=problems(400, 503),
+    )
     def healthz() -> dict[str, str]:
-        """Return whether the service, its database and its background tasks work."""
+        """Say whether the service, its database and its background tasks work. No token is needed."""
         down = sorted(health.down)
         try:
             workspace.review.last_edit()
@@ -175,7 +199,7 @@ def _explain_errors(app: FastAPI) -> None:
     def disk(_: Request, error: OSError) -> Response:
         if error.errno not in DISK:
             raise error
-        told = f"The disk cannot be used ({error.strerror}); what was finished before is kept. Try again later."
+        told = f"The disk cannot be used ({error.strerror}). What was finished before is kept. Try again later."
         return JSONResponse({"detail": told}, 503, {"Retry-After": RETRY_AFTER})
 
     @app.exception_handler(RequestValidationError)
@@ -193,7 +217,8 @@ def _explain_errors(app: FastAPI) -> None:
         documented = app.openapi()["paths"].items()
         here = [names for path, names in documented if compile_path(path)[0].match(request.url.path)]
         methods = sorted({name.upper() for names in here for name in names}) or ["GET"]
-        return JSONResponse({"detail": f"Use {' or '.join(methods)} here."}, 405, {"Allow": ", ".join(methods)})
+        told = f"This path does not take {request.method}; use {' or '.join(methods)}."
+        return JSONResponse({"detail": told}, 405, {"Allow": ", ".join(methods)})
 
 
 def _references(records: Mapping[str, type]) -> dict[str, dict[str, str]]:
@@ -204,8 +229,8 @@ def _references(records: Mapping[str, type]) -> dict[str, dict[str, str]]:
 def _complete_document(app: FastAPI, recognition: Recognition) -> None:
     """Add what the routes do not say to the OpenAPI document.
 
-    These are the contents of events, the details of entries by verb, and the length and maximal number of vectors once
-    known.
+    These are the contents of events, the details of entries by verb with what they mean, and the length and maximal
+    number of vectors once known.
     """
     make = app.openapi
 
@@ -218,6 +243,9 @@ def _complete_document(app: FastAPI, recognition: Recognition) -> None:
         stream["schema"] = {"type": "string"}
         stream["x-events"] = _references(EVENTS)
         schemas["Entry"]["properties"]["details"]["x-by-verb"] = _references(DETAILS)
+        for record in DETAILS.values():
+            for name, field in schemas[record.__name__]["properties"].items():
+                field.setdefault("description", DETAILS_FIELDS.get(name, ""))
         if recognition.width is not None:
             body = document["paths"][f"{API}/recognize"]["post"]["requestBody"]["content"]["application/json"]
             rows = body["schema"]["properties"]["vectors"]

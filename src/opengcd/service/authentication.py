@@ -27,7 +27,7 @@ POLL_SECONDS = 1.5
 """Seconds between checks of a listener's token; with the cache, a revoked token works for five seconds at most."""
 MOST_REMEMBERED = 10_000
 TRIES, MINUTE = 10, 60.0
-"""Failed log-ins per minute from one address."""
+"""Failed attempts to sign in per minute from one address."""
 
 _bearer = HTTPBearer(auto_error=False, description="A token from `opengcd token`.")
 _cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="The session of the page, begun by POST /session.")
@@ -43,7 +43,7 @@ class Authenticator:
         self._failed: OrderedDict[str, deque[float]] = OrderedDict()
 
     async def grant(self, kind: str, secret: str) -> Grant | None:
-        """Return what a token or a session may do; None if it is not valid."""
+        """Return what a token or a session may do; None if it is unknown, expired or revoked."""
         key = kind, hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
         now = time.monotonic()
         if (known := self._known.get(key)) and known[0] > now:
@@ -61,14 +61,14 @@ class Authenticator:
         self._known.clear()
 
     def may_try(self, address: str) -> bool:
-        """Return whether an address may try to log in."""
+        """Return whether an address may try to sign in."""
         failed = self._failed.get(address, deque())
         while failed and failed[0] < time.monotonic() - MINUTE:
             failed.popleft()
         return len(failed) < TRIES
 
     def note_failure(self, address: str) -> None:
-        """Remember that a log-in failed."""
+        """Remember that an attempt to sign in failed."""
         self._failed.setdefault(address, deque(maxlen=TRIES)).append(time.monotonic())
         self._failed.move_to_end(address)
         while len(self._failed) > MOST_REMEMBERED:
@@ -96,15 +96,15 @@ async def admit(request: Request, scope: str) -> Grant:
     if secret is None or grant is None:
         raise HTTPException(
             401,
-            "Log in, or send a token: Authorization: Bearer TOKEN. `opengcd token DIR` makes one.",
+            "Sign in, or send a token in the header Authorization: Bearer TOKEN. `opengcd token DIR` makes a token.",
             {"WWW-Authenticate": "Bearer"},
         )
     if secret[0] == "session" and request.method not in ("GET", "HEAD"):
         sent = request.headers.get(CSRF, "")
         if not hmac.compare_digest(sent.encode(), csrf_of(secret[1]).encode()):
-            raise HTTPException(403, "The header X-CSRF-Token is missing or wrong; load the page again.")
+            raise HTTPException(403, "The header X-CSRF-Token is not that of this session. Load the page again.")
     if scope not in grant.scopes:
-        raise HTTPException(403, "This token may read only; ask for one with the scope write.")
+        raise HTTPException(403, "This token may only read. Ask for a token with the scope write.")
     return grant
 
 
@@ -135,10 +135,33 @@ class _Writing(_Route):
 
 
 Responses = dict[int | str, dict[str, Any]]
-MISSING: Responses = {404: {"model": api.Problem}}
-MALFORMED: Responses = {code: {"model": api.Problem} for code in (400, 413, 422, 503)}
-"""Errors without authentication: malformed body or unknown host, too large a body, invalid content, an outage."""
-REFUSED: Responses = MALFORMED | {code: {"model": api.Problem} for code in (401, 403)} | {409: {"model": api.Conflict}}
+ERRORS = {
+    400: "The server does not take requests for this host name, or the body cannot be read.",
+    401: "No token or session was sent, or it is unknown, expired or revoked.",
+    403: "The token or the workspace allows reading only, or the header `X-CSRF-Token` is not that of the session.",
+    404: "There is nothing with this number or at this path yet.",
+    409: "This is not possible in the present state, perhaps because somebody else has changed it.",
+    413: "The body, or the images in it, are too large; send less at a time.",
+    415: "The content type of the body is not supported.",
+    422: "A parameter or the body is not as described here; `detail` says what is wrong.",
+    429: "Too many attempts to sign in have failed; wait a minute.",
+    503: "The database or the disk cannot be used, or there are too many requests. Try again later: the header "
+    "`Retry-After` says after how many seconds.",
+}
+"""When each HTTP status of an error is answered."""
+
+
+def problems(*codes: int) -> Responses:
+    """Return errors as the OpenAPI document describes them."""
+    return {
+        code: {"model": api.Conflict if code == 409 else api.Problem, "description": ERRORS[code]} for code in codes
+    }
+
+
+MISSING = problems(404)
+MALFORMED = problems(400, 413, 422, 503)
+"""Errors that need no authentication."""
+REFUSED = MALFORMED | problems(401, 403, 409)
 """All errors: also not authenticated, not allowed, and conflicts with the present state."""
 
 
@@ -153,17 +176,18 @@ router = APIRouter(tags=["access"], responses=MALFORMED, route_class=_Route)
 reading = guarded("read", "access")
 
 
-@router.post("/session", responses={401: {"model": api.Problem}, 429: {"model": api.Problem}})
+@router.post("/session", summary="Sign in", response_description="The session.", responses=problems(401, 429))
 def log_in(request: Request, response: Response, service: Service, told: api.LogIn) -> api.Session:
-    """Begin a session with a token; the answer sets a cookie. A valid token is never refused."""
+    """Begin a session with a token: the answer sets a cookie. A token that works is never refused."""
     address = request.client.host if request.client else ""
     authenticator = service.authenticator
     found = authenticator.access.log_in(told.token, told.who)
     if found is None:
         if not authenticator.may_try(address):
-            raise HTTPException(429, "Too many log-ins have failed; wait a minute.", {"Retry-After": "60"})
+            wait = "Too many attempts to sign in have failed; wait a minute and try again."
+            raise HTTPException(429, wait, {"Retry-After": "60"})
         authenticator.note_failure(address)
-        raise HTTPException(401, "This token is not valid; `opengcd token DIR` makes one.")
+        raise HTTPException(401, "This token is unknown, expired or revoked. `opengcd token DIR` makes a new one.")
     secret, grant = found
     response.set_cookie(
         COOKIE, secret, max_age=30 * 86400, httponly=True, samesite="strict", secure=request.url.scheme == "https"
@@ -171,16 +195,16 @@ def log_in(request: Request, response: Response, service: Service, told: api.Log
     return api.Session(who=grant.who, scopes=list(grant.scopes), csrf=csrf_of(secret))
 
 
-@reading.get("/session")
+@reading.get("/session", summary="Show who is signed in", response_description="The session.")
 def session(request: Request, cookie: Cookie) -> api.Session:
-    """Return who is logged in."""
+    """Return who is signed in, and what they may do."""
     grant: Grant = request.state.grant
     return api.Session(who=grant.who, scopes=list(grant.scopes), csrf=csrf_of(cookie) if cookie else "")
 
 
-@reading.delete("/session", status_code=204)
+@reading.delete("/session", status_code=204, summary="Sign out", response_description="The session has ended.")
 def log_out(response: Response, service: Service, cookie: Cookie) -> None:
-    """End the session."""
+    """End the session of the cookie."""
     if cookie is not None:
         service.authenticator.access.log_out(cookie)
         service.authenticator.forget()

@@ -242,7 +242,7 @@ class Client:
         """
         edits = {answer["key"]: answer["edit"] for answer in question["answers"]}
         if key not in edits:
-            raise ValueError(f"{key!r} is no answer to this question; give one of {', '.join(edits)}.")
+            raise ValueError(f"{key!r} is not an answer to this question; give one of {', '.join(edits)}.")
         return self.edit(**edits[key])
 
     def run(self, verb: str, **arguments: Any) -> dict[str, Any]:

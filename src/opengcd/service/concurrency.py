@@ -21,7 +21,8 @@ class ConcurrencyLimit:
     async def slot(self) -> AsyncIterator[None]:
         """Wait until the request may work, and hold its place while it does."""
         if self.present >= self._most:
-            raise HTTPException(503, "Too many requests at once; send it again later.", {"Retry-After": "5"})
+            told = "There are too many requests at the moment; send this one again later."
+            raise HTTPException(503, told, {"Retry-After": "5"})
         self.present += 1
         try:
             async with self._free:

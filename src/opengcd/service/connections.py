@@ -22,6 +22,7 @@ HEADER_TIMEOUT = 10.0
 """Seconds from the first byte of a request, or from the connection, to the end of the headers."""
 LARGEST_HEADERS = 32 * 2**10
 """Maximal bytes of URL and headers of a request, and of the framing between two chunks of a body or after it."""
+TOO_LONG = f"The URL and headers are too long; they may have at most {LARGEST_HEADERS // 2**10} KiB."
 LOG_IN_TIMEOUT = 5.0
 """Seconds for the body of a request that is not authenticated, which is small."""
 CHUNK_TIMEOUT = 15.0
@@ -74,7 +75,7 @@ class BoundedProtocol(HttpToolsProtocol):
             if self.busy:  # a response may be in progress
                 self.transport.close()
             else:
-                self.send_400_response("The headers are too long.")
+                self.send_400_response(TOO_LONG)
         if self.transport.is_closing():
             self._disconnect()
 
@@ -201,5 +202,5 @@ def bounded_config(app: Any, host: str, port: int, **more: Any) -> uvicorn.Confi
 
 
 async def _too_long(scope: Scope, receive: Receive, send: Send) -> None:
-    answer = JSONResponse({"detail": "The headers are too long."}, 431, {"Connection": "close"})
+    answer = JSONResponse({"detail": TOO_LONG}, 431, {"Connection": "close"})
     await answer(scope, receive, send)

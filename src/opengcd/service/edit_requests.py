@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import reduce
@@ -63,17 +65,28 @@ class _Targeted(EditBase):
         return super()._value("label") if name == "group" and found is None else found
 
 
+def _meanings(verb: type[Verb]) -> dict[str, str]:
+    """Return what the docstring of a verb says of each of its parameters."""
+    section = (inspect.getdoc(verb) or "").partition("Parameters\n----------\n")[2]
+    found = re.findall(r"^(\S.*?) : .*\n((?: {4}.*\n?)+)", section, re.MULTILINE)
+    return {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
+
+
 def _request_model(verb: type[Verb]) -> type[EditBase]:
     """Return the model of the requests for a verb."""
-    given: dict[str, Any] = {"act": (Literal[verb.act], ...)}
+    meanings = _meanings(verb)
+    given: dict[str, Any] = {"act": (Annotated[Literal[verb.act], Field(description="The verb.")], ...)}
     base = EditBase
     for name, kind, default in parameters(verb):
         if kind is Kind.GROUP_OR_LABEL:
             base = _Targeted
-            given |= {"group": (api.Id | None, None), "label": (api.Label | None, None)}
+            group = Field(None, description="Number of the group; null if `label` is given.")
+            label = Field(None, description="Name of the class or group; null if `group` is given.")
+            given |= {"group": (api.Id | None, group), "label": (api.Label | None, label)}
         else:
             optional = TYPES[kind] | None if default is None else TYPES[kind]
-            given[name] = (optional, ... if default is MISSING else default)
+            field = Field(... if default is MISSING else default, description=meanings.get(name))
+            given[name] = (optional, field)
     return create_model(verb.__name__, __base__=base, __doc__=summary(verb), **given)
 
 

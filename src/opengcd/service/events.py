@@ -135,11 +135,18 @@ def _disconnect(queue: asyncio.Queue[Any]) -> None:
 reading = guarded("read", "events")
 
 
-@reading.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
+@reading.get(
+    "/events",
+    summary="Listen to events",
+    response_description="Events, for as long as the connection is open.",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {}}}},
+)
 async def events(request: Request, service: Service) -> StreamingResponse:
-    """Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `adaptation`, `ping`.
+    """Send what happens from now on, as server-sent events: `edit`, `job`, `map`, `adaptation` and `ping`.
 
-    The first is a `ping`. Everything that happens after it is reported; what was read before it may be out of date.
+    The first event is a `ping`: everything that happens after it is reported, and what was read before it may be out of
+    date. `edit` holds what was changed by whom, `job` holds a job, and the others hold nothing.
     """
 
     async def allowed() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import Path
 from filelock import FileLock, Timeout
@@ -23,8 +23,8 @@ from opengcd.workspace import Adapted, CancelledError, Job, UnavailableError, Ve
 
 POLL_SECONDS = 0.5
 """Seconds between two polls for jobs that other processes have added."""
-STOPPED = "The server was stopped while this ran; nothing was changed. Start it again."
-CANCELLED = "Cancelled; nothing was changed."
+STOPPED = "The server was stopped while this job ran, and nothing was changed. Start the job again."
+CANCELLED = "The job was cancelled, and nothing was changed."
 
 log = logging.getLogger(__name__)
 
@@ -181,33 +181,35 @@ def _adapt(
 
 VERBS: dict[str, Callable[..., None]] = {"discover": _discover, "learn": _learn, "adapt": _adapt}
 
+JobNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the job.")]
+
 reading = guarded("read", "jobs")
 writing = guarded("write", "jobs")
 
 
-@writing.post("/jobs", status_code=202)
+@writing.post("/jobs", status_code=202, summary="Start a job", response_description="The job, which may have to wait.")
 def start(workspace: UserWorkspace, service: Service, request: api.JobRequest) -> api.Job:
-    """Add a job; jobs run one after another in the order in which they were added."""
+    """Add a job: discover, learn or adapt. Jobs run one after another, in the order in which they were added."""
     job = workspace.jobs.add(request.verb, request.model_dump(exclude={"verb"}, exclude_none=True), workspace.who)
     service.runner.wake()
     return as_job(job)
 
 
-@reading.get("/jobs")
+@reading.get("/jobs", summary="List the jobs", response_description="The jobs, the latest first.")
 def jobs(workspace: UserWorkspace) -> list[api.Job]:
     """Return the last hundred jobs, the latest first."""
     return [as_job(job) for job in workspace.jobs.latest()]
 
 
-@reading.get("/jobs/{id}", responses=MISSING)
-def job(workspace: UserWorkspace, id: int = Path(ge=1, le=2**31 - 1)) -> api.Job:
-    """Return a job."""
+@reading.get("/jobs/{id}", summary="Describe a job", response_description="The job.", responses=MISSING)
+def job(workspace: UserWorkspace, id: JobNumber) -> api.Job:
+    """Return a job: how far it is, or how it ended."""
     return as_job(workspace.jobs.get(id))
 
 
-@writing.post("/jobs/{id}/cancel", responses=MISSING)
-def cancel(workspace: UserWorkspace, id: int = Path(ge=1, le=2**31 - 1)) -> api.Job:
-    """Cancel a job: a running one stops at its next step without a change; one that has made its change stays done."""
+@writing.post("/jobs/{id}/cancel", summary="Cancel a job", response_description="The job.", responses=MISSING)
+def cancel(workspace: UserWorkspace, id: JobNumber) -> api.Job:
+    """Cancel a job. If it is running, it stops at its next step and changes nothing; a job that is done stays done."""
     return as_job(workspace.jobs.cancel(id))
 
 

@@ -50,11 +50,11 @@ class MapRenderer:
         self._not_before = time.monotonic() + self._task.failed(error)
 
 
-@reading.get("/map")
+@reading.get("/map", summary="Draw a map of the images", response_description="The map.")
 def map(workspace: UserWorkspace, service: Service) -> api.Map:
-    """Return all images under review on a plane: what looks alike lies close together.
+    """Return all images under review as points of a plane: similar images lie close together.
 
-    The first answer may be a rough one, `drawn` false; the event `map` tells when a better one is ready.
+    The first answer may be a rough map, with `drawn` false. The event `map` tells when a better one is ready.
     """
     found = workspace.similarity.map()
     if not found.drawn:

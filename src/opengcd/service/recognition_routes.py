@@ -19,7 +19,7 @@ from pydantic_core import to_json
 from starlette.datastructures import UploadFile
 
 from opengcd.service import wire as api
-from opengcd.service.authentication import Responses, guarded
+from opengcd.service.authentication import Responses, guarded, problems
 from opengcd.service.concurrency import ConcurrencyLimit
 from opengcd.service.state import Service
 from opengcd.service.supervision import Task
@@ -120,9 +120,9 @@ class Recognition:
         assert self._recognizer is not None
         if X.shape[1] != self._recognizer.n_features_in_:
             wanted = self._recognizer.n_features_in_
-            raise HTTPException(422, f"A vector has {wanted} numbers here, not {X.shape[1]}.")
+            raise HTTPException(422, f"A vector of the embedder has {wanted} numbers; those sent have {X.shape[1]}.")
         if len(X) * min(top, len(self._recognizer.classes_)) > MOST_TOLD:
-            raise HTTPException(422, "The answer would be too long; ask for fewer classes by top, or send fewer rows.")
+            raise HTTPException(422, "The answer would be too long; ask for fewer classes (top) or send fewer vectors.")
         for start in range(0, len(X), MOST_ROWS):
             answer = asyncio.get_running_loop().create_future()
             self._waiting.append((X[start : start + MOST_ROWS], top, answer))
@@ -200,10 +200,17 @@ def _answer(
 
 _BODY = {
     "requestBody": {
+        "description": "Vectors as JSON or in numpy's format, or images as a form.",
         "required": True,
         "content": {
             "application/json": {"schema": api.Vectors.model_json_schema()},
-            NPY: {"schema": {"type": "string", "format": "binary", "description": "numpy's format: n × d, float32"}},
+            NPY: {
+                "schema": {
+                    "type": "string",
+                    "format": "binary",
+                    "description": "An array of n × d numbers in numpy's format (`numpy.save`), preferably float32.",
+                }
+            },
             "multipart/form-data": {
                 "schema": {
                     "type": "object",
@@ -212,6 +219,7 @@ _BODY = {
                     "properties": {
                         "files": {
                             "type": "array",
+                            "description": "Image files, each with a file name.",
                             "minItems": 1,
                             "maxItems": MOST_FILES,
                             "items": {"type": "string", "format": "binary"},
@@ -223,36 +231,46 @@ _BODY = {
     }
 }
 _ANSWERS: Responses = {200: {"model": list[api.Recognized]}}
-_ANSWERS |= {code: {"model": api.Problem} for code in (413, 415, 503)}
+_ANSWERS |= problems(415)
 reading = guarded("read", "recognition")
 
 
-@reading.post("/recognize", response_class=Response, responses=_ANSWERS, openapi_extra=_BODY)
+@reading.post(
+    "/recognize",
+    summary="Recognise images or vectors",
+    response_description="An answer for each vector or image, in the order in which they were sent.",
+    response_class=Response,
+    responses=_ANSWERS,
+    openapi_extra=_BODY,
+)
 async def recognize(
     request: Request,
     service: Service,
-    keep: bool = False,
-    top: Annotated[int, Query(ge=1, le=1000, description="Classes to tell, the most likely first.")] = 3,
+    keep: Annotated[
+        bool,
+        Query(description="Whether images are kept in the workspace, as part of the stream; needs the scope write."),
+    ] = False,
+    top: Annotated[int, Query(ge=1, le=1000, description="How many of the most likely classes each answer lists.")] = 3,
 ) -> Response:
-    """Recognise known classes and reject others: feature vectors (JSON, or numpy's format), or images.
+    """Recognise known classes, and reject what is unknown: in images, or in feature vectors (JSON or numpy's format).
 
-    With `keep`, images become part of the stream and of the review, and the answer is what was stored of them, with
-    at most three classes; that needs the scope write.
+    With `keep`, images become part of the stream and of the review. The answer is then what was stored of them, with
+    at most three classes.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
         if keep and "write" not in request.state.grant.scopes:
-            raise HTTPException(403, "This token may read only; keep needs the scope write.")
+            raise HTTPException(403, "This token may only read. To keep images, ask for a token with the scope write.")
         raw = to_json(await _recognize_images(request, service, keep, top))
     elif kind in ("application/json", NPY):
         if keep:
-            raise HTTPException(409, "Only images can be kept; send them as multipart/form-data.")
+            raise HTTPException(409, "Only images can be kept, not vectors; send images as multipart/form-data.")
         X = await _vectors(request, from_npy if kind == NPY else from_json)
         # Each part is freed once it is JSON: a garbage collection over millions of answers would take long.
         parts = service.recognition.ask_in_parts(service.workspace.vectors.scaled(X), top)
         raw = b"[" + b",".join([to_json(part)[1:-1] async for part in parts]) + b"]"
     else:
-        raise HTTPException(415, f"Send application/json, {NPY} or multipart/form-data.")
+        raise HTTPException(415, f"The content type must be application/json, {NPY} or multipart/form-data.")
     return Response(raw, media_type="application/json")
 
 
@@ -268,7 +286,7 @@ async def _recognize_images(request: Request, service: Service, keep: bool, top:
     async with request.form(max_files=MOST_FILES, max_fields=0) as form:
         files = [file for name, file in form.multi_items() if name == "files" and isinstance(file, UploadFile)]
         if len(files) != len(form.multi_items()) or not files:
-            raise HTTPException(422, "Send images in fields named files, each with a file name.")
+            raise HTTPException(422, "Send the images in form fields named files, each with a file name.")
         names = [os.path.basename(file.filename or "") for file in files]
         async with service.recognition.image_requests.slot():
             contents = [await file.read() for file in files]

@@ -20,9 +20,9 @@ reading = guarded("read", "records")
 writing = guarded("write", "records")
 
 
-@reading.get("/status")
+@reading.get("/status", summary="Describe the workspace", response_description="The state of the workspace.")
 def status(workspace: UserWorkspace) -> api.Status:
-    """Return the status of the workspace."""
+    """Return the state of the workspace in numbers: versions, images, groups, jobs, and what can be undone."""
     edit, undo, redo = workspace.review.undo_state()  # read first: the rest may be newer, but not older
     found = workspace.status()
     learnable = workspace.views.learnable()
@@ -45,15 +45,15 @@ def status(workspace: UserWorkspace) -> api.Status:
     )
 
 
-@reading.get("/versions")
+@reading.get("/versions", summary="List the versions", response_description="The versions, the oldest first.")
 def versions(workspace: UserWorkspace) -> list[api.Version]:
     """Return all versions of the recogniser, the oldest first."""
     return [api.Version.model_validate(version) for version in workspace.models.versions()]
 
 
-@reading.get("/phases")
+@reading.get("/phases", summary="List the phases", response_description="The versions, the oldest first.")
 def phases(workspace: UserWorkspace) -> list[api.Phase]:
-    """Return the statistics and accuracy of all versions, the oldest first."""
+    """Return how many images each version of the recogniser learnt and rejected, and how accurate it is."""
     found = []
     for version, learnt, asked, rejected in workspace.views.phases():
         right = (version.report or {}).get("after")
@@ -74,7 +74,7 @@ def phases(workspace: UserWorkspace) -> list[api.Phase]:
     return found
 
 
-@reading.get("/classes")
+@reading.get("/classes", summary="List the known classes", response_description="The known classes.")
 def classes(workspace: UserWorkspace) -> list[api.Class]:
     """Return the known classes with their exemplars."""
     learnt = workspace.views.learnt()
@@ -84,17 +84,17 @@ def classes(workspace: UserWorkspace) -> list[api.Class]:
     ]
 
 
-@writing.post("/rollback", responses=MISSING)
+@writing.post("/rollback", summary="Switch to another version", response_description="The edit.", responses=MISSING)
 def rollback(workspace: UserWorkspace, service: Service, wanted: api.Rollback) -> api.EditMade:
-    """Switch to a version of the recogniser; items that it has not learnt are under review again."""
+    """Switch to another version of the recogniser. Images that it has not learnt go back to review."""
     done = workspace.rollback(wanted.version, on=wanted.on)
     service.recognition.renew()
     return api.EditMade(edit=done.id)
 
 
-@reading.get("/rejection")
+@reading.get("/rejection", summary="Show the rejection limit", response_description="The limit and its alternatives.")
 def rejection(workspace: UserWorkspace) -> api.Rejection:
-    """Return the limit on rejection, and how many images of the stream other limits would have rejected."""
+    """Return the limit on the rejection of known images, and what other limits would have rejected so far."""
     found = workspace.models.rejection()
     choices = [
         api.RejectionChoice(**one._asdict(), share=one.rejected_stream / found.seen if found.seen else None)
@@ -103,27 +103,29 @@ def rejection(workspace: UserWorkspace) -> api.Rejection:
     return api.Rejection(**found._asdict() | {"choices": choices})
 
 
-@writing.put("/rejection")
+@writing.put("/rejection", summary="Set the rejection limit", response_description="The edit.")
 def limit_rejection(workspace: UserWorkspace, service: Service, wanted: api.RejectionLimit) -> api.EditMade:
-    """Reject at most this share of known images from now on; null lets the threshold follow the stream."""
+    """Reject at most this share of known images from now on. Images that were already recognised keep their labels."""
     done = workspace.models.limit_rejection(wanted.max_known_rejected, on=wanted.on)
     service.recognition.renew()
     return api.EditMade(edit=done.id)
 
 
-@reading.get("/history")
+@reading.get("/history", summary="List the history", response_description="The edits, the latest first.")
 def history(
     workspace: UserWorkspace,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000, description="The largest number of edits to return.")] = 100,
+    before: Annotated[
+        int | None, Query(ge=1, le=2**31 - 1, description="Return only edits before the one of this number.")
+    ] = None,
 ) -> list[api.Entry]:
-    """Return who did what when, the latest first."""
+    """Return who did what and when, the latest first."""
     return [as_entry(entry) for entry in workspace.history(limit, before)]
 
 
-@reading.get("/k", responses=MISSING)
+@reading.get("/k", summary="Show the number of classes", response_description="The number.", responses=MISSING)
 def class_number(workspace: UserWorkspace) -> api.ClassNumber:
-    """Return how many classes the last discovery found."""
+    """Return how many classes the last discovery found, with the score of each number that it tried."""
     status = workspace.status()
     if not status.discovered or status.version is None:
         raise HTTPException(404, "Nothing has been discovered yet; start the job discover.")
@@ -139,9 +141,9 @@ def class_number(workspace: UserWorkspace) -> api.ClassNumber:
     )
 
 
-@reading.get("/learnable")
+@reading.get("/learnable", summary="Show what can be learnt", response_description="The images by class.")
 def learnable(workspace: UserWorkspace) -> api.Learnable:
-    """Return what the job learn would take."""
+    """Return how many images of each class the job `learn` would learn."""
     version = workspace.status().version
     known = set(version.classes if version else ())
     counts = workspace.views.learnable()
@@ -152,15 +154,24 @@ def learnable(workspace: UserWorkspace) -> api.Learnable:
     return api.Learnable(new=new, known=more, total=counts.total())
 
 
-@reading.get("/export", response_class=Response, responses={200: {"content": {kind: {} for kind in KINDS.values()}}})
-def export(workspace: UserWorkspace, format: Literal["csv", "json", "coco"] = "csv") -> Response:
-    """Return the label of every image and where it comes from."""
+@reading.get(
+    "/export",
+    summary="Download the labels",
+    response_description="A file.",
+    response_class=Response,
+    responses={200: {"content": {kind: {} for kind in KINDS.values()}}},
+)
+def export(
+    workspace: UserWorkspace,
+    format: Annotated[Literal["csv", "json", "coco"], Query(description="The format of the file.")] = "csv",
+) -> Response:
+    """Return the label of every image, and where it comes from."""
     suffix = "csv" if format == "csv" else "json"
     headers = {"Content-Disposition": f'attachment; filename="labels.{suffix}"'}
     return Response(workspace.formats.export_bytes(format), media_type=KINDS[format], headers=headers)
 
 
-@reading.get("/failures")
+@reading.get("/failures", summary="List unusable files", response_description="The files.")
 def failures(workspace: UserWorkspace) -> list[api.Failure]:
     """Return the files that could not be used."""
     return [

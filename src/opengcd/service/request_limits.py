@@ -77,11 +77,12 @@ class RequestLimits:
             await send(message)
 
         if not self._is_ours(headers.get("host", "")):
-            answer = JSONResponse({"detail": "Unknown host; start the server with --allow-host NAME."}, 400)
+            told = "The server does not take requests for this host name; --allow-host NAME allows a name."
+            answer = JSONResponse({"detail": told}, 400)
             await answer(scope, receive, send_with_headers)
             return
         largest = self.largest.get(scope["path"], LARGEST_BODY)
-        too_large = HTTPException(413, f"A request here may have {_in_words(largest)}; send less at a time.")
+        too_large = HTTPException(413, f"A request here may have at most {_in_words(largest)}; send less at a time.")
         length = headers.get("content-length", "")
         expected = int(length) if length.isdigit() else largest
         if expected > largest:
@@ -116,7 +117,7 @@ class RequestLimits:
                 ):  # in this order, a token waiting for its own requests takes no shared place
                     await turn.enter_async_context(few)
         except TimeoutError:
-            told = "Too many large requests at once; send it again later."
+            told = "There are too many large requests at the moment; send this one again later."
             raise HTTPException(503, told, {"Retry-After": "5"}) from None
 
     def _is_ours(self, host: str) -> bool:

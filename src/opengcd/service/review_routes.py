@@ -15,32 +15,40 @@ from opengcd.workspace import Entry, Workspace, read_details, readable
 
 FOR_EVER = "private, max-age=31536000, immutable"
 """Items are identified by their content, so their pictures never change."""
-PICTURE: Responses = MISSING | {200: {"content": {"image/jpeg": {}, "image/png": {}}}, 304: {"description": "As known"}}
-Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
-Offset = Annotated[int, Query(ge=0, le=2**31 - 1)]
+PICTURE: Responses = MISSING | {
+    200: {"content": {"image/jpeg": {}, "image/png": {}}},
+    304: {"description": "The picture is the one whose `ETag` was sent as `If-None-Match`."},
+}
+GroupNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the group.")]
+Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the image.")]
+Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="How many images to pass over.")]
 
 reading = guarded("read", "review")
 writing = guarded("write", "review")
 
 
-@reading.get("/groups")
+@reading.get("/groups", summary="List the groups", response_description="The groups.")
 def groups(workspace: UserWorkspace) -> api.Groups:
-    """Return all groups, in the order of the review."""
+    """Return all groups under review, in the order of the review."""
     edit, cards = workspace.views.overview()
     found = [api.Group(**group._asdict(), typical=typical, suggestion=hint) for group, typical, hint in cards]
     return api.Groups(edit=edit, groups=found)
 
 
-@reading.get("/groups/{id}/items", responses=MISSING)
+@reading.get(
+    "/groups/{id}/items", summary="List images of a group", response_description="The images.", responses=MISSING
+)
 def members(
     workspace: UserWorkspace,
-    id: Number,
+    id: GroupNumber,
     offset: Offset = 0,
-    limit: Annotated[int, Query(ge=1, le=5000)] = 500,
-    order: Literal["typical", "odd"] = "typical",
-    stacked: bool = False,
+    limit: Annotated[int, Query(ge=1, le=5000, description="The largest number of images to return.")] = 500,
+    order: Annotated[
+        Literal["typical", "odd"], Query(description="Whether the most typical or the least typical images come first.")
+    ] = "typical",
+    stacked: Annotated[bool, Query(description="Whether to return one image of each stack of near copies.")] = False,
 ) -> api.ItemPage:
-    """Return images of a group, the most typical first, or the odd ones out; `stacked` shows one of each stack."""
+    """Return images of a group, the most typical or the least typical first."""
     page = workspace.views.members(id, offset, limit, odd=order == "odd", stacked=stacked)
     items = [
         api.Item(
@@ -58,15 +66,18 @@ def members(
     return api.ItemPage(edit=page.edit, total=page.total, items=items)
 
 
-@reading.get("/questions")
-def questions(workspace: UserWorkspace, limit: Annotated[int, Query(ge=1, le=100)] = 25) -> api.Questions:
-    """Return the questions about groups that save most work; an answer is the edit that comes with it."""
+@reading.get("/questions", summary="List questions about the groups", response_description="The questions.")
+def questions(
+    workspace: UserWorkspace,
+    limit: Annotated[int, Query(ge=1, le=100, description="The largest number of questions to return.")] = 25,
+) -> api.Questions:
+    """Return the questions that save the most work. Each answer has an edit: to give the answer, make that edit."""
     return api.Questions.model_validate(workspace.questions.ask(limit))
 
 
-@reading.get("/items/{id}", responses=MISSING)
+@reading.get("/items/{id}", summary="Describe an image", response_description="The details.", responses=MISSING)
 def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
-    """Return the details of an image."""
+    """Return the details of an image: its prediction, its group, its files and where its label comes from."""
     one, group, stack, copies = workspace.views.item(id)
     names = [readable(os.path.basename(path)) for path in one.paths]
     return api.ItemDetails(
@@ -86,28 +97,47 @@ def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
     )
 
 
-@reading.get("/items/{id}/thumbnail", response_class=Response, responses=PICTURE)
+@reading.get(
+    "/items/{id}/thumbnail",
+    summary="Get a small picture",
+    response_description="The picture.",
+    response_class=Response,
+    responses=PICTURE,
+)
 def thumbnail(request: Request, workspace: UserWorkspace, id: Number) -> Response:
-    """Return a small picture."""
+    """Return a small picture of an image."""
     if known := _known(request, workspace, id):
         return known
     return Response(workspace.views.thumbnail(id), media_type="image/jpeg", headers=_headers(workspace, id))
 
 
-@reading.get("/items/{id}/image", response_class=Response, responses=PICTURE)
+@reading.get(
+    "/items/{id}/image",
+    summary="Get an image",
+    response_description="The image.",
+    response_class=Response,
+    responses=PICTURE,
+)
 def image(request: Request, workspace: UserWorkspace, id: Number) -> Response:
-    """Return the image itself, as it is or as a JPEG if browsers do not know its format."""
+    """Return the image itself: as its file holds it, or as a JPEG if browsers cannot show the format of the file."""
     if known := _known(request, workspace, id):
         return known
     content, kind = workspace.views.image(id)
     return Response(content, media_type=kind, headers=_headers(workspace, id))
 
 
-@reading.get("/items/{id}/neighbours", responses=MISSING)
+@reading.get(
+    "/items/{id}/neighbours",
+    summary="List similar images",
+    response_description="The images, the most similar first.",
+    responses=MISSING,
+)
 def neighbours(
-    workspace: UserWorkspace, id: Number, limit: Annotated[int, Query(ge=1, le=500)] = 24
+    workspace: UserWorkspace,
+    id: Number,
+    limit: Annotated[int, Query(ge=1, le=500, description="The largest number of images to return.")] = 24,
 ) -> list[api.Neighbour]:
-    """Return the images under review, and learnt ones, that look most like one."""
+    """Return the images that look most like one, of those that are under review or learnt."""
     return [api.Neighbour.model_validate(one) for one in workspace.similarity.neighbours(id, limit)]
 
 
@@ -116,26 +146,29 @@ def edit_routes() -> APIRouter:
     router = guarded("write", "review")
 
     def edit(workspace: UserWorkspace, request: EditBase) -> api.Edited:
-        """Change groups; refused if someone else has changed the same ones since the edit that the client saw."""
+        """Make one change to groups or images; `act` says which.
+
+        It is refused with 409 if someone has changed what it is about since the edit `on`.
+        """
         done = workspace.apply(request.verb())
         return api.Edited(edit=done.id, groups=done.groups, made=done.group, images=done.images)
 
     edit.__annotations__["request"] = edit_request()
-    router.post("/edits", responses=MISSING)(edit)
+    router.post("/edits", summary="Edit the groups", response_description="What has changed.", responses=MISSING)(edit)
     return router
 
 
-@writing.post("/undo", responses=MISSING)
+@writing.post("/undo", summary="Undo the last edit", response_description="What was undone.", responses=MISSING)
 def undo(workspace: UserWorkspace, service: Service, seen: api.On) -> api.Undone:
-    """Undo the last edit, if it is the one that the client saw."""
+    """Undo the last edit that is not undone. It is refused with 409 if someone has made an edit since `on`."""
     done = workspace.undo(on=seen.on)
     service.recognition.renew()
     return api.Undone(edit=done.id, groups=done.groups, undone=as_entry(done.entry))
 
 
-@writing.post("/redo", responses=MISSING)
+@writing.post("/redo", summary="Redo an edit", response_description="What was redone.", responses=MISSING)
 def redo(workspace: UserWorkspace, service: Service, seen: api.On) -> api.Redone:
-    """Redo the edit that was undone last, if the last edit is the one that the client saw."""
+    """Redo the edit that was undone last. It is refused with 409 if someone has made an edit since `on`."""
     done = workspace.redo(on=seen.on)
     service.recognition.renew()
     return api.Redone(edit=done.id, groups=done.groups, redone=as_entry(done.entry))

@@ -79,14 +79,14 @@ def run(
         address = f"{'https' if certificate else 'http'}://{shown}:{port}/"
         if not len(workspace.access):
             secret = workspace.access.make(workspace.who)
-            tell(f"Token, shown this once: {secret}")
+            tell(f"Token, shown only once: {secret}")
             tell(f"{address}#token={secret}")
         else:
-            tell(f"{address} (a token: opengcd token {workspace.path})")
+            tell(f"{address} (for a token: opengcd token {workspace.path})")
         if open_page:
             webbrowser.open(f"{address}#token={workspace.access.make(workspace.who, once_within=LINK_LASTS)}")
         if not _loopback(host) and certificate is None:
-            tell("Others on the network can reach this; without https they can also read along.")
+            tell("Other machines on the network can reach this address. Without https, others can read what is sent.")
 
     server.started_at, server.ending = started, app.state.service.events.stop
     server.run()

@@ -63,14 +63,19 @@ class WorkspaceCollector(Collector):
         yield items
         unfinished = workspace.jobs.latest(unfinished=True)
         yield GaugeMetricFamily("opengcd_groups", "Groups under review.", value=len(status.groups))
-        yield GaugeMetricFamily("opengcd_unfinished_jobs", "Jobs that run or wait.", value=len(unfinished))
+        yield GaugeMetricFamily("opengcd_unfinished_jobs", "Jobs that are running or waiting.", value=len(unfinished))
         yield GaugeMetricFamily("opengcd_last_edit", "The number of the last edit.", value=workspace.review.last_edit())
 
 
 reading = guarded("read", "health")
 
 
-@reading.get("/metrics", response_class=PlainTextResponse)
+@reading.get(
+    "/metrics",
+    summary="Show the metrics",
+    response_description="The metrics, in the text format of Prometheus.",
+    response_class=PlainTextResponse,
+)
 def metrics(service: Service) -> PlainTextResponse:
-    """Numbers for Prometheus: requests, recognitions, items, jobs."""
+    """Return metrics for Prometheus: requests, recognised vectors, images, groups and jobs."""
     return PlainTextResponse(generate_latest(service.metrics.registry), media_type=CONTENT_TYPE_PLAIN_0_0_4)

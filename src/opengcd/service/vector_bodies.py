@@ -24,8 +24,8 @@ _vectors = TypeAdapter(api.Vectors)
 def from_json(body: bytes) -> np.ndarray:
     """Return the vectors of :class:`~opengcd.service.wire.Vectors`."""
     if len(body) > LARGEST_JSON:
-        told = f"JSON may have {LARGEST_JSON // 2**20} MiB; send less at a time, or {NPY}, which may have more."
-        raise HTTPException(422, told)
+        most = f"{LARGEST_JSON // 2**20} MiB"
+        raise HTTPException(422, f"JSON may have at most {most}; send fewer vectors, or {NPY}, which may be larger.")
     check_cost(body, MOST_NUMBERS, api.MOST_VECTORS)
     try:
         rows = _vectors.validate_json(body, strict=True).vectors
@@ -36,7 +36,7 @@ def from_json(body: bytes) -> np.ndarray:
     if len({len(row) for row in rows}) != 1:
         raise HTTPException(422, "All vectors must have the same length.")
     if len(rows) * len(rows[0]) > MOST_NUMBERS:
-        raise HTTPException(422, f"JSON may have {MOST_NUMBERS} numbers; send less at a time, or {NPY}.")
+        raise HTTPException(422, f"JSON may hold at most {MOST_NUMBERS} numbers; send fewer vectors, or {NPY}.")
     return _finite(np.array(rows, dtype=np.float64))
 
 
@@ -46,7 +46,7 @@ def from_npy(body: bytes) -> np.ndarray:
     try:
         version = np.lib.format.read_magic(stream)
         if version != (1, 0):
-            raise ValueError("write it as version 1.0")
+            raise ValueError("it must be of version 1.0")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
     except Exception as error:  # numpy reads the header as Python text, which can be wrong in any way
         raise HTTPException(422, f"The body is not an array in numpy's format: {error!r:.200}.") from None
@@ -55,11 +55,11 @@ def from_npy(body: bytes) -> np.ndarray:
     raw = len(body) - start
     whole = all(type(side) is int and side >= 0 for side in shape) and raw == dtype.itemsize * math.prod(shape)
     if fortran or len(shape) != 2 or dtype.kind != "f" or not whole:
-        raise HTTPException(422, "The array must be whole, n × d, of floats, in C order.")
+        raise HTTPException(422, "The array must be complete, n × d, of floating-point numbers, in C order.")
     if not raw:
         raise HTTPException(422, "The array is empty.")
     if shape[0] > MOST_ROWS:
-        raise HTTPException(422, f"The array may have {MOST_ROWS} rows; send less at a time.")
+        raise HTTPException(422, f"The array may have at most {MOST_ROWS} rows; send fewer at a time.")
     return _finite(np.frombuffer(body, dtype, offset=start).reshape(shape))
 
 
@@ -67,5 +67,7 @@ def _finite(X: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         X = X.astype(np.float32, copy=False)
     if not -api.LARGEST_NUMBER <= X.min() <= X.max() <= api.LARGEST_NUMBER:  # NaN propagates to minimum and maximum
-        raise HTTPException(422, f"A vector holds NaN, or a number that is too large (above {api.LARGEST_NUMBER:.0e}).")
+        raise HTTPException(
+            422, f"Leave out vectors with NaN or numbers that are too large (above {api.LARGEST_NUMBER:.0e})."
+        )
     return X

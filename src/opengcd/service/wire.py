@@ -36,7 +36,14 @@ def _number(value: Any) -> Any:
 Id = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_number)]
 """The number of an item, a group, a version or a job."""
 EditId = Annotated[
-    int, Field(ge=0, le=2**31 - 1, description="The last edit that the client has seen."), BeforeValidator(_number)
+    int,
+    Field(
+        ge=0,
+        le=2**31 - 1,
+        description="The last edit that you have seen, from the field `edit` of an answer. The request is refused if "
+        "someone has changed since then what it is about.",
+    ),
+    BeforeValidator(_number),
 ]
 _HIDDEN = r"\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 """Characters that no name may hold, as the document says it; see :data:`opengcd._internal.text.MISLEADING`."""
@@ -54,7 +61,7 @@ Who = Annotated[
     str,
     Field(
         max_length=100,
-        description="A name that is shown before that of the token.",
+        description="The name that the history shows before that of the token.",
         json_schema_extra={"pattern": rf"^[^{_HIDDEN}()]*$"},
     ),
     AfterValidator(check_name),
@@ -80,6 +87,14 @@ def _pair(first: str, second: str) -> WithJsonSchema:
 Top = list[Annotated[tuple[str, float], _pair("string", "number")]]
 """Pairs of a class and its probability."""
 
+_ABOUT_TOP = "The most likely known classes, each with its probability, the most likely first."
+_ABOUT_PROBABILITY = "How likely the image belongs to its group, from 0 to 1; null if a person put it there."
+_ABOUT_UNKNOWN = "The probability that the image is of no known class."
+_ABOUT_EDIT = "The last edit that this shows. Send it as `on` with what you do next."
+_ABOUT_AT = "When, in UTC, as in 2026-05-01T06:30:12+00:00."
+_ABOUT_STEPS = "Seconds that each step took, by its name."
+_ABOUT_GROUPS = "The numbers of the groups that have changed."
+
 
 class Model(BaseModel):
     """A record of the API. Unknown fields are refused, so that a misspelt one is not passed over.
@@ -91,186 +106,217 @@ class Model(BaseModel):
 
 
 class Problem(BaseModel):
-    """Why a request failed, for people to read."""
+    """Why a request failed."""
 
-    detail: str
+    detail: str = Field(description="What happened and what to do, in words for a person to read.")
 
 
 class ConflictingEdit(Model):
-    """The edit of somebody else that is in conflict with a request."""
+    """The edit by which somebody else changed what a request is about."""
 
-    edit: int
-    who: str
-    verb: str
+    edit: int = Field(description="The number of the edit.")
+    who: str = Field(description="Who made it.")
+    verb: str = Field(description="Its verb, such as `name` or `move`.")
 
 
 class Conflict(Problem):
-    """Why a request is not possible in the present state; ``conflict`` is the edit of somebody else, if that is why."""
+    """Why a request is not possible in the present state of the workspace."""
 
-    conflict: ConflictingEdit | None = None
+    conflict: ConflictingEdit | None = Field(
+        None, description="The edit of somebody else that is in the way; null if there is another reason."
+    )
 
 
 class LogIn(Model):
-    """A token, and a name that the history will show before that of the token."""
+    """A token to sign in with, and optionally the name of the person."""
 
-    token: str = Field(min_length=1, max_length=200)
-    who: Who | None = None
+    token: str = Field(min_length=1, max_length=200, description="A token from `opengcd token`.")
+    who: Who | None = Field(None, description="The name that the history shows before that of the token.")
 
 
 class Session(Model):
-    """Who is logged in; ``csrf`` goes into the header X-CSRF-Token of everything but GET."""
+    """Who is signed in, and what they may do."""
 
-    who: str
-    scopes: list[str]
-    csrf: str
+    who: str = Field(description="The name that the history shows.")
+    scopes: list[str] = Field(description="What the token allows: `read`, or `read` and `write`.")
+    csrf: str = Field(
+        description="To be sent in the header `X-CSRF-Token` of every request other than GET that is authenticated by "
+        "the cookie; empty if the request was authenticated by a token."
+    )
 
 
 class Threshold(Model):
-    """What is rejected: images with a score above ``value``."""
+    """The threshold of open-set rejection: an image with a higher score is rejected as unknown."""
 
-    value: float
-    source: str = Field(description='What it was estimated from: "bound", "labelled" or "stream".')
-    known_rejected: float = Field(description="The share of known images that it rejects, measured on held-out ones.")
-    known_share: float | None = Field(None, description="Estimated share of the stream that is of known classes.")
-    hna: float | None = Field(None, description="Expected HNA on the stream.")
+    value: float = Field(description="The threshold.")
+    source: str = Field(
+        description="What it was estimated from: `bound` (a limit on rejected known images), `labelled` (labelled "
+        "images) or `stream` (the images that were added)."
+    )
+    known_rejected: float = Field(description="The share of held-out known images that it rejects.")
+    known_share: float | None = Field(None, description="The estimated share of the stream that is of known classes.")
+    hna: float | None = Field(
+        None,
+        description="The HNA to expect on the stream: the harmonic mean of the share of known images that get the "
+        "right label and the share of new ones that are rejected.",
+    )
 
 
 class Memory(Model):
-    """How full the exemplar memory is."""
+    """How full the exemplar memory is. Exemplars are the learnt images that the recogniser keeps."""
 
-    size: int
-    used: int
+    size: int = Field(description="The largest number of exemplars.")
+    used: int = Field(description="The number of exemplars that are kept.")
 
 
 class Accuracy(Model):
-    """Accuracy on the exemplars (``memory``) and on the images that were just learnt (``confirmed``)."""
+    """The accuracy of a version of the recogniser, from 0 to 1."""
 
-    memory: float | None = None
-    confirmed: float | None = None
+    memory: float | None = Field(None, description="On the exemplars.")
+    confirmed: float | None = Field(None, description="On the images that the version has just learnt.")
 
 
 class Epoch(Model):
-    """A point of the curve of a training."""
+    """A point of the curves of a training."""
 
-    epoch: int
-    loss: float | None
-    accuracy: float | None = Field(description="On labelled images that were kept out of the training.")
+    epoch: int = Field(description="The epoch: how many times all images were passed over.")
+    loss: float | None = Field(description="The loss, which the training minimises.")
+    accuracy: float | None = Field(
+        description="The accuracy on labelled images that were held out of the training; null without any."
+    )
 
 
 class Rehearsal(Model):
-    """HNA and HCA on hidden known classes, with the features in use before (frozen) and with adapted ones."""
+    """What a rehearsal measured: some known classes were hidden from a short training and treated as new.
 
-    frozen_hna: float
-    frozen_hca: float
-    adapted_hna: float
-    adapted_hca: float
-    hidden: int = Field(description="Number of classes that were hidden.")
+    HNA is the harmonic mean of the share of known images that get the right label and the share of new ones that are
+    rejected. HCA is that of the share of known images that get the right label and the share of new ones that join the
+    right group.
+    """
+
+    frozen_hna: float = Field(description="HNA with the network that is in use.")
+    frozen_hca: float = Field(description="HCA with the network that is in use.")
+    adapted_hna: float = Field(description="HNA with the adapted network.")
+    adapted_hca: float = Field(description="HCA with the adapted network.")
+    hidden: int = Field(description="The number of classes that were hidden.")
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def helps(self) -> bool:
-        """Whether adapted features are better, by more than chance."""
+        """Whether the adapted network is better by more than chance."""
         return Rehearsed(self.frozen_hna, self.frozen_hca, self.adapted_hna, self.adapted_hca, self.hidden).helps
 
 
 class AdaptationReport(Model):
-    """What was measured when a network was adapted, and how many seconds each stage took."""
+    """What was measured when the network was adapted."""
 
-    labelled: int
-    unlabelled: int
-    rehearsed: Rehearsal | None
-    curve: list[Epoch]
-    rehearsal_curve: list[Epoch]
-    seconds: dict[str, float]
+    labelled: int = Field(description="The number of images with a label.")
+    unlabelled: int = Field(description="The number of images without one.")
+    rehearsed: Rehearsal | None = Field(description="Null if too few classes are known to hide some of them.")
+    curve: list[Epoch] = Field(description="The curve of the training.")
+    rehearsal_curve: list[Epoch] = Field(description="The curve of the training in the rehearsal.")
+    seconds: dict[str, float] = Field(description=_ABOUT_STEPS)
 
 
 class LearningReport(Model):
-    """What was measured when a version was learnt; ``before`` is the accuracy of the version before it."""
+    """What was measured when a version was learnt."""
 
-    memory: Memory
-    after: Accuracy
-    before: Accuracy | None = None
-    adapted: AdaptationReport | None = None
+    memory: Memory = Field(description="How full the exemplar memory is.")
+    after: Accuracy = Field(description="The accuracy of the version.")
+    before: Accuracy | None = Field(None, description="The accuracy of the version before it, on the same images.")
+    adapted: AdaptationReport | None = Field(None, description="Null if the network was not adapted for this version.")
 
 
 class Version(Model):
-    """A version of the recogniser."""
+    """A version of the recogniser. Learning and adapting each make a new one, and all are kept."""
 
-    id: int
-    parent: int | None
-    phase: int
-    classes: list[str]
-    at: str
-    in_use: bool
-    threshold: Threshold | None
-    report: LearningReport | None
+    id: int = Field(description="Its number.")
+    parent: int | None = Field(description="The version that it was made from; null for the first.")
+    phase: int = Field(description="The phase: how many times the recogniser had learnt, this time included.")
+    classes: list[str] = Field(description="The names of the classes that it knows.")
+    at: str = Field(description=_ABOUT_AT)
+    in_use: bool = Field(description="Whether it is the version in use.")
+    threshold: Threshold | None = Field(description="Null if the recogniser's preset has no threshold.")
+    report: LearningReport | None = Field(description="What was measured when it was made; null if nothing was.")
 
 
 class Act(Model):
-    """An edit, by its number and verb."""
+    """An edit that can be undone or redone."""
 
-    id: int
-    verb: str
+    id: int = Field(description="Its number.")
+    verb: str = Field(description="Its verb, such as `name` or `discover`.")
 
 
 class _Job(Model):
-    id: int
-    state: Literal["waiting", "running", "done", "failed", "cancelled"]
-    stage: str
-    done: int
-    total: int
-    error: str | None
-    at: str
-    who: str
+    id: int = Field(description="The number of the job.")
+    state: Literal["waiting", "running", "done", "failed", "cancelled"] = Field(
+        description="Whether the job waits for its turn, is running, or how it ended."
+    )
+    stage: str = Field(description="What it is doing, in words.")
+    done: int = Field(description="How many steps of this stage are done.")
+    total: int = Field(description="How many steps the stage has; 0 if that is not known.")
+    error: str | None = Field(description="Why it failed or was cancelled; null otherwise.")
+    at: str = Field(description=f"When the job was added. {_ABOUT_AT}")
+    who: str = Field(description="Who started it.")
 
 
 class DiscoverResult(Model):
     """What the job ``discover`` found."""
 
-    k: int
-    k_interval: Annotated[tuple[int, int], _pair("integer", "integer")] | None
-    items: int
-    put_back: int
-    groups: int
-    trusted: bool
-    reason: str
-    left_alone: int = 0
+    k: int = Field(description="The number of classes, known and new ones together.")
+    k_interval: Annotated[tuple[int, int], _pair("integer", "integer")] | None = Field(
+        description="The interval that holds the number of classes with a probability of 90 %; null if it is not known."
+    )
+    items: int = Field(description="The number of images that were grouped.")
+    put_back: int = Field(
+        description="How many of them were assigned to a known class other than the one that recognition gave them."
+    )
+    groups: int = Field(description="The number of groups of new classes.")
+    trusted: bool = Field(description="Whether the estimated number of classes can be relied on.")
+    reason: str = Field(description="Why it cannot; empty if it can.")
+    left_alone: int = Field(
+        0, description="How many images were left as they were, because someone edited them in the meantime."
+    )
 
 
 class LearnResult(Model):
-    """The version that the job ``learn`` made, with the accuracy of the version before it and its own."""
+    """The version that the job ``learn`` made."""
 
-    version: int
-    classes: list[str]
-    before: Accuracy | None = None
-    after: Accuracy | None = None
+    version: int = Field(description="The number of the version.")
+    classes: list[str] = Field(description="The names of the classes that it knows.")
+    before: Accuracy | None = Field(None, description="The accuracy of the version before it, on the same images.")
+    after: Accuracy | None = Field(None, description="Its own accuracy.")
 
 
 class DiscoverJob(_Job):
-    """The search for groups of new classes."""
+    """A job that groups rejected images into new classes."""
 
-    verb: Literal["discover"]
-    result: DiscoverResult | None
+    verb: Literal["discover"] = Field(description="What the job does.")
+    result: DiscoverResult | None = Field(description="Null until the job is done.")
 
 
 class LearnJob(_Job):
-    """The learning of confirmed groups."""
+    """A job that learns the confirmed groups."""
 
-    verb: Literal["learn"]
-    result: LearnResult | None
+    verb: Literal["learn"] = Field(description="What the job does.")
+    result: LearnResult | None = Field(description="Null until the job is done.")
 
 
 class AdaptOptions(Model):
-    """How to adapt the network; what is left out is chosen by the number of images and the device."""
+    """How to adapt the network. What is left out is chosen by the number of images and the device."""
 
     dry_run: StrictBool = Field(False, description="Rehearse only, and change nothing.")
     force: StrictBool = Field(False, description="Use the adapted network even if it does not help in the rehearsal.")
-    method: Literal["lora", "blocks"] | None = Field(None, description="How the last blocks are trained.")
+    method: Literal["lora", "blocks"] | None = Field(
+        None,
+        description="How the last blocks are trained: `lora` trains low-rank changes of their weights, `blocks` trains "
+        "all their weights.",
+    )
     blocks: Annotated[int, Field(ge=1, le=1000), BeforeValidator(_number)] | None = Field(
-        None, description="How many of the last blocks."
+        None, description="How many of the network's last blocks are trained."
     )
     epochs: Annotated[int, Field(ge=1, le=10_000), BeforeValidator(_number)] | None = Field(
-        None, description="Passes over the images."
+        None, description="How many times all images are passed over."
     )
     unlabelled: StrictBool | None = Field(None, description="Whether images without a label take part.")
 
@@ -279,33 +325,33 @@ class AdaptResult(Model):
     """What came of the job ``adapt``."""
 
     switched: bool = Field(description="Whether the adapted network is in use.")
-    version: int | None = Field(description="The new version of the recogniser, if there is one.")
+    version: int | None = Field(description="The new version of the recogniser; null if there is none.")
     reason: str = Field(description="Why nothing was changed; empty if the adapted network is in use.")
-    images: int
-    missing: int = Field(description="Images that were left out because their files are gone or have changed.")
+    images: int = Field(description="How many images the network was adapted to or rehearsed with.")
+    missing: int = Field(description="Images that were left out because their files are missing or have changed.")
     rehearsed: Rehearsal | None = Field(description="Null if too few classes are known to hide some of them.")
-    seconds: dict[str, float] = Field(description="How long each step took.")
+    seconds: dict[str, float] = Field(description=_ABOUT_STEPS)
 
 
 class Curves(Model):
-    """The curves of the rehearsal's training and of the training itself, as far as they are drawn."""
+    """The curves of the two trainings of an adaptation, as far as they have got."""
 
-    rehearsing: list[Epoch] = []
-    training: list[Epoch] = []
+    rehearsing: list[Epoch] = Field([], description="The training of the rehearsal.")
+    training: list[Epoch] = Field([], description="The training itself.")
 
 
 class AdaptJob(_Job):
-    """The adaptation of the network to the images of the workspace."""
+    """A job that adapts the network to the images of the workspace."""
 
-    verb: Literal["adapt"]
-    arguments: AdaptOptions
-    seconds_left: float | None = Field(description="As it is estimated; null if that is not known.")
-    curves: Curves | None
-    result: AdaptResult | None
+    verb: Literal["adapt"] = Field(description="What the job does.")
+    arguments: AdaptOptions = Field(description="How the network is to be adapted.")
+    seconds_left: float | None = Field(description="About how long it will still take; null if that is not known.")
+    curves: Curves | None = Field(description="Null before the first epoch.")
+    result: AdaptResult | None = Field(description="Null until the job is done.")
 
 
 class Job(RootModel[Annotated[DiscoverJob | LearnJob | AdaptJob, Field(discriminator="verb")]]):
-    """Long work."""
+    """Long work that runs in the server. Its fields depend on ``verb``."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -315,130 +361,148 @@ class Nothing(Model):
 
 
 class Status(Model):
-    """The status of the workspace."""
+    """The state of the workspace in numbers."""
 
-    name: str
-    embedder: str
-    version: Version | None
-    versions: int
-    counts: dict[str, int]
-    discovered: DiscoverDetails | Nothing
-    failures: int
-    edit: int
-    groups: int
-    to_review: int
-    to_learn: int
-    memory: Memory | None
-    can_undo: Act | None
-    can_redo: Act | None
-    jobs: list[Job]
+    name: str = Field(description="The name of the workspace's folder.")
+    embedder: str = Field(description="The network that turns each image into a vector (an embedding).")
+    version: Version | None = Field(description="The version of the recogniser in use; null before the first.")
+    versions: int = Field(description="How many versions there are.")
+    counts: dict[str, int] = Field(
+        description="How many images there are by where their label comes from: `learnt`, `reviewed`, `put back`, "
+        "`grouped`, `removed`, `recognized`, `rejected` or `waiting`."
+    )
+    discovered: DiscoverDetails | Nothing = Field(
+        description="What the last discovery found; empty if there was none since the last learning."
+    )
+    failures: int = Field(description="How many files could not be used.")
+    edit: int = Field(description=_ABOUT_EDIT)
+    groups: int = Field(description="How many groups are under review.")
+    to_review: int = Field(description="How many images are in them, without those that were removed.")
+    to_learn: int = Field(description="How many images the job `learn` would learn.")
+    memory: Memory | None = Field(description="How full the exemplar memory is; null if that is not known.")
+    can_undo: Act | None = Field(description="What undo would undo; null if there is nothing.")
+    can_redo: Act | None = Field(description="What redo would redo; null if there is nothing.")
+    jobs: list[Job] = Field(description="The jobs that are waiting or running.")
 
 
 class Group(Model):
-    """A group under review."""
+    """A group of images under review."""
 
-    id: int
-    kind: Literal["novel", "known", "removed"]
-    label: str
-    named: bool
-    confirmed: bool
-    size: int
-    cohesion: float | None = Field(validation_alias="spread")
-    probability: float | None
-    doubtful: bool
-    typical: list[int]
-    suggestion: str | None
+    id: int = Field(description="Its number.")
+    kind: Literal["novel", "known", "removed"] = Field(
+        description="`novel`: images of a new class. `known`: images that were assigned to a known class. `removed`: "
+        "images that were removed from the review."
+    )
+    label: str = Field(description="Its name, or a provisional one.")
+    named: bool = Field(description="Whether a person has named it.")
+    confirmed: bool = Field(description="Whether a person has confirmed it: then it will be learnt.")
+    size: int = Field(description="How many images it has.")
+    cohesion: float | None = Field(
+        validation_alias="spread",
+        description="The root mean squared distance of its images to their centre: the smaller, the more alike.",
+    )
+    probability: float | None = Field(
+        description="How likely it is a class, and not a chance cluster; null if that is not known."
+    )
+    doubtful: bool = Field(
+        description="Whether nobody has named it, and it is more likely a chance cluster than a class."
+    )
+    typical: list[int] = Field(description="The numbers of its most typical images.")
+    suggestion: str | None = Field(
+        description="The known class that most of its images look like; null if there is none."
+    )
 
 
 class Groups(Model):
-    """All groups, in the order of the review, as of an edit."""
+    """All groups, in the order of the review."""
 
-    edit: int
-    groups: list[Group]
+    edit: int = Field(description=_ABOUT_EDIT)
+    groups: list[Group] = Field(description="New classes first, the largest first, doubtful ones last.")
 
 
 class Answer(Model):
-    """An answer to a question: its key, its meaning, and the edit to send for it."""
+    """An answer to a question."""
 
-    key: str
-    text: str
-    edit: dict[str, Any]
+    key: str = Field(description="The key that gives this answer on the page and in the terminal.")
+    text: str = Field(description="What the answer means.")
+    edit: dict[str, Any] = Field(description="The edit that gives the answer: send it to `/edits`, with `on` added.")
 
 
 class Question(Model):
-    """A question about groups, with the images to show."""
+    """A question about groups that nobody has named."""
 
-    kind: Literal["split", "same"]
-    text: str
-    gain: float
-    """Actions that the answer is expected to save, less the one that it takes."""
-    groups: list[int]
-    shown: list[list[int]]
-    """The most typical images of both parts of a group, or of two groups."""
-    answers: list[Answer]
+    kind: Literal["split", "same"] = Field(
+        description="`split`: is this group one class, or does it split here? `same`: are these groups the same class?"
+    )
+    text: str = Field(description="The question in words.")
+    gain: float = Field(description="How many actions the answer is expected to save, less the one that it takes.")
+    groups: list[int] = Field(description="The number of the group, or of both groups.")
+    shown: list[list[int]] = Field(description="The most typical images of both parts of a group, or of both groups.")
+    answers: list[Answer] = Field(description="The possible answers.")
 
 
 class Questions(Model):
-    """The questions that are worth asking now, the best first, as of an edit."""
+    """The questions whose answers are expected to save more work than they take."""
 
-    edit: int
-    seconds: float
-    """How long it takes to answer them, about."""
-    questions: list[Question]
-    answered: bool
-    """Whether a question was answered since the images were last grouped; the edit `regroup` gives them to the groups
-    again as the answers say."""
+    edit: int = Field(description=_ABOUT_EDIT)
+    seconds: float = Field(description="About how long it takes to answer them.")
+    questions: list[Question] = Field(description="The questions, the one that saves the most work first.")
+    answered: bool = Field(
+        description="Whether a question was answered since the images were last grouped. If so, the edit `regroup` "
+        "assigns the images to the groups again by the answers."
+    )
 
 
 class Item(Model):
     """An image."""
 
-    id: int
-    name: str
-    probability: float | None
-    unknown: float | None
-    label: str | None
-    top: Top
-    stack: int | None
-    """The number of its stack of near copies; null if no other image of a stack is in the group."""
-    copies: int
-    """Images of the stack in the group, this one included."""
+    id: int = Field(description="Its number.")
+    name: str = Field(description="The name of its file.")
+    probability: float | None = Field(description=_ABOUT_PROBABILITY)
+    unknown: float | None = Field(description=_ABOUT_UNKNOWN)
+    label: str | None = Field(description="Its label; null if the image is unknown.")
+    top: Top = Field(description=_ABOUT_TOP)
+    stack: int | None = Field(
+        description="The number of its stack of near copies, such as a burst; null if no other image of a stack is in "
+        "the group."
+    )
+    copies: int = Field(description="How many images of the stack are in the group, this one included.")
 
 
 class ItemPage(Model):
-    """Some images of a group, as of an edit."""
+    """Some of the images of a group."""
 
-    edit: int
-    total: int
-    items: list[Item]
+    edit: int = Field(description=_ABOUT_EDIT)
+    total: int = Field(description="How many images there are in all, or stacks if `stacked` was asked for.")
+    items: list[Item] = Field(description="The images.")
 
 
 class ItemDetails(Item):
     """An image with its details."""
 
-    group: int | None
-    paths: list[str]
-    width: int
-    height: int
-    source: str
+    group: int | None = Field(description="The number of its group; null if it is in none.")
+    paths: list[str] = Field(description="The names of its files: several if copies of it were added.")
+    width: int = Field(description="Its width in pixels.")
+    height: int = Field(description="Its height in pixels.")
+    source: str = Field(description="Where its label comes from, as in the `counts` of the status.")
 
 
 class Neighbour(Model):
     """An image that looks like another one."""
 
-    id: int
-    distance: float
-    group: int | None
-    label: str
+    id: int = Field(description="Its number.")
+    distance: float = Field(description="How different it looks: 1 minus the cosine of the angle between both vectors.")
+    group: int | None = Field(description="The number of its group; null if it is learnt.")
+    label: str = Field(description="Its label, or that of its group.")
 
 
 class Map(Model):
-    """All images under review on a plane."""
+    """All images under review as points of a plane: similar images lie close together. All lists have one order."""
 
-    items: list[int]
-    x: list[float]
-    y: list[float]
-    group: list[int]
+    items: list[int] = Field(description="The numbers of the images.")
+    x: list[float] = Field(description="Horizontal places, from 0 to 1.")
+    y: list[float] = Field(description="Vertical places, from 0 to 1.")
+    group: list[int] = Field(description="The numbers of their groups.")
     drawn: bool = Field(description="False while a better map is being drawn; the event `map` tells when it is ready.")
 
 
@@ -449,151 +513,159 @@ class _On(Model):
 class Edited(Model):
     """What an edit has changed."""
 
-    edit: int
-    groups: list[int]
-    made: int | None
-    images: int | None
-    """How many images were moved, where the verb counts them."""
+    edit: int = Field(description="The number of the edit; that of the last one if nothing has changed.")
+    groups: list[int] = Field(description=_ABOUT_GROUPS)
+    made: int | None = Field(
+        description="The group that holds the images of the edit now; null if that is not one group."
+    )
+    images: int | None = Field(description="How many images were moved; null if the verb does not count them.")
 
 
 class On(_On):
-    """Undo or redo, if the last edit is the one that was seen."""
+    """The edit that was seen last: undo and redo are refused if somebody has made another one since."""
 
 
 class Entry(Model):
     """A line of the history."""
 
-    id: int
-    at: str
-    who: str
-    verb: str
-    details: AnyDetails | dict[str, Any]
-    undone: bool
+    id: int = Field(description="The number of the edit.")
+    at: str = Field(description=_ABOUT_AT)
+    who: str = Field(description="Who made it.")
+    verb: str = Field(description="What was done, such as `name` or `discover`.")
+    details: AnyDetails | dict[str, Any] = Field(description="More about it; the fields depend on the verb.")
+    undone: bool = Field(description="Whether it is undone at present.")
 
 
 class EditEvent(Model):
-    """The event `edit`: who did what, and which groups it changed."""
+    """The event `edit`: somebody has changed the workspace."""
 
-    edit: int
-    who: str
-    verb: str
-    groups: list[int]
+    edit: int = Field(description="The number of the edit.")
+    who: str = Field(description="Who made it.")
+    verb: str = Field(description="What was done, such as `name` or `discover`.")
+    groups: list[int] = Field(description=_ABOUT_GROUPS)
 
 
 class Undone(Model):
     """What was undone."""
 
-    edit: int
-    groups: list[int]
-    undone: Entry
+    edit: int = Field(description="The number of this undo, which is an edit itself.")
+    groups: list[int] = Field(description=_ABOUT_GROUPS)
+    undone: Entry = Field(description="The edit that was undone.")
 
 
 class Redone(Model):
     """What was redone."""
 
-    edit: int
-    groups: list[int]
-    redone: Entry
+    edit: int = Field(description="The number of this redo, which is an edit itself.")
+    groups: list[int] = Field(description=_ABOUT_GROUPS)
+    redone: Entry = Field(description="The edit that was redone.")
 
 
 class Discover(Model):
-    """Discover new classes; ``k`` fixes the total number of classes."""
+    """Group the rejected images into new classes."""
 
-    verb: Literal["discover"]
-    k: Annotated[int, Field(ge=1, le=100_000), BeforeValidator(_number)] | None = None
+    verb: Literal["discover"] = Field(description="What the job is to do.")
+    k: Annotated[int, Field(ge=1, le=100_000), BeforeValidator(_number)] | None = Field(
+        None, description="The number of classes, known and new ones together; without it, the number is estimated."
+    )
 
 
 class Learn(Model):
-    """Learn the confirmed groups: the next phase."""
+    """Learn the confirmed groups, which begins a new phase."""
 
-    verb: Literal["learn"]
+    verb: Literal["learn"] = Field(description="What the job is to do.")
 
 
 class Adapt(AdaptOptions):
     """Adapt the network to the images of the workspace, and use it if a rehearsal shows that this helps."""
 
-    verb: Literal["adapt"]
+    verb: Literal["adapt"] = Field(description="What the job is to do.")
 
 
 JobRequest = Annotated[Discover | Learn | Adapt, Field(discriminator="verb")]
 
 
 class LastAdaptation(Model):
-    """The last adaptation, or rehearsal of one."""
+    """The last adaptation of the network, or the last rehearsal of one."""
 
-    at: str
-    who: str
-    undone: bool
+    at: str = Field(description=_ABOUT_AT)
+    who: str = Field(description="Who started it.")
+    undone: bool = Field(description="Whether it is undone at present.")
     switched: bool = Field(description="Whether the adapted network was put to use.")
-    version: int | None = Field(None, description="The version of the recogniser that it made.")
+    version: int | None = Field(None, description="The version of the recogniser that it made; null if there is none.")
     reason: str = Field(description="Why nothing was changed; empty if something was.")
-    images: int
-    unlabelled: int
-    missing: int
-    rehearsed: Rehearsal | None = None
-    seconds: dict[str, float] = Field(description="How long each step took.")
+    images: int = Field(description="How many images were used.")
+    unlabelled: int = Field(description="How many of them had no label.")
+    missing: int = Field(description="Images that were left out because their files are missing or have changed.")
+    rehearsed: Rehearsal | None = Field(None, description="Null if too few classes were known to hide some of them.")
+    seconds: dict[str, float] = Field(description=_ABOUT_STEPS)
 
 
 class AdaptationPlan(Model):
     """What the job ``adapt`` would use, whether it is possible, and how long it would take."""
 
-    possible: bool
-    reason: str = Field(description="Why it is not possible; empty if it is.")
-    images: int = Field(description="Images with labels.")
-    unlabelled: int = Field(description="Images of the stream without a label.")
-    seconds: float | None = Field(description="How long it will take on this machine; null if that is not known.")
+    possible: bool = Field(description="Whether the network can be adapted here.")
+    reason: str = Field(description="Why it cannot; empty if it can.")
+    images: int = Field(description="How many images with a label it would use.")
+    unlabelled: int = Field(description="How many images of the stream have no label, and could be used too.")
+    seconds: float | None = Field(description="How long it would take on this machine; null if that is not known.")
     rehearsal_seconds: float | None = Field(description="The same for a dry run.")
-    measuring: bool = Field(description="Whether the time is being measured; the event `adaptation` tells when it is.")
-    device: str
-    last: LastAdaptation | None
+    measuring: bool = Field(
+        description="Whether the time is being measured; the event `adaptation` tells when it is known."
+    )
+    device: str = Field(description="Where the network would be trained: `cpu` or `cuda`; empty if it is not possible.")
+    last: LastAdaptation | None = Field(description="The last adaptation or rehearsal; null if there was none.")
 
 
 class ClassNumber(Model):
-    """The number of classes that the last discovery estimated, and the scores behind it."""
+    """How many classes the last discovery found, and the scores behind this number."""
 
-    k: int
-    interval: Annotated[tuple[int, int], _pair("integer", "integer")] | None
-    trusted: bool
-    reason: str
-    known: int
-    curve: list[Annotated[tuple[int, float], _pair("integer", "number")]] = Field(
-        description="Pairs of a number of classes and its score."
+    k: int = Field(description="The number of classes, known and new ones together.")
+    interval: Annotated[tuple[int, int], _pair("integer", "integer")] | None = Field(
+        description="The interval that holds the number of classes with a probability of 90 %; null if it is not known."
     )
-    confirmed: int
+    trusted: bool = Field(description="Whether the estimate can be relied on.")
+    reason: str = Field(description="Why it cannot; empty if it can.")
+    known: int = Field(description="How many classes are known.")
+    curve: list[Annotated[tuple[int, float], _pair("integer", "number")]] = Field(
+        description="Pairs of a number of classes and its score: the higher, the better the number fits. Empty if the "
+        "number was given and not estimated."
+    )
+    confirmed: int = Field(description="How many groups are confirmed.")
 
 
 class Count(Model):
-    """How many images of a class."""
+    """How many images of a class there are."""
 
-    label: str
-    count: int
+    label: str = Field(description="The name of the class.")
+    count: int = Field(description="The number of images.")
 
 
 class Learnable(Model):
     """What the job ``learn`` would learn."""
 
-    new: list[Count]
-    known: list[Count]
-    total: int
+    new: list[Count] = Field(description="Images of new classes.")
+    known: list[Count] = Field(description="More images of known classes.")
+    total: int = Field(description="The number of all these images.")
 
 
 class Rollback(_On):
-    """Switch to a version of the recogniser."""
+    """A version of the recogniser to switch to."""
 
-    version: Id
+    version: Id = Field(description="The number of the version.")
 
 
 class EditMade(Model):
-    """The number of an edit."""
+    """The edit that was made."""
 
-    edit: int
+    edit: int = Field(description="Its number.")
 
 
 class Failure(Model):
     """A file that could not be used."""
 
-    name: str
-    reason: str
+    name: str = Field(description="The name of the file.")
+    reason: str = Field(description="Why it could not be used.")
 
 
 class Vectors(Model):
@@ -601,69 +673,121 @@ class Vectors(Model):
 
     vectors: Annotated[
         list[Annotated[list[Number], Field(min_length=1), FailFast()]],
-        Field(min_length=1, max_length=MOST_VECTORS),
+        Field(
+            min_length=1, max_length=MOST_VECTORS, description="One list of numbers per image, all of the same length."
+        ),
         FailFast(),  # a message for each of a million wrong values would take longer than the values
     ]
 
 
 class Recognized(Model):
-    """The answer for a vector or an image."""
+    """What the recogniser says about a vector or an image."""
 
-    label: str = Field(description='A known class, or "unknown"; empty if there is a reason.')
-    unknown: float
-    top: Top
-    id: int | None = Field(description="Of an image that was kept.")
-    exemplars: list[int] = Field(description="Items in the memory that look most like it; for images.")
-    name: str | None
-    reason: str | None = Field(description="Why an image cannot be used.")
+    label: str = Field(description='A known class, or "unknown"; empty if the image cannot be used.')
+    unknown: float = Field(description=_ABOUT_UNKNOWN)
+    top: Top = Field(description=_ABOUT_TOP)
+    id: int | None = Field(description="The number of the image, if it was kept; null otherwise.")
+    exemplars: list[int] = Field(
+        description="The numbers of the exemplars that look most like the image; empty for vectors."
+    )
+    name: str | None = Field(description="The name of the file; null for vectors.")
+    reason: str | None = Field(description="Why the image cannot be used; null if it can.")
 
 
 class RejectionChoice(Model):
-    """A limit on rejection, and how much it would reject."""
+    """A limit on the rejection of known images, and its effect on what was seen so far."""
 
-    max_known_rejected: float | None
-    rejected_known: float
-    rejected_stream: int
-    share: float | None
+    max_known_rejected: float | None = Field(
+        description="The largest share of known images to reject; null lets the threshold follow the stream."
+    )
+    rejected_known: float = Field(description="The share of held-out known images that it rejects.")
+    rejected_stream: int = Field(description="How many images of the stream it would have rejected.")
+    share: float | None = Field(description="The same as a share of the stream; null before the first image.")
 
 
 class Rejection(Model):
-    """The limit on rejection, and other choices."""
+    """The limit on the rejection of known images, and the other limits that could be chosen."""
 
-    max_known_rejected: float | None
-    threshold: Threshold | None
-    seen: int
-    choices: list[RejectionChoice]
+    max_known_rejected: float | None = Field(
+        description="The largest share of known images to reject; null if the threshold follows the stream."
+    )
+    threshold: Threshold | None = Field(description="The threshold in use; null if the recogniser's preset has none.")
+    seen: int = Field(description="How many images of the stream were seen so far.")
+    choices: list[RejectionChoice] = Field(description="Empty if the recogniser's preset has no threshold.")
 
 
 class RejectionLimit(_On):
-    """Reject at most this share of known images; null lets the threshold follow the stream."""
+    """The limit on the rejection of known images."""
 
-    max_known_rejected: Annotated[float, Field(ge=0, le=1)] | None
+    max_known_rejected: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        description="The largest share of known images to reject; null lets the threshold follow the stream."
+    )
 
 
 class Phase(Model):
     """A version of the recogniser with its statistics."""
 
-    version: int
-    phase: int
-    at: str
-    in_use: bool
-    classes: int
-    learnt: int
-    asked: int
-    rejected: int
-    unknown_rate: float | None
-    accuracy: Accuracy | None
+    version: int = Field(description="The number of the version.")
+    phase: int = Field(description="The phase: how many times the recogniser had learnt, this time included.")
+    at: str = Field(description=f"When the version was made. {_ABOUT_AT}")
+    in_use: bool = Field(description="Whether it is the version in use.")
+    classes: int = Field(description="How many classes it knows.")
+    learnt: int = Field(description="How many images it learnt.")
+    asked: int = Field(description="How many images of the stream it has recognised or rejected.")
+    rejected: int = Field(description="How many of them it rejected as unknown.")
+    unknown_rate: float | None = Field(description="The same as a share; null before the first image.")
+    accuracy: Accuracy | None = Field(description="Null if it was not measured.")
 
 
 class Class(Model):
     """A known class with its exemplars."""
 
-    label: str
-    learnt: int
-    exemplars: list[int]
+    label: str = Field(description="The name of the class.")
+    learnt: int = Field(description="How many images of it were learnt.")
+    exemplars: list[int] = Field(description="The numbers of the images that are kept of it.")
 
 
 EVENTS: dict[str, type[BaseModel]] = {"edit": EditEvent, "job": Job}
 """What the events of ``/events`` hold, by their names; `adaptation`, `map` and `ping` hold nothing."""
+
+DETAILS_FIELDS = {
+    "bad": "How many files could not be used.",
+    "classes": "How many classes were learnt.",
+    "confirmed": "Whether the group was confirmed, too.",
+    "curve": "Pairs of a number of classes and its score; null if the number was given.",
+    "edit": "The number of the edit that was undone or redone.",
+    "group": "The number of the group.",
+    "groups": "The number of groups of new classes.",
+    "images": "The number of images.",
+    "into": "The number of the other group.",
+    "k": "The number of classes, known and new ones together.",
+    "k_interval": "The interval that holds the number of classes with a probability of 90 %; null if it is not known.",
+    "label": "The name that the group got.",
+    "left_alone": "How many images were left as they were, because someone edited them in the meantime.",
+    "max_known_rejected": "The largest share of known images to reject; null lets the threshold follow the stream.",
+    "missing": "Images that were left out because their files are missing or have changed.",
+    "moved": "How many images were moved.",
+    "named": "How many groups were named.",
+    "new_classes": "The names of the new classes.",
+    "one": "Whether the images that stayed are a class.",
+    "other": "Whether the images that were moved are a class.",
+    "part": "The number of the group that the images were moved to.",
+    "parts": "The numbers of the groups that it is now.",
+    "put_back": "How many images were assigned to a known class other than the one that recognition gave them.",
+    "reason": "Why the estimate cannot be relied on, or why nothing was changed; empty if there is no reason.",
+    "rehearsed": "What the rehearsal measured; null if there was none.",
+    "rejected": "How many of the images were rejected as unknown.",
+    "removed": "How many images were removed.",
+    "run": "A hash of all that the adapted network is made from.",
+    "same": "Whether both groups are the same class.",
+    "seconds": _ABOUT_STEPS,
+    "seen": "The numbers of the images that the person had looked at; null stands for all.",
+    "stacks": "How many stacks of near copies there were, each of which counted once.",
+    "started": "How many groups were started in place of those that are not a class.",
+    "switched": "Whether the adapted network was put to use.",
+    "trusted": "Whether the estimated number of classes can be relied on.",
+    "unlabelled": "How many of the images had no label.",
+    "verb": "The verb of the edit that was undone or redone.",
+    "version": "The number of the version of the recogniser.",
+}
+"""What the fields of the history's details mean, by their names, for the OpenAPI document."""

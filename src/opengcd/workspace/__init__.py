@@ -1,4 +1,4 @@
-"""A user's project on disk: images in, labels out, with a review in between whose edits are all logged."""
+"""A project on disk: images in, labels out, with a review in between; every edit is logged and can be undone."""
 
 from opengcd.workspace.adaptation import Adapted, AdaptPlan
 from opengcd.workspace.check import Finding

@@ -1,8 +1,9 @@
 """Adaptation: a network that has learnt from the workspace's own images, as a new version.
 
-The network is trained (:mod:`opengcd.adapt`), all vectors are computed anew by it, the recogniser is fitted again on
-the new vectors of the same exemplars, and then one transaction puts all of that to use. Until then, nobody sees any of
-it; after a crash, the same command goes on from the last finished epoch, or from the last stored batch of vectors.
+The network is trained (:mod:`opengcd.adapt`), all vectors are computed again by it, the recogniser is fitted again on
+the new vectors of the same exemplars, and then one transaction puts all of that to use. Until then, none of it is
+visible; after a crash, the same command continues from the last finished epoch, or from the last stored batch of
+vectors.
 """
 
 from __future__ import annotations
@@ -66,15 +67,15 @@ SCRATCH = "adapting"
 """The folder for what the training keeps until it has finished."""
 VERB = "adapt"
 DRY_RUN = "it was a dry run"
-NO_HELP = "in the rehearsal, adapted features were not better than those in use"
-NO_REHEARSAL = "too few classes are known to rehearse with"
+NO_HELP = "in the rehearsal, the adapted network was not better than the one in use"
+NO_REHEARSAL = "too few classes are known for a rehearsal"
 NO_CHANGE = "the training did not change the network"
 SAID = ("rehearsed", "curve", "rehearsal_curve", "seconds")
-"""What is told of a report outside of the folder of its network."""
+"""The parts of a report that are shown; the rest is only in the folder of its network."""
 
 
 class Adapted(NamedTuple):
-    """What came of an adaptation."""
+    """The result of an adaptation."""
 
     switched: bool
     """Whether the adapted network is in use now."""
@@ -89,7 +90,7 @@ class Adapted(NamedTuple):
     """Images that the network was adapted to, or that were used to rehearse it."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what came of it as JSON, with what the report says of rehearsal, curves and seconds.
+        """Return the result as JSON, with the rehearsal, curves and seconds of the report.
 
         Returns
         -------
@@ -112,11 +113,11 @@ class AdaptPlan(NamedTuple):
     unlabelled: int
     """Images of the stream without a label that it could use, too."""
     seconds: float | None
-    """How long it will take here; None if that is not known."""
+    """How many seconds it will take here; None if that is unknown."""
     device: str
     """``"cpu"`` or ``"cuda"``; empty if it is not possible."""
     last: dict[str, Any] | None
-    """The last adaptation or rehearsal: what the history says of it, when it was, and whether it was undone."""
+    """The last adaptation or rehearsal: its details in the history, its time, and whether it was undone."""
 
 
 class _Task(NamedTuple):
@@ -187,7 +188,7 @@ class Adaptation:
         settings, unlabelled, dry_run
             As for :meth:`opengcd.Workspace.adapt`.
         measure : bool
-            Whether to measure if that has not been done yet; if not, the time is not known.
+            Whether to measure if that has not been done yet; otherwise the time may be unknown.
 
         Returns
         -------
@@ -217,7 +218,7 @@ class Adaptation:
         device: str,
         measure: bool,
     ) -> TimeEstimate | None:
-        """Return how long an adaptation takes; None if that was not measured, or cannot be for want of memory."""
+        """Return how long an adaptation takes; None if that was not measured, or memory does not suffice for it."""
         key = embedder, _magnitude(labelled), _magnitude(others), json.dumps(asdict(settings)), device
         if key not in self._estimates and measure:
             from opengcd.adapt import estimate_time  # torch takes seconds
@@ -228,7 +229,7 @@ class Adaptation:
                     network, labelled, others, settings, pooling=pooling, device=device
                 )
             except RuntimeError as error:  # as torch reports it; the training itself can take smaller batches
-                warnings.warn(f"How long an adaptation takes cannot be measured: {error}", stacklevel=3)
+                warnings.warn(f"The time that an adaptation takes cannot be measured: {error}", stacklevel=3)
         return self._estimates.get(key)
 
     def folder(self) -> Path | None:
@@ -475,7 +476,7 @@ class Adaptation:
     def _decline(
         self, task: _Task, report: AdaptReport, reason: str, record: Callable[[Connection, Adapted], None]
     ) -> Adapted:
-        """Leave everything as it is, but for an entry in the history."""
+        """Change nothing, except for an entry in the history."""
         done = Adapted(False, None, reason, report, task.missing, len(task.originals))
         with self._store.editing(VERB) as edit:
             edit.details = _details(task, done)
@@ -484,7 +485,7 @@ class Adaptation:
 
 
 def rehearsed_run(connection: Connection) -> str | None:
-    """Return the run of the last adaptation that changed nothing: what it has kept serves to go on from there."""
+    """Return the run of the last adaptation that changed nothing: the next one can continue from its files."""
     last = _last(connection)
     return None if last is None or last["switched"] else last["run"]
 
@@ -518,7 +519,7 @@ def _reason(report: AdaptReport) -> str:
 
 
 def _facts(task: _Task, report: AdaptReport) -> dict[str, Any]:
-    """Return what the report of a version says of its adaptation."""
+    """Return the adaptation in the report of a version."""
     labelled = sum(label is not None for label in task.labels)
     facts = {"labelled": labelled, "unlabelled": len(task.labels) - labelled}
     said = report.as_dict()

@@ -25,7 +25,7 @@ class Keep(Verb):
     group : int
         Number of the group.
     seen : sequence of int or None
-        Numbers of the images that the person has looked at, by default all: regroup leaves these in the group.
+        Numbers of the images that the person has looked at (default: all); regroup leaves these in the group.
 
     """
 
@@ -74,7 +74,7 @@ class Compare(Verb):
 
 @dataclass(frozen=True)
 class Divide(Verb):
-    """Say that some images of a group are not of its class; they become a group, which may be a class or not.
+    """Say that some images of a group are not of its class; they become a group of their own.
 
     Parameters
     ----------
@@ -83,10 +83,10 @@ class Divide(Verb):
     items : sequence of int
         Numbers of the images that are not of its class.
     one, other : bool
-        Whether the images that stay, and those that move, are a class: discover leaves these together, and groups the
-        images of what is no class again.
+        Whether the images that stay (``one``), and those that move (``other``), are a class: discover leaves the images
+        of a class together, and groups all others again.
     seen : sequence of int or None
-        Numbers of the images of either class that the person has looked at, by default all: regroup leaves these in
+        Numbers of the images of either class that the person has looked at (default: all); regroup leaves these in
         their group.
 
     """
@@ -111,17 +111,17 @@ class Divide(Verb):
 
 
 def _among(seen: Sequence[int] | None, members: Sequence[int]) -> list[int] | None:
-    """Return the items that were seen, as far as they are in the group; None stands for all."""
+    """Return the items of the group that were seen; None means all."""
     return None if seen is None else sorted(set(seen) & set(members))
 
 
 @dataclass(frozen=True)
 class _RegroupTo(Verb):
-    """Give items to groups as it has been computed."""
+    """Move items to the groups that were computed for them."""
 
     act = "regroup"
     plan: Annotated[Regrouping | None, Kind.PARTS]
-    """None if nothing was answered."""
+    """None if no question was answered."""
 
     def concerns(self) -> Concerns:
         """Return all items and groups that may change."""
@@ -136,7 +136,7 @@ class _RegroupTo(Verb):
 
 @dataclass(frozen=True)
 class Regroup(Verb):
-    """Give the images to the unnamed groups again, as a person has answered about these."""
+    """Assign images to the unnamed groups again, by the answers to questions about them."""
 
     act = "regroup"
 

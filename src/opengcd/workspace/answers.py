@@ -1,4 +1,4 @@
-"""What a person has said about the groups that nobody has named, as the history tells it."""
+"""The answers of people about unnamed groups, read from the history."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Answers(NamedTuple):
     apart: set[frozenset[int]]
     """Pairs of different classes."""
     none: set[int]
-    """Groups that are no class."""
+    """Groups that are not a class."""
     seen: set[int]
     """Items that were seen to be of the class of their group."""
     since: set[int]
-    """Groups that were answered about since the images were last grouped."""
+    """Groups with answers since the images were last grouped."""
     dissolved: int
-    """Groups of the last discovery that are no class and in place of which no new ones were started."""
+    """Groups of the last discovery that are not a class and have not been replaced by new ones."""
 
 
 def standing_answers(connection: Connection) -> Answers:
@@ -103,7 +103,7 @@ def unnamed_groups(connection: Connection) -> dict[int, list[int]]:
 
 
 def link(homes: Mapping[int, np.ndarray], said: Answers, known: int) -> LinkedGroups:
-    """Return groups with what was said of them; those that are no class are left out.
+    """Return groups with the answers about them; those that are not a class are left out.
 
     Parameters
     ----------

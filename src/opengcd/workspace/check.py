@@ -29,10 +29,10 @@ MOST_SHOWN = 20
 
 
 class Finding(NamedTuple):
-    """Something that is not as it should be."""
+    """Damage that was found."""
 
     what: str
-    """A file, or what it concerns."""
+    """The damaged file, or the part of the workspace."""
     problem: str
     remedy: str
     """What to do, or what was done."""
@@ -80,7 +80,7 @@ class Check:
         self.progress = progress
 
     def run(self) -> Iterator[Finding]:
-        """Yield what is wrong, part by part."""
+        """Yield the damage, part by part."""
         parts: dict[str, Callable[[], Iterator[Finding]]] = {
             "the database": self._check_database,
             "the edit log": self._check_log,
@@ -142,13 +142,13 @@ class Check:
             return
         problem = "an adaptation of the network was not finished"
         if not self.repair:
-            remedy = "opengcd adapt goes on with it, if nothing else has changed; --repair deletes what it has left"
+            remedy = "run opengcd adapt to continue it, if nothing else has changed, or --repair to delete its files"
             yield Finding(str(self.path / networks.FOLDER), problem, remedy)
             return
         networks.delete_unfinished(self.database, self.path)
         for one in scratch:
             networks.delete_folder(one)
-        yield Finding(str(self.path / networks.FOLDER), problem, "what it has left was deleted", True)
+        yield Finding(str(self.path / networks.FOLDER), problem, "its files were deleted", True)
 
     def _check_vectors(self) -> Iterator[Finding]:
         with self.database.reading() as connection:
@@ -177,7 +177,7 @@ class Check:
         return found
 
     def _damaged_shards(self, connection: Connection, embedder: StoredEmbedder, store: FeatureStore) -> Iterator[_Lost]:
-        """Yield shards whose file is not as written, or whose rows are of other images than the database says."""
+        """Yield shards whose file has changed, or whose rows are of other images than in the database."""
         known = store.shards(connection)
         for done, shard in enumerate(known):
             self.progress("checking vectors", done, len(known))
@@ -185,7 +185,10 @@ class Check:
             query = query.where(features.c.embedder_id == store.id, features.c.shard == shard.id)
             here = connection.execute(query).all()
             try:
-                problem, bad = "rows of other images, or not finite", _wrong_rows(store.open(shard), here)
+                problem, bad = (
+                    "rows of other images, or numbers that are not finite",
+                    _wrong_rows(store.open(shard), here),
+                )
             except DamagedError as error:
                 problem, bad = error.reason, [row.id for row in here]
             except OSError as error:  # an error of the system: the file itself may be intact
@@ -201,7 +204,7 @@ class Check:
     ) -> None:
         """Find the vectors of items in other files of the folder, or compute them from the images.
 
-        Each is computed by the embedder that it was of; those of other embedders stay as they are.
+        Each is computed by its own embedder; vectors of other embedders stay unchanged.
         """
         for embedder, store in stores.items():
             mine = sorted(item for id, item in lost if id == embedder.id)

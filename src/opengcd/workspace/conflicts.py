@@ -18,7 +18,7 @@ MOST_SINCE = 1000
 
 
 class ConflictError(WorkspaceError):
-    """Someone has changed what an edit is about.
+    """Another person has meanwhile changed the items or groups of an edit.
 
     Parameters
     ----------
@@ -29,22 +29,23 @@ class ConflictError(WorkspaceError):
 
     def __init__(self, entry: Entry) -> None:
         super().__init__(
-            f"{entry.who} has changed this meanwhile ({entry.verb}); nothing was done. Check the present state."
+            f"{entry.who} has changed this meanwhile ({entry.verb}), so nothing was done. Check the present state and "
+            "try again."
         )
         self.entry = entry
 
 
 class Concerns(NamedTuple):
-    """The items, groups and settings of an edit that nobody else may have changed since its author looked."""
+    """The items, groups and settings that nobody else may have changed since the author of an edit looked at them."""
 
     items: Iterable[int] = ()
     """Items that may not have been moved."""
     groups: Iterable[int] = ()
-    """Groups that may have got neither another name nor other items."""
+    """Groups whose name and items may not have changed."""
     targets: Iterable[int] = ()
-    """Groups that may have got no other name and may not have been emptied."""
+    """Groups whose name may not have changed, and that may not have been emptied."""
     settings: Iterable[str] = ()
-    """Keys of ``meta`` that may not have been set; which version is in use always counts."""
+    """Keys of ``meta`` that may not have changed; a change of the version in use is always a conflict."""
 
 
 def refuse_conflict(connection: Connection, on: int | None, concerns: Concerns) -> None:

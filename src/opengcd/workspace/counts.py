@@ -29,13 +29,13 @@ KEPT = 16
 
 
 class GroupCount(NamedTuple):
-    """What is in a group, or in the whole workspace, not counting what is learnt."""
+    """Counts of a group, or of the whole workspace, without learnt items."""
 
     size: int
     by_person: int
     """Items that a person put there."""
     predicted: dict[str | None, int]
-    """How many of its items were recognised as which class; None: rejected."""
+    """Number of its items by the class that they were recognised as; None: rejected."""
     typical: list[int]
     """The first :data:`TYPICAL` items, the most typical first; of a stack of near copies only one."""
 
@@ -46,7 +46,7 @@ class GroupCount(NamedTuple):
 
     @property
     def waiting(self) -> int:
-        """Items that the version in use was not asked about."""
+        """Items that the version in use has not recognised yet."""
         return self.size - sum(self.predicted.values())
 
 

@@ -17,7 +17,7 @@ from opengcd.workspace.errors import ReadOnlyError, UnavailableError, WorkspaceE
 WAIT_SECONDS = 60
 """How long a writer waits for another one's transaction; transactions are short."""
 READERS = 50
-"""Connections at a time: the service has 40 threads, and writers of one process take one in turn."""
+"""Connections at a time: the service has 40 threads, and the writers of one process share one."""
 MOST_WAITING = 16
 """Writers of one process that may wait; more are refused at once, so that threads are left for readers."""
 WRITERS = 0x6F67_6364
@@ -63,16 +63,21 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """Write all or nothing; other writers wait meanwhile, those of this process without a connection."""
         if self.read_only:
-            raise ReadOnlyError("This workspace is read-only here; it can be looked at and exported, but not changed.")
+            raise ReadOnlyError(
+                "This workspace is read-only here, so it can be viewed and exported, but not changed. Make its folder "
+                "writable, or use a copy."
+            )
         with self._turn(), _errors_explained(), self.engine.begin() as connection:
             self._before_writing()
             yield connection
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Let one writer of this process go on at a time."""
+        """Let one writer of this process proceed at a time."""
         if not self._waiting.acquire(blocking=False):
-            raise UnavailableError(f"{MOST_WAITING} changes wait for the database already; try again in a moment.")
+            raise UnavailableError(
+                f"{MOST_WAITING} changes are already waiting for the database; try again in a moment."
+            )
         try:
             if not self._writer.acquire(timeout=WAIT_SECONDS):
                 raise UnavailableError("Another change takes too long; nothing was changed. Try again in a moment.")
@@ -142,7 +147,7 @@ def _errors_explained() -> Iterator[None]:
     except (DBAPIError, PoolTimeoutError) as error:
         kind = UnavailableError if _may_pass(error) else WorkspaceError
         raise kind(
-            f"The database cannot be used ({getattr(error, 'orig', error)}); what was finished before is kept. If the "
+            f"The database cannot be used ({getattr(error, 'orig', error)}); finished work is kept. If the "
             "disk is full or read-only, fix that; if another command holds the database, wait for it; then try again."
         ) from error
 

@@ -1,4 +1,4 @@
-"""What the history says of each edit beside its verb: one record for each kind, stored as JSON.
+"""The details of each edit in the history: one record for each kind of edit, stored as JSON.
 
 A verb that has no record here may store any JSON object.
 """
@@ -16,12 +16,12 @@ OLD_KEYS = {
     "new classes": "new_classes",
     "max known rejected": "max_known_rejected",
 }
-"""Keys of entries that earlier versions have stored, and the fields that they are now."""
+"""Keys that earlier versions stored, and the present names of these fields."""
 
 
 @dataclass(frozen=True)
 class Details:
-    """What the history says of an edit. A field whose default is None is stored only if it has a value."""
+    """The details of an edit in the history. A field whose default is None is stored only if it has a value."""
 
     verbs: ClassVar[tuple[str, ...]]
     """The verbs whose entries have these details."""
@@ -87,7 +87,7 @@ class LearnDetails(Details):
 
 @dataclass(frozen=True)
 class AdaptDetails(Details):
-    """The network was adapted, or it was rehearsed and stays as it was."""
+    """The network was adapted, or a rehearsal showed no benefit and it was left unchanged."""
 
     verbs = ("adapt",)
     switched: bool
@@ -111,7 +111,7 @@ class AdaptDetails(Details):
 
 @dataclass(frozen=True)
 class RollbackDetails(Details):
-    """A version was put to use."""
+    """Another version was put to use."""
 
     verbs = ("rollback",)
     version: int
@@ -147,7 +147,7 @@ class NameDetails(Details):
 
 @dataclass(frozen=True)
 class ConfirmDetails(Details):
-    """A group was confirmed, or is open again."""
+    """A group was confirmed, or its confirmation was withdrawn."""
 
     verbs = ("confirm", "unconfirm")
     group: int
@@ -180,7 +180,7 @@ class UnstackDetails(Details):
 
 @dataclass(frozen=True)
 class MergeDetails(Details):
-    """A group was joined with another one."""
+    """A group was merged into another one."""
 
     verbs = ("merge",)
     group: int
@@ -189,7 +189,7 @@ class MergeDetails(Details):
 
 @dataclass(frozen=True)
 class SplitDetails(Details):
-    """A group was split; ``parts`` are the groups that it is now."""
+    """A group was split; ``parts`` are the resulting groups."""
 
     verbs = ("split",)
     group: int
@@ -208,7 +208,7 @@ class KeepDetails(Details):
 
 @dataclass(frozen=True)
 class CompareDetails(Details):
-    """A person said whether two groups are the same class; if so, they were joined."""
+    """A person said whether two groups are the same class; if so, they were merged."""
 
     verbs = ("compare",)
     group: int
@@ -218,7 +218,7 @@ class CompareDetails(Details):
 
 @dataclass(frozen=True)
 class DivideDetails(Details):
-    """A person said that a part of a group is not of its class and which of both are classes; ``part`` is its group."""
+    """A person said that some images of a group, now in the group ``part``, are not of its class."""
 
     verbs = ("divide",)
     group: int
@@ -231,13 +231,13 @@ class DivideDetails(Details):
 
 @dataclass(frozen=True)
 class RegroupDetails(Details):
-    """Images were given to the groups again, as a person has answered."""
+    """Images were assigned to the groups again, by the answers of a person."""
 
     verbs = ("regroup",)
     images: int
     """How many of them went to another group."""
     started: int
-    """Groups that were started in place of those that are no class."""
+    """Groups that were started in place of those that are not a class."""
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ def read_details(verb: str, details: dict[str, Any]) -> AnyDetails | dict[str, A
     Returns
     -------
     AnyDetails or dict
-        The record; details of a verb or of a form that is not known stay as they are.
+        The record; unknown details are returned unchanged.
 
     """
     try:

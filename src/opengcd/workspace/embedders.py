@@ -24,7 +24,7 @@ class StoredEmbedder(NamedTuple):
     fingerprint: str
     name: str
     width: int
-    """How many numbers its vectors have."""
+    """Number of dimensions of its vectors."""
     digest: str | None
     """The checksum of an adapted network, which is in the workspace; None for any other embedder."""
     run: str | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class WorkspaceError(ValueError):
-    """A workspace cannot do what was asked; the message says what to do."""
+    """A request to a workspace failed; the message says why, and what to do."""
 
 
 class UnavailableError(WorkspaceError):
@@ -23,7 +23,7 @@ class DamagedError(WorkspaceError):
     message : str
         What is damaged, and what to do.
     reason : str
-        Why it is called damaged.
+        What shows the damage.
 
     """
 

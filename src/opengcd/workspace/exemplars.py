@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from opengcd.memory import ExemplarMemory
 
 NOT_FOUND = 0
-"""In place of the number of an item: a version of an older schema has an exemplar whose item cannot be found."""
+"""Used in place of an item number if a version of an older schema has an exemplar whose item cannot be found."""
 
 
 class _OfVersion(NamedTuple):

@@ -1,4 +1,4 @@
-"""A user's project on disk: its verbs, and the parts that do the work."""
+"""A project on disk: its methods, and the parts that do the work."""
 
 from __future__ import annotations
 
@@ -51,10 +51,22 @@ def record_nothing(connection: Connection, result: object) -> None:
 
 
 class Workspace(ReviewVerbs):
-    """Images in, labels out, on disk.
+    """A project on disk: images in, labels out, with a review by a person in between.
 
-    The verbs of the loop are methods; the rest is reached through the parts. Threads may share a workspace, each person
-    with their own :meth:`by`.
+    A workspace is a folder. The *embedder*, a network, turns each image into a vector, its *embedding*; an
+    :class:`~opengcd.OpenWorldRecognizer` works on these. The work goes in *phases*, with one method per step:
+
+    1. :meth:`create` and :meth:`fit` learn the known classes from labelled images, and keep some of them, the
+       *exemplars*, in the *memory*.
+    2. :meth:`recognize` labels the images of the *stream*, those that arrive over time, and rejects images that seem to
+       be of no known class.
+    3. :meth:`discover` groups the images of new classes, and estimates *k*, the number of known and new classes.
+    4. A person reviews the groups: on the page of the service, in folders, or with methods such as :meth:`name`,
+       :meth:`move` and :meth:`confirm`.
+    5. :meth:`learn` learns the confirmed groups; the next phase begins.
+
+    Every step is an edit that :meth:`undo` undoes. Everything else is in the attributes below. Threads may share a
+    workspace; use :meth:`by` for each person.
 
     Parameters
     ----------
@@ -65,7 +77,7 @@ class Workspace(ReviewVerbs):
     device : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
     embedder : Embedder or None
-        Your own embedder instead of the one named at creation.
+        Your own embedder, instead of the one that was named when the workspace was created.
 
     Attributes
     ----------
@@ -74,29 +86,29 @@ class Workspace(ReviewVerbs):
     vectors : Vectors
         The embedder, and the feature vectors of items.
     recognizers : Recognizers
-        Versions of the recogniser, as objects.
+        Loads versions of the recogniser.
     recognition : Recognition
-        From files or bytes to stored predictions.
+        Recognises files or bytes, and stores the predictions.
     review : Review
-        The verbs of the review, undo and redo, the history.
+        Edits of groups, undo and redo, and the history.
     models : Models
-        Versions, rollback, the limit on rejection.
+        The list of versions, rollback, and the limit on rejection.
     adaptation : Adaptation
-        The network in use trained on the workspace's own images: what it would bring and take.
+        Training of the network on the images of the workspace: whether it is possible, and how long it takes.
     views : Views
-        Status, groups, items and phases, to look at.
+        Status, groups, items and phases, for reading.
     similarity : Similarity
-        Neighbours, and the map.
+        Similar images, and the map of all images.
     questions : Questions
-        What to ask a person about the groups.
+        The most useful questions to a person about the groups.
     exemplars : Exemplars
         The items in the memory of the recogniser.
     formats : Formats
         Exports, and the review in folders.
     access : Access
-        Who may use the service.
+        Access tokens for the service.
     jobs : Jobs
-        Long work that the service was asked for.
+        Long work that was started through the service.
 
     Examples
     --------
@@ -157,18 +169,18 @@ class Workspace(ReviewVerbs):
         database: str | None = None,
         **options: Any,
     ) -> Self:
-        """Make a workspace and open it; one that was made with the same settings is only opened.
+        """Make a workspace and open it; if it exists with the same settings, it is only opened.
 
         Parameters
         ----------
         path : path
             The folder of the workspace; it is made if it does not exist.
         embedder : str or Embedder
-            A name that :func:`opengcd.embed.load_embedder` takes, or an embedder of your own.
+            A name that :func:`opengcd.embed.load_embedder` accepts, or your own embedder.
         pooling, precision : str
             See :func:`opengcd.embed.load_embedder`.
         recognizer : mapping or None
-            Parameters of :class:`~opengcd.OpenWorldRecognizer`, as ``{"preset": "robust"}``; by default
+            Parameters of :class:`~opengcd.OpenWorldRecognizer`, such as ``{"preset": "robust"}``; by default
             ``random_state`` is 0, and ``memory_size`` 20,000 or the number of known images, if that is larger.
         database : str or None
             A SQLAlchemy URL of PostgreSQL; None keeps the database in a SQLite file in the folder.
@@ -222,7 +234,7 @@ class Workspace(ReviewVerbs):
 
     @property
     def settings(self) -> Settings:
-        """What the workspace was made with."""
+        """The settings that the workspace was made with."""
         return self.store.settings
 
     @property
@@ -243,7 +255,7 @@ class Workspace(ReviewVerbs):
         Parameters
         ----------
         known : path
-            A folder with one folder of images for each class, named like the class.
+            A folder with one folder of images per class, named after the class.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
 
@@ -279,7 +291,7 @@ class Workspace(ReviewVerbs):
         return self.recognition.recognize(sources, progress=progress)
 
     def set_times(self, table: str | os.PathLike[str]) -> int:
-        """Read when images were taken from a CSV file, for images whose files do not say, or are wrong.
+        """Read the times at which images were taken from a CSV file, where the image files have none or wrong ones.
 
         Images that follow each other within seconds and look alike are a burst, which :meth:`discover` counts once.
 
@@ -291,7 +303,7 @@ class Workspace(ReviewVerbs):
         Returns
         -------
         int
-            How many of its files are known.
+            How many files of the table are in the workspace.
 
         """
         times = read_times(table)
@@ -299,15 +311,15 @@ class Workspace(ReviewVerbs):
             return store_times(connection, times)
 
     def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
-        """Recognise files as they appear or change, for ever.
+        """Watch folders and recognise files as they appear or change; this never ends by itself.
 
         Parameters
         ----------
         sources : sequence of path
             Files, and folders that are searched with all folders in them.
         every : float
-            Seconds between two searches. A file is taken once its size and time were the same in two searches: before,
-            it may still be written.
+            Seconds between two searches. A file is read once its size and time are the same in two searches; until
+            then, another program may still be writing it.
 
         Yields
         ------
@@ -324,20 +336,20 @@ class Workspace(ReviewVerbs):
         progress: Progress = silent,
         record: Callable[[Connection, Discovered], None] = record_nothing,
     ) -> Discovered:
-        """Group images of new classes; groups that a person has named or changed, also meanwhile, are kept.
+        """Group the images of new classes; groups that a person has named or changed, also meanwhile, are kept.
 
-        Where the preset takes the whole stream, as the default does, images that were accepted may turn out to be new,
-        too. Those that a person has given a class serve as examples of it.
+        The default preset looks at the whole stream, so that images which were recognised as a known class may turn out
+        to be of a new one. Images to which a person has given a class serve as examples of it.
 
         Parameters
         ----------
         k : int or None
-            Number of classes, known ones included; None estimates it.
+            Number of known and new classes together; None estimates it.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
         record : callable
             Called with the connection and the result in the transaction that stores the result: what it writes is
-            stored with the result, and if it raises, nothing is.
+            stored together with the result, and if it raises an error, nothing is stored.
 
         Returns
         -------
@@ -347,11 +359,11 @@ class Workspace(ReviewVerbs):
         return self._discovery.discover(k, progress, record)
 
     def groups(self) -> list[Group]:
-        """Return the groups under review: novel (doubtful ones last), returned to known classes, removed."""
+        """Return the groups under review: of new classes (doubtful ones last), of known classes, and removed images."""
         return self.review.groups()
 
     def apply(self, verb: Verb) -> Edited:
-        """Make one edit of a verb of the review.
+        """Apply a verb of the review, as one edit.
 
         Parameters
         ----------
@@ -376,9 +388,9 @@ class Workspace(ReviewVerbs):
         progress: Progress = silent,
         record: Callable[[Connection, Version], None] = record_nothing,
     ) -> Version:
-        """Enter the next phase with what was reviewed.
+        """Learn the groups that were named and confirmed, which begins the next phase.
 
-        It is refused if someone changes what it learns from while it runs; other edits do not matter.
+        It fails if someone changes these images while it runs; other edits do not matter.
 
         Parameters
         ----------
@@ -386,7 +398,7 @@ class Workspace(ReviewVerbs):
             Called with a stage, the steps done and their total (0: not known).
         record : callable
             Called with the connection and the new version in the transaction that puts the version to use: what it
-            writes is stored with the version, and if it raises, nothing is.
+            writes is stored together with the version, and if it raises an error, nothing is stored.
 
         Returns
         -------
@@ -409,25 +421,27 @@ class Workspace(ReviewVerbs):
     ) -> Adapted:
         """Train the network in use on the images of the workspace, and switch to the result if it helps.
 
-        A rehearsal on hidden known classes decides whether it helps. Until the switch, all that is in use stays as it
-        was; if interrupted, the same call goes on. :meth:`undo` and :meth:`rollback` return to the old network and
-        its vectors without computing anything. It is refused if another version is put to use while it runs.
+        A rehearsal decides whether it helps: some known classes are hidden, and recognition (HNA) and discovery (HCA)
+        are measured with and without the adaptation. Until the switch, everything in use stays unchanged; if
+        interrupted, call it again to continue. :meth:`undo` and :meth:`rollback` return to the old network and its
+        vectors without computing anything. It fails if another version is put to use while it runs.
 
         Parameters
         ----------
         force : bool
-            Whether to switch even if the rehearsal says that it does not help.
+            Whether to switch even if the rehearsal shows no benefit.
         dry_run : bool
-            Whether to rehearse only, and change nothing but the history.
+            Whether to rehearse only; nothing but the history is changed.
         settings : AdaptSettings or None
             How to train; see :class:`opengcd.adapt.AdaptSettings`.
         unlabelled : bool or None
-            Whether images of the stream without a label take part; None follows ``settings``, whose default is no.
+            Whether to train on images of the stream without a label, too; None follows ``settings``, whose default is
+            no.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
         record : callable
             Called with the connection and the result in the transaction that switches, or that notes the rehearsal:
-            what it writes is stored with the result, and if it raises, nothing is.
+            what it writes is stored together with the result, and if it raises an error, nothing is stored.
         on_epoch : callable
             Called with ``"rehearsing"`` or ``"training"`` and an :class:`opengcd.adapt.EpochPoint` after each epoch.
 
@@ -450,7 +464,7 @@ class Workspace(ReviewVerbs):
     # Edits.
 
     def undo(self, *, on: int | None = None) -> Edited:
-        """Undo the last edit: of groups, a discovery, a phase, or a rollback.
+        """Undo the last edit: of a group, by discover, learn, adapt or rollback.
 
         Parameters
         ----------
@@ -531,25 +545,24 @@ class Workspace(ReviewVerbs):
         Parameters
         ----------
         format : {"csv", "json", "coco", "folders"}
-            The first three write a file, the last one folder for each label.
+            The first three write one file; ``"folders"`` makes one folder of images per label.
         out : path
             The file, which is replaced, or the folder, which must be empty or new.
         copy : bool
-            Whether folders hold copies of the images instead of links.
+            With ``"folders"``: whether to copy the images instead of linking to them.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
 
         Returns
         -------
         list of (str, str)
-            Images that are missing in the folders, with reasons.
+            Images that could not be written to the folders, with reasons.
 
         """
         return self.formats.export(format, out, copy=copy, progress=progress)
 
     def check(self, *, repair: bool = False, progress: Progress = silent) -> list[Finding]:
-        """Look for damage in the workspace: database, edit log, networks, vectors, models, uploads,
-        thumbnails and maps.
+        """Look for damage: in the database, edit log, networks, vectors, models, uploads, thumbnails and maps.
 
         Parameters
         ----------

@@ -55,7 +55,7 @@ class FeatureStore:
         return cls(folder, id, fingerprint, width)
 
     def append(self, connection: Connection, ids: Sequence[int], vectors: np.ndarray) -> None:
-        """Store one row per item, named in the caller's transaction; now and then, merge small shards."""
+        """Store one row per item, named in the caller's transaction; small shards are merged from time to time."""
         if not len(ids):
             return
         hashes: dict[int, str] = {}
@@ -156,7 +156,7 @@ class FeatureStore:
         return records
 
     def _place(self, connection: Connection, shard: int, rows: Mapping[int, int]) -> None:
-        """Enter in which row of a shard the vectors of items are."""
+        """Store the shard and row of the vectors of items."""
         places = [{"item_id": id, "embedder_id": self.id, "shard": shard, "row": row} for id, row in rows.items()]
         for part in in_parts(places):
             connection.execute(insert(features), part)

@@ -13,7 +13,7 @@ from opengcd._internal.limited_reading import read_limited
 from opengcd.workspace.settings import FILE
 
 NO_IMAGES = {"thumbs.db", "desktop.ini"}
-"""What file managers leave behind; hidden files are skipped too."""
+"""Files that file managers leave behind; hidden files are skipped, too."""
 
 
 class Found(NamedTuple):
@@ -93,7 +93,7 @@ def readable(path: str | os.PathLike[str]) -> str:
     Returns
     -------
     str
-        Bytes that are no text are escaped.
+        Bytes that are not text are escaped.
 
     """
     return os.fsencode(path).decode("utf-8", "backslashreplace")

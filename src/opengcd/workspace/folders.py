@@ -1,7 +1,7 @@
 """Review without a browser: a folder for each group, which a person renames, fills and empties in any file manager.
 
-The export keeps a note of where everything was. The import compares the folders with that note, so it changes only what
-the person changed, and nothing the second time.
+The export stores a note of where everything was. The import compares the folders with that note, so it changes only
+what the person changed, and a second import changes nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PUT_BACK = "_known_"
 
 
 class Changes(NamedTuple):
-    """What an import has done."""
+    """The changes that an import made."""
 
     named: int
     moved: int
@@ -89,7 +89,7 @@ def export_groups(
 
 
 def import_groups(edit: Edit, folder: str | os.PathLike[str]) -> tuple[Changes, Note]:
-    """Read what a person changed back as edits; return also the note that is true from now on."""
+    """Turn what a person changed into edits; return also the new note."""
     root = Path(folder).absolute()
     note = read_note(root)
     _check_note(root, note, edit.connection)
@@ -146,14 +146,15 @@ def _group_of(folder: Path, note: Note) -> int | None:
 
 
 def _settle(edit: Edit, name: str, group: int | None, note: Note) -> tuple[int, bool]:
-    """Return the group that a folder stands for now, and whether its name has changed."""
+    """Return the group that a folder now means, and whether its name has changed."""
     if group is not None and note.folders.get(name) == group:
         return group, False
     put_back = name.startswith(PUT_BACK)
     label = class_name(name.removeprefix(PUT_BACK))
     if put_back and label not in review.classes(edit.connection):
         raise WorkspaceError(
-            f"{name!r} says {label!r} is known, but it is not; for a new class leave {PUT_BACK!r} out."
+            f"The folder {name!r} names the known class {label!r}, but there is no such class; for a new class, leave "
+            f"out {PUT_BACK!r}."
         )
     kind = edit.connection.scalar(select(groups.c.kind).where(groups.c.id == group))
     home = review.name(edit, group, label) if group and kind == NOVEL else review.group_named(edit, label)
@@ -170,6 +171,8 @@ def _places(present: dict[str, list[str]], note: Note, before: dict[str, int | N
             other = places.get(content, name)
             stays = [n for n in (other, name) if before[n] == note.items[content]]
             if other != name and len(stays) != 1:
-                raise WorkspaceError(f"The image {content[:12]} is in {other!r} and in {name!r}; delete one of them.")
+                raise WorkspaceError(
+                    f"The image {content[:12]} is in both {other!r} and {name!r}; delete one of the two."
+                )
             places[content] = name if other == name or other in stays else other
     return places

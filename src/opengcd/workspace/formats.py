@@ -21,7 +21,7 @@ from opengcd.workspace.store import Store
 
 
 class Formats:
-    """Writes what a workspace holds to files, and reads a review back."""
+    """Writes the labels and groups of a workspace to files, and reads a review back."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -86,12 +86,12 @@ class Formats:
         return folders.export_groups(id, found, files, out, copy, progress)
 
     def import_groups(self, folder: str | os.PathLike[str]) -> folders.Changes:
-        """Read folders that :meth:`export_groups` wrote and a person changed: all changes are one edit.
+        """Read back folders that :meth:`export_groups` wrote and a person changed; all changes are one edit.
 
         Parameters
         ----------
         folder : path
-            What was given to :meth:`export_groups`.
+            The folder that was given to :meth:`export_groups`.
 
         Returns
         -------

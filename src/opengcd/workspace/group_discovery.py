@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 
 class Discovered(NamedTuple):
-    """What a discovery found."""
+    """The result of a discovery."""
 
     k: int
     """Number of classes, known ones included."""
     k_interval: tuple[int, int] | None
-    """k lies between these with a probability of 90 %, if the search can tell."""
+    """k lies between these two with a probability of 90 %; None if the search gives no interval."""
     items: int
-    """Items that were looked at and that no person had decided on: all of the stream, or the rejected ones."""
+    """Number of items that were grouped: those of the stream, or the rejected ones, that no person had decided on."""
     put_back: int
     """Items that were returned to a known class other than the one recognised."""
     groups: int
     trusted: bool
     reason: str
     left_alone: int = 0
-    """Items that a person has changed while the discovery ran; they stay as that person left them."""
+    """Items that a person changed while the discovery ran; they were left unchanged."""
 
 
 class GroupDiscovery:
@@ -64,7 +64,10 @@ class GroupDiscovery:
                 since = log.last_edit(connection)
                 ids, examples = to_group(connection, whole_stream), groups.to_learn(connection)
             if not ids:
-                raise WorkspaceError("There is nothing to discover: no image has been rejected, or all are reviewed.")
+                raise WorkspaceError(
+                    "There is nothing to discover: no image was rejected, or all are reviewed. Recognise more images "
+                    "first."
+                )
             X = self._vectors.of_items([*ids, *examples], version)
             numbers = self._count_once(recognizer, [*ids, *examples], X)
             found = recognizer.discover(
@@ -101,7 +104,7 @@ class GroupDiscovery:
 
 
 def _details(done: Discovered, version: int, found: Discovery, stacked: int) -> DiscoverDetails:
-    """Return what the history says of a discovery."""
+    """Return the details of a discovery for the history."""
     return DiscoverDetails(
         k=done.k,
         images=done.items,

@@ -1,4 +1,4 @@
-"""From a discovery to groups under review. What a person has decided is kept; everything else is regrouped."""
+"""Turn a discovery into groups under review. The decisions of people are kept; everything else is regrouped."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def to_group(connection: Connection, accepted: bool) -> list[int]:
 
 
 class Regrouped(NamedTuple):
-    """What was stored of a discovery."""
+    """The numbers of items that a discovery changed."""
 
     groups: int
     put_back: int
@@ -62,7 +62,7 @@ class Regrouped(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """What a discovery proposes, and the state that it looked at."""
+    """The groups that a discovery proposes, and the state of the workspace that it started from."""
 
     since: int
     """The last edit that it has seen."""
@@ -79,7 +79,7 @@ class Proposal(NamedTuple):
 def regroup(edit: Edit, proposal: Proposal) -> Regrouped:
     """Replace the groups that nobody has named by those of a discovery.
 
-    Edits made since the discovery began have precedence: the items and groups that they changed stay as they are.
+    Edits made since the discovery began have precedence: the items and groups that they changed are left unchanged.
     """
     connection, ids, found = edit.connection, proposal.ids, proposal.found
     changed = _changed_since(connection, proposal.since)
@@ -134,7 +134,7 @@ def _changed_since(connection: Connection, since: int) -> set[int]:
 
 
 def _clear(edit: Edit, keep: set[int]) -> None:
-    """Remove what an earlier discovery has decided and no person since, except for some items."""
+    """Remove what an earlier discovery has decided, unless a person has decided since, except for some items."""
     connection = edit.connection
     joined = select(assignments.c.item_id).join(groups, groups.c.id == assignments.c.group_id)
     stale = [item for item in connection.scalars(joined.where(~DECIDED)) if item not in keep]

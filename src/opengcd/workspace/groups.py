@@ -27,7 +27,7 @@ class Group(NamedTuple):
     kind: str
     """``novel``; ``known``: items that discovery returned to a class; ``removed``: items that a person removed."""
     label: str
-    """The name a person gave it, or a provisional one."""
+    """The name that a person gave it, or a provisional one."""
     named: bool
     confirmed: bool
     items: list[int]
@@ -37,11 +37,11 @@ class Group(NamedTuple):
     spread: float | None
     """Root mean squared distance of its items to their centre: the smaller, the tighter."""
     probability: float | None
-    """How likely it is a class of its own; None where nothing is known about that."""
+    """Probability that it is a class of its own; None if it was not estimated."""
     doubtful: bool
-    """Whether it is more likely a chance cluster than a class, and nobody has named it."""
+    """Whether it is more likely a random cluster than a class, and nobody has named it."""
     probabilities: list[float | None]
-    """How likely each item belongs to it, by discovery; None for what a person put there."""
+    """Probability of each item to belong to it, by discovery; None for items that a person put there."""
     stacks: list[int | None]
     """The stack of near copies that each item is in; None for most."""
 
@@ -92,7 +92,7 @@ def group_sizes(connection: Connection, sizes: Mapping[int, int]) -> list[GroupS
 
 
 def open_groups(connection: Connection) -> list[Group]:
-    """Return the groups that hold something not learnt yet, with their items, in the order of the review."""
+    """Return the groups that contain items not learnt yet, with their items, in the order of the review."""
     members: dict[int, list[tuple[int, str, float | None, int | None]]] = {}
     columns = assignments.c.group_id, assignments.c.item_id, items.c.hash, assignments.c.probability
     query = (
@@ -116,7 +116,9 @@ def name(edit: Edit, group: int, label: str) -> int:
     label = check_label(label)
     row = _group(edit.connection, group)
     if row.kind != NOVEL:
-        raise WorkspaceError(f"Group {group} holds items of {row.label!r}; only a novel group can be named.")
+        raise WorkspaceError(
+            f"Group {group} holds items of the known class {row.label!r}; only groups of new classes can be named."
+        )
     home = _home(edit.connection, label)
     if home is None and label in classes(edit.connection):
         home = make_group(edit, KNOWN, label)
@@ -226,7 +228,7 @@ def split(edit: Edit, group: int, parts: Sequence[Part]) -> list[int]:
 
 
 def keep(edit: Edit, group: int, decided: bool = True) -> None:
-    """Note that a person has decided that the items of a group belong together, or that this is open."""
+    """Store whether a person has decided that the items of a group belong together."""
     chosen = members(edit.connection, group)
     edit.touch(assignments, chosen)
     for part in in_parts(chosen):
@@ -327,12 +329,12 @@ def check_label(label: str) -> str:
     Raises
     ------
     WorkspaceError
-        If it is empty, ``"unknown"``, or has characters that mislead the eye.
+        If it is empty, ``"unknown"``, or has invisible or misleading characters.
 
     """
     label = label.strip()
     if not label or label == UNKNOWN_STR or MISLEADING.search(label):
-        raise WorkspaceError(f"A class cannot be named {label!r}; choose another name.")
+        raise WorkspaceError(f"A class cannot be named {label!r}; choose another name, without invisible characters.")
     return label
 
 

@@ -1,6 +1,6 @@
-"""Images in: every file becomes an item with a feature vector, and none is read or embedded twice.
+"""Take in images: every file becomes an item with a feature vector, and none is read or embedded twice.
 
-A batch is on disk before it is handed on: what was reported survives a crash, and the same call continues from there.
+A batch is on disk before it is returned: reported results survive a crash, and the same call continues from there.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Taken(NamedTuple):
 
 
 class _Survey(NamedTuple):
-    """What is known of some files before any is decoded."""
+    """What is known about some files before any is decoded."""
 
     unchanged: list[Taken]
     """Files that were taken before."""
@@ -53,7 +53,7 @@ class _Survey(NamedTuple):
 
 
 class Intake:
-    """Takes in files for one workspace; the embedder is loaded when the first image must be embedded."""
+    """Adds files to a workspace; the embedder is loaded when the first image must be embedded."""
 
     def __init__(self, database: Database, vectors: Vectors) -> None:
         self._database = database
@@ -75,7 +75,7 @@ class Intake:
                     yield batch
 
     def complete(self, progress: Progress, among: Sequence[int] | None = None, version: int | None = None) -> None:
-        """Embed items, or those among some, that came while another embedder was in use than that of a version.
+        """Embed items that were added while another embedder was in use than that of a version; all, or some.
 
         The version is by default the one in use. Items whose files are gone, or have another content now, stay without
         a vector of its embedder.
@@ -83,7 +83,7 @@ class Intake:
         with self._database.reading() as connection:
             lacking = without_vector(connection, embedder_of(connection, version), among)
         if lacking and (originals := find_originals(self._database, lacking, progress)):
-            stage = "embedding images that came while another network was in use"
+            stage = "embedding images that were added while another network was in use"
             embedder = self._vectors.embedder_of(version)
             embed_originals(self._database, self._vectors.folder, embedder, originals, progress, stage)
 

@@ -22,7 +22,7 @@ def paths_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[str]]
 
 
 def hash_of(connection: Connection, item: int) -> str:
-    """Return the hash of an item's content; refuse a number that is no item."""
+    """Return the hash of an item's content; raise an error if there is no such item."""
     found = connection.scalar(select(items.c.hash).where(items.c.id == item))
     if found is None:
         raise MissingError(f"There is no item {item}.")

@@ -38,13 +38,13 @@ class Job(NamedTuple):
     result: dict[str, Any] | None
     error: str | None
     seconds_left: float | None
-    """How long it will still run, as it is estimated; None if that is not known."""
+    """Estimated seconds that it will still run; None if that is unknown."""
     curves: Curves | None
     """Points of the curves of a training so far, by the name of the curve."""
 
     @property
     def finished(self) -> bool:
-        """Whether nothing more will happen."""
+        """Whether the job is over."""
         return self.state not in (WAITING, RUNNING)
 
 
@@ -52,14 +52,14 @@ class Jobs:
     """The jobs of a workspace; one runs at a time.
 
     The transaction that makes the change of a job also writes the job's result (:meth:`record`), so a job without a
-    result has changed nothing, and one that has a result can only end as done, whatever happens to it afterwards.
+    result has changed nothing, and a job with a result always ends as done.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, verb: str, arguments: dict[str, Any], who: str) -> Job:
-        """Put a job at the end of the queue.
+        """Add a job at the end of the queue.
 
         Parameters
         ----------

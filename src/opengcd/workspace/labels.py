@@ -1,4 +1,4 @@
-"""The label of every item as of now, and where it is from."""
+"""The present label of every item, and where it comes from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opengcd.workspace.versions import in_use, learnt
 SOURCES = {
     "learnt": "the recogniser has learnt it",
     "reviewed": "a person decided; learn takes it",
-    "put back": "discovery assigns it to another known class than recognition did",
+    "put back": "discovery returned it to another known class than the recognised one",
     "grouped": "in a group that nobody has confirmed",
     "removed": "a person removed it from the review",
     "recognized": "recognised as a known class",
@@ -38,7 +38,7 @@ class Labelled(NamedTuple):
     unknown: float | None
     top: list[tuple[str, float]]
     probability: float | None
-    """Of being in the right group, by discovery; None for what is in none or a person put there."""
+    """Probability of being in the right group, by discovery; None if it is in no group, or a person put it there."""
 
 
 def labelled_items(connection: Connection, only: int | None = None) -> list[Labelled]:

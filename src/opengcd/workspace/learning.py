@@ -1,4 +1,4 @@
-"""Learning: the first version of the recogniser from known classes, and each next one from what was reviewed."""
+"""Learning: the first version of the recogniser from known classes, each later one from reviewed groups."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 LabelledRows = tuple[np.ndarray, np.ndarray]
 MEMORY = 20_000
-"""Labelled images that the recogniser remembers unless told otherwise. All images stay on disk, so none is dropped
-before learning from them takes minutes."""
+"""Default size of the memory. All images stay on disk, so exemplars are dropped only where learning from all of them
+would take minutes."""
 
 
 class Learning:
@@ -62,7 +62,7 @@ class Learning:
             with self._database.reading() as connection:
                 if versions.in_use(connection) is not None:
                     raise WorkspaceError(
-                        f"{self._store.path} has been set up already; add classes with discover and learn."
+                        f"{self._store.path} has learnt its first classes already; add more with discover and learn."
                     )
             classes, bad = _class_folders(Path(known))
             from opengcd.recognizer import OpenWorldRecognizer
@@ -92,7 +92,7 @@ class Learning:
         return bad
 
     def learn(self, progress: Progress, record: Callable[[Connection, Version], None]) -> Version:
-        """Enter the next phase with what was reviewed; see :meth:`opengcd.Workspace.learn`."""
+        """Learn the reviewed groups; see :meth:`opengcd.Workspace.learn`."""
         with self._store.alone(progress):
             self._intake.complete(progress)
             with self._database.reading() as connection:
@@ -104,7 +104,10 @@ class Learning:
                 copies = stacks_of(connection, stream)
                 trained = None if embedder is None else was_trained_on(connection, embedder, list(labels))
             if not labels:
-                raise WorkspaceError("There is nothing to learn: no group is named and confirmed.")
+                raise WorkspaceError(
+                    "There is nothing to learn: no group is named and confirmed. Name and confirm a group in the "
+                    "review first."
+                )
             self._recognizers.recall()
             X, y = self._vectors.of_items(list(labels), version), np.array(list(labels.values()))
             recognizer = self._recognizers.read(version, limit)  # one of its own: learning changes it
@@ -153,7 +156,7 @@ class Learning:
                 if item is None:
                     bad.append((path, reason))
                 elif labels.setdefault(item, label_of[path]) != label_of[path]:
-                    bad.append((path, f"the same image is in {labels[item]!r} too"))
+                    bad.append((path, f"the same image is in {labels[item]!r}, too; delete one of them"))
         missing = sorted(set(classes) - set(labels.values()))
         return labels, bad + [(label, "no image of this class can be used") for label in missing]
 
@@ -164,7 +167,7 @@ def _refuse_other_labels(connection: Connection, labels: Mapping[int, str]) -> N
     changed = sum(now.get(item) != label for item, label in labels.items())
     if changed:
         raise WorkspaceError(
-            f"{changed} of the {len(labels)} images to learn were moved, renamed or unconfirmed while learn ran; "
+            f"{changed} of the {len(labels)} images to learn were moved, renamed or unconfirmed while learn ran, so "
             "nothing was changed. Run learn again."
         )
 
@@ -174,7 +177,7 @@ def future_scores(
 ) -> dict[int, float]:
     """Adapt the threshold of a new version to the stream; return the unknown scores of the stream.
 
-    Empty if the threshold does not follow the stream; then its features are not asked for. Items of one of ``stacks``
+    Empty if the threshold does not follow the stream; then its features are not read. Items of one of ``stacks``
     count once.
     """
     if not ids or not recognizer.adapts:
@@ -207,7 +210,7 @@ def _class_folders(known: Path) -> tuple[dict[str, list[Found]], list[tuple[str,
         if entry.is_dir():
             found[groups.check_label(readable(entry.name))] = list(find_files([entry]))
         else:
-            bad.append((str(entry), "not in a class folder"))
+            bad.append((str(entry), "not in the folder of a class"))
     if len(found) < 2:
         raise WorkspaceError(f"{known} should hold a folder of images for each of at least two classes.")
     return found, bad

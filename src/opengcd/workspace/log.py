@@ -51,7 +51,7 @@ class Edited(NamedTuple):
     group: int | None = None
     """Where what was edited is now, if that is one group."""
     entry: Entry | None = None
-    """What was undone or redone."""
+    """The edit that was undone or redone."""
     images: int | None = None
     """Images that were moved, where the verb counts them."""
 
@@ -82,7 +82,7 @@ class Edit:
 
 @contextmanager
 def editing(connection: Connection, who: str, verb: str) -> Iterator[Edit]:
-    """Write an entry when the block is done; one that touches no row and has no details leaves none."""
+    """Write an entry at the end of the block, unless it touched no row and has no details."""
     edit = Edit(connection, verb)
     yield edit
     if not edit.before and not edit.details:
@@ -110,7 +110,7 @@ def to_undo(connection: Connection) -> Entry | None:
 
 
 def to_redo(connection: Connection) -> Entry | None:
-    """Return the last edit that was undone, unless something else was done since."""
+    """Return the last edit that was undone, unless another edit followed."""
     undo = _undo_to_redo(connection)
     return None if undo is None else _entry(connection, select(edits.c.undoes).where(edits.c.id == undo), True)
 

@@ -1,4 +1,4 @@
-"""Management of versions: list them, switch to another one, limit the rejection."""
+"""Versions of the recogniser: list them, switch to another one, limit the rejection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIMITS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
 
 
 class Choice(NamedTuple):
-    """A limit on rejection, and what it would do."""
+    """A possible limit on rejection, and its effect."""
 
     max_known_rejected: float | None
     """None: the threshold follows the stream."""
@@ -30,7 +30,7 @@ class Choice(NamedTuple):
 
 
 class Rejection(NamedTuple):
-    """How images are rejected, and how they could be."""
+    """The present limit on rejection, and the possible ones."""
 
     max_known_rejected: float | None
     threshold: dict[str, Any] | None
@@ -54,7 +54,7 @@ class Models:
             return versions.all_versions(connection)
 
     def knows_classes(self) -> bool:
-        """Return whether there is a version of the recogniser to ask."""
+        """Return whether there is a version of the recogniser."""
         with self._database.reading() as connection:
             return versions.in_use(connection) is not None
 
@@ -69,7 +69,7 @@ class Models:
         return edit.done
 
     def rejection(self) -> Rejection:
-        """Return how images are rejected, and what other limits would do with the stream so far."""
+        """Return the present limit on rejection, and what other limits would reject of the stream so far."""
         _, recognizer = self._recognizers.in_use()
         with self._database.reading() as connection:
             scores = observed_scores(connection)

@@ -1,7 +1,7 @@
 """Adapted networks in the folder of the workspace: written once, under the number of the embedder, and verified.
 
-A network is in the Hugging Face format. Beside its files is an index that names them with their SHA-256 and holds what
-is known of the adaptation; the database has the checksum of the index. A network is on disk before the database names
+A network is in the Hugging Face format. An index beside its files has their names and SHA-256, and the facts about
+the adaptation; the database has the checksum of the index. A network is on disk before the database names
 it: a crash leaves at worst an unused folder.
 """
 
@@ -38,7 +38,7 @@ def folder_of(path: Path, id: int) -> Path:
 
 
 def next_folder(connection: Connection, path: Path) -> tuple[int, Path]:
-    """Return the number of the next network, and its folder, which is not there: what a crash has left is deleted."""
+    """Return the number of the next network, and its folder; a folder that a crash has left there is deleted."""
     id = (connection.scalar(select(func.max(embedders.c.id))) or 0) + 1
     folder = folder_of(path, id)
     delete_folder(folder)
@@ -71,7 +71,7 @@ def add_network(connection: Connection, embedder: StoredEmbedder, trained: Colle
 
 
 def replace_network(connection: Connection, path: Path, embedder: StoredEmbedder, made: Path, digest: str) -> None:
-    """Put a network that was made again, with the same weights, in the place of the old one, which may be damaged."""
+    """Replace a network, which may be damaged, by one that was made again with the same weights."""
     delete_folder(folder_of(path, embedder.id))
     os.rename(made, folder_of(path, embedder.id))
     sync_folder(path / FOLDER)
@@ -91,7 +91,7 @@ def verify_network(path: Path, embedder: StoredEmbedder) -> tuple[Path, dict[str
         index = json.loads(raw)
         for name, digest in index["files"].items():
             if ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
-                raise _damaged(home, f"it names a file {name!r} elsewhere")
+                raise _damaged(home, f"it names a file outside of its folder, {name!r}")
             try:
                 feature_files.verify_file(home / name, digest)
             except DamagedError as error:
@@ -101,7 +101,7 @@ def verify_network(path: Path, embedder: StoredEmbedder) -> tuple[Path, dict[str
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         if isinstance(error, DamagedError):
             raise
-        raise _damaged(home, f"{INDEX} cannot be understood ({error})") from None
+        raise _damaged(home, f"{INDEX} cannot be read ({error})") from None
     return home, index["facts"]
 
 
@@ -127,7 +127,7 @@ def unused_folders(connection: Connection, path: Path) -> list[Path]:
 
 
 def delete_folder(folder: Path) -> None:
-    """Delete a folder with all that is in it, if it is there."""
+    """Delete a folder and its contents, if it exists."""
     if folder.is_dir() and not folder.is_symlink():
         shutil.rmtree(folder)
     else:

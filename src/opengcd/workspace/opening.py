@@ -37,9 +37,9 @@ TRIES = 5
 
 
 def create_database(folder: Path, settings: Settings) -> None:
-    """Make the tables of a new workspace; for one that has them already, nothing is done.
+    """Make the tables of a new workspace, unless it has them already.
 
-    A folder whose database is lost is left alone: an empty one would hide what can be restored from a backup.
+    If the database of a folder is lost, none is made: an empty one would hide what can be restored from a backup.
     """
     if settings.database is None:
         file = folder / FILE
@@ -71,7 +71,10 @@ def open_database(folder: Path, settings: Settings) -> Database:
             version = schema_version(connection)
         if version != SCHEMA_VERSION:
             if database.read_only:
-                raise ReadOnlyError(f"{folder} is of an older version; open it once where it can be written to.")
+                raise ReadOnlyError(
+                    f"{folder} was made by an older version of OpenGCD, and must be updated; open it once where its "
+                    "folder is writable."
+                )
             with database.writing() as connection:
                 if settings.id is None:
                     store_settings(folder, replace(settings, id=_id(connection)))
@@ -97,7 +100,7 @@ class _ReadOnlyFile(Database):
     """A database in a folder that cannot be written to here, as it is now, though others may write to it.
 
     While others have it open, SQLite reads it as theirs. Otherwise SQLite would have to write: then a copy is read, and
-    a new one when the database has changed. (``immutable=1`` would read a file that changes as if it did not.)
+    a new one when the database has changed. (``immutable=1`` would ignore changes of the file.)
     """
 
     def __init__(self, file: Path) -> None:
@@ -203,7 +206,7 @@ def _refuse_missing(file: Path) -> None:
 
 
 def _refuse_other_database(database: Database, folder: Path, settings: Settings) -> None:
-    """Refuse a database that has no tables or is another workspace's."""
+    """Refuse a database that has no tables or belongs to another workspace."""
     with database.reading() as connection:
         if schema_version(connection) is None:
             raise _lost(NO_TABLES, folder)

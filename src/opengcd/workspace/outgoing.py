@@ -1,6 +1,6 @@
 """Files to write out: links or copies, under names that every file system allows.
 
-An item is its content: a file that holds another image by now is not handed out as the item.
+An item is identified by its content: a file that has been replaced by another image is not used for it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from opengcd.workspace.files import read_file
 FORBIDDEN = re.compile(r'[%/\\:*?"<>|\x00-\x1f\x7f]|^[._ ]|[. ]$')
 LONGEST = 200
 """Bytes of a name; file systems allow 255, and a number comes before it."""
-GONE, OTHER = "the file is missing", "it holds another image now"
+GONE, OTHER = "the file is missing", "the file contains another image now"
 
 
 class Source(NamedTuple):
@@ -74,7 +74,7 @@ def distinct(name: str, taken: set[str]) -> str:
 
 
 def empty_folder(path: str | os.PathLike[str]) -> Path:
-    """Return a folder to write to, made if need be; one that holds anything is refused."""
+    """Return a folder to write to, made if need be; raise an error if it is not empty."""
     folder = Path(path)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise WorkspaceError(f"{folder} is not empty; choose a new folder.")

@@ -46,7 +46,7 @@ class Result(NamedTuple):
 
 
 def predicted(connection: Connection, ids: Sequence[int], version: int | None = None) -> dict[int, Prediction]:
-    """Return the predictions of a version, by default that in use; items it was not asked about are left out."""
+    """Return the predictions of a version, by default the one in use; items that it has not recognised are left out."""
     found = {}
     model = in_use(connection) if version is None else version
     for part in in_parts(ids):
@@ -59,7 +59,7 @@ def predicted(connection: Connection, ids: Sequence[int], version: int | None = 
 def write_predictions(
     connection: Connection, model: int, ids: Sequence[int], classes: np.ndarray, recognition: Recognition
 ) -> None:
-    """Store the predictions of a version, except for items that another process asked it about meanwhile."""
+    """Store the predictions of a version, except for items whose prediction another process has stored meanwhile."""
     there = predicted(connection, ids, model)
     best = np.argsort(-recognition.probabilities[:, 1:], axis=1, kind="stable")[:, :TOP]
     rows = [
@@ -83,7 +83,7 @@ def write_predictions(
 
 
 def observed_scores(connection: Connection, stacks: Mapping[int, int] | None = None) -> np.ndarray:
-    """Return the unknown scores of all that the version in use was asked about; of a stack only the smallest.
+    """Return the unknown scores of all items that the version in use has recognised; of a stack only the smallest.
 
     Parameters
     ----------
@@ -142,13 +142,13 @@ def _scored(connection: Connection) -> ColumnElement[bool]:
 
 
 def unlearnt(connection: Connection) -> Select[tuple[int]]:
-    """Select items that the version in use has not learnt, and that it could be asked about."""
+    """Select items that the version in use has not learnt, and for which it has a vector."""
     learnt_items = learnt(connection).with_only_columns(training_labels.c.item_id)
     there = items.c.id.in_(with_vector(connection))
     return select(items.c.id).where(items.c.id.not_in(learnt_items), there).order_by(items.c.id)
 
 
 def unseen(connection: Connection) -> Select[tuple[int]]:
-    """Select items that the version in use has neither learnt nor been asked about."""
+    """Select items that the version in use has neither learnt nor recognised."""
     asked = select(predictions.c.item_id).where(predictions.c.model_id == in_use(connection))
     return unlearnt(connection).where(items.c.id.not_in(asked))

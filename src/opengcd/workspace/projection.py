@@ -9,7 +9,7 @@ import numpy as np
 from opengcd._internal.durable_files import make_folder, replace_file
 
 MOST_DRAWN = 20_000
-"""Items for which a map is drawn; for more it would take many minutes, and nobody could tell the points apart."""
+"""Largest number of items on a map: more would take many minutes, and their points would overlap."""
 DIRECTIONS = 50
 STEPS = 500
 

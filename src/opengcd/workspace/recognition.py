@@ -1,4 +1,4 @@
-"""Recognition of images: from files or bytes to predictions that are stored before they are handed out."""
+"""Recognition of images from files or bytes; predictions are stored before they are returned."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Recognition:
                 self._store.note("recognize", RecognizeDetails(**counts).as_dict())
 
     def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
-        """Recognise files as they appear or change, for ever: see :meth:`Workspace.watch`."""
+        """Recognise files as they appear or change, without end: see :meth:`Workspace.watch`."""
         taken: set[Found] = set()
         before: set[Found] = set()
         while True:
@@ -148,7 +148,7 @@ class Recognition:
         return self._vectors.scaled(X[finite]), reasons
 
     def catch_up(self, *, progress: Progress = silent) -> None:
-        """Ask the version in use about all items that only other versions were asked about.
+        """Recognise all items that only other versions have recognised, by the version in use.
 
         Items that came while another network was in use are embedded by the one in use before.
 
@@ -196,7 +196,7 @@ class Recognition:
             progress("recognising again", done, len(waiting))
 
     def _recognize(self, batch: list[Taken], stream: ObservedScores | None = None) -> list[Result]:
-        """Return the predictions for files that were taken in; new ones are added to ``stream``."""
+        """Return the predictions for files that were added; new ones are appended to ``stream``."""
         ids = list(dict.fromkeys(taken.item for taken in batch if taken.item is not None))
         with self._database.reading() as connection:
             known = predicted(connection, ids)
@@ -212,7 +212,7 @@ class Recognition:
         return results
 
     def _predict(self, ids: Sequence[int], stream: ObservedScores | None = None) -> dict[int, Prediction]:
-        """Ask the version in use about items and store its predictions; the threshold follows them afterwards."""
+        """Recognise items by the version in use and store its predictions; the threshold follows them afterwards."""
         version, recognizer = self._recognizers.in_use()
         self._intake.complete(silent, ids, version)  # they may have been embedded for another one a moment ago
         recognition = recognizer.recognize(self._vectors.of_items(ids, version))

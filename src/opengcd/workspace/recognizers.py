@@ -89,7 +89,9 @@ class Recognizers:
         """
         version = versions.in_use(connection)
         if version is None:
-            raise WorkspaceError(f"{self._store.path} knows no class yet; finish opengcd init first.")
+            raise WorkspaceError(
+                f"{self._store.path} has not learnt any class yet; run opengcd init again to finish it."
+            )
         return version
 
     def refuse_other_version(self, connection: Connection, version: int, verb: str) -> None:
@@ -168,7 +170,7 @@ class Recognizers:
 
 
 class ObservedScores:
-    """The unknown scores of all that the version in use was asked about, while a long command adds to them."""
+    """The unknown scores of all items that the version in use has recognised, while a long command adds to them."""
 
     def __init__(self, recognizers: Recognizers, scores: np.ndarray) -> None:
         self._recognizers = recognizers

@@ -1,4 +1,4 @@
-"""Images given to the unnamed groups again, as a person has answered."""
+"""Regrouping: images are assigned to the unnamed groups again, by the answers of a person."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
 NOT_BY_HAND = (*ANSWERING, REGROUP, "discover", "undo", "redo")
-"""Edits that move items without a person saying of each where it belongs."""
+"""Edits that move items without a decision of a person about each of them."""
 
 
 class Regrouping(NamedTuple):
@@ -36,13 +36,13 @@ class Regrouping(NamedTuple):
     parts: dict[int, Part]
     """The items of each present group that has any."""
     started: list[Part]
-    """Groups in place of those that are no class."""
+    """New groups in place of those that are not a class."""
     released: dict[int, str]
     """Items that are no longer under review, and the known class that each is most likely of."""
     decided: set[int]
-    """Items that the next discovery leaves where they are: in a group that was answered about, or by hand."""
+    """Items that the next discovery leaves where they are: by an answer about their group, or by hand."""
     probabilities: dict[int, float | None]
-    """How likely each item is of its group; None for what a person put there."""
+    """Probability of each item to be of its group; None for items that a person put there."""
     moved: int
     """Items whose group has changed."""
 
@@ -53,7 +53,7 @@ class Regrouping(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """What is regrouped: near copies in one group are one row, of which the first one is looked at."""
+    """The rows that are regrouped: near copies in one group are one row, with the vector of the first one."""
 
     items: list[list[int]]
     home: np.ndarray
@@ -69,9 +69,9 @@ class _Rows(NamedTuple):
 
 
 def plan_regrouping(tools: Subclusters, on: int | None) -> tuple[int, Regrouping | None]:
-    """Return the last edit that a regrouping is based on, and where items go; None if nothing was answered.
+    """Return the last edit that a regrouping is based on, and where items go; None if no question was answered.
 
-    It is about all items that discovery could group, and those that only answers have decided on.
+    It includes all items that discovery could group, and those that only answers have decided on.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def _plan(recognizer: OpenWorldRecognizer, X: np.ndarray, rows: _Rows, said: Ans
 
 
 def regroup(edit: Edit, plan: Regrouping) -> None:
-    """Move items to where a regrouping says.
+    """Apply a regrouping.
 
     Parameters
     ----------

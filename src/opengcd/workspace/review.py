@@ -1,4 +1,4 @@
-"""The review: groups, the verbs of a person as edits, undo and redo."""
+"""The review: the edits of groups by a person, undo and redo."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from opengcd.workspace.verbs import ReviewVerbs
 
 
 class UndoState(NamedTuple):
-    """What can be undone and redone, as of an edit."""
+    """The edits that can be undone and redone, at the time of an edit."""
 
     edit: int
     undo: Entry | None
@@ -27,7 +27,7 @@ class UndoState(NamedTuple):
 
 
 class Review(ReviewVerbs):
-    """What a person can do to groups, and the log of it."""
+    """The edits of groups by people, and their history."""
 
     def __init__(self, store: Store, recognizers: Recognizers, subclusters: Subclusters) -> None:
         self._store = store
@@ -36,7 +36,7 @@ class Review(ReviewVerbs):
         self._subclusters = subclusters
 
     def groups(self) -> list[Group]:
-        """Return the groups under review: novel (doubtful ones last), returned to known classes, removed."""
+        """Return the groups under review: of new classes (doubtful ones last), of known classes, and removed images."""
         with self._database.reading() as connection:
             return groups.open_groups(connection)
 
@@ -50,7 +50,7 @@ class Review(ReviewVerbs):
         return edit.done._replace(group=group)
 
     def undo(self, *, on: int | None = None) -> Edited:
-        """Undo the last edit: of groups, a discovery, a phase, or a rollback. ``on`` must be the last edit."""
+        """Undo the last edit; ``on``, if given, must be the last edit."""
         return self._step(log.undo_last, on)
 
     def redo(self, *, on: int | None = None) -> Edited:

@@ -1,4 +1,4 @@
-"""Folders of an export, as a person left them: read without following links, written without writing through them."""
+"""The folders of an export after a person changed them: links are neither followed nor written through."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from opengcd.workspace.files import NO_IMAGES, content_hash, readable
 
 NOTE = ".opengcd-review.json"
 MARK = ".opengcd-group"
-"""In each folder, the number of its group: it goes with the folder when that is renamed."""
+"""File in each folder with the number of its group, so that the group is found after the folder was renamed."""
 LONGEST_MARK = 20
 LONGEST_NOTE = 128 * 2**20
 """Bytes; that of a million images has about 75 million."""
 NUMBERED = re.compile(r"[0-9]+-([0-9a-f]{12})[-.]")
 """The name of an exported file: its place in the group, then the begin of its hash."""
-NOT_EXPORTED = "not part of the export; run recognize on it first"
+NOT_EXPORTED = "not part of the export; run opengcd recognize on it first"
 
 
 class Note(NamedTuple):
@@ -48,7 +48,7 @@ def read_note(root: Path) -> Note:
 
 
 def write_note(folder: str | os.PathLike[str], note: Note) -> None:
-    """Note the present state of the folders, so that the review can continue in them."""
+    """Store the present state of the folders, so that the review can continue in them."""
     root = Path(folder)
     try:
         for name, group in note.folders.items():
@@ -56,13 +56,13 @@ def write_note(folder: str | os.PathLike[str], note: Note) -> None:
         replace_file(root / NOTE, json.dumps(note._asdict()).encode())
     except OSError as error:
         raise WorkspaceError(
-            f"What was changed is stored, but {readable(root)} cannot be written ({error}); to go on with the review, "
+            f"The changes are stored, but {readable(root)} cannot be written ({error}); to continue the review, "
             "export the groups to a new folder."
         ) from None
 
 
 def write_mark(folder: Path, group: int) -> None:
-    """Note in a folder which group it holds."""
+    """Store in a folder the number of its group."""
     replace_file(folder / MARK, str(group).encode())
 
 
@@ -75,7 +75,7 @@ def read_mark(folder: Path) -> int | None:
 
 
 def find_items(root: Path, note: Note, linked: Mapping[str, str]) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
-    """Return the exported items in each folder, by their content, and files that are none, with reasons.
+    """Return the exported items in each folder, by their content, and all other files, with reasons.
 
     ``linked`` has the content of each file that an exported link may lead to.
     """
@@ -100,7 +100,7 @@ def find_items(root: Path, note: Note, linked: Mapping[str, str]) -> tuple[dict[
 
 
 def group_folders(root: Path) -> list[str]:
-    """Return the names of the folders that stand for groups."""
+    """Return the names of the folders of groups."""
     return sorted(path.name for path in root.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 

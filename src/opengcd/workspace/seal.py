@@ -23,7 +23,7 @@ LARGEST_CHECKED = 64 * 2**20
 PRIMARY = 0xFF
 """The bits of an error code of SQLite that say what kind it is; the others say more of it."""
 IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
-"""Kinds of errors that say nothing about the content of a database."""
+"""Kinds of errors that do not concern the content of a database."""
 
 
 class Seal:
@@ -36,7 +36,7 @@ class Seal:
         self.file = database.with_name(f"{database.name}.sha256")
 
     def verify(self) -> None:
-        """Raise if the database is not what was sealed; without a seal, let SQLite check its structure."""
+        """Raise an error if the database changed since it was sealed; without a seal, SQLite checks its structure."""
         sealed = self._read()
         try:
             with closing(self._connect()) as connection:

@@ -1,4 +1,4 @@
-"""``workspace.json``: what a workspace was made with."""
+"""``workspace.json``: the settings that a workspace was made with."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def read_settings(folder: Path) -> Settings:
     if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
         raise WorkspaceError(f"{folder / FILE} was not written by OpenGCD.")
     if document.pop("format_version", None) != FORMAT_VERSION:
-        raise WorkspaceError(f"{folder} was made by another version of OpenGCD; use that one.")
+        raise WorkspaceError(f"{folder} was made by another version of OpenGCD; use that version.")
     try:
         settings = Settings(**document)
     except TypeError as error:
         raise WorkspaceError(f"{folder / FILE} is damaged: {error}.") from None
     texts = (settings.embedder, settings.pooling, settings.precision, settings.database or "")
     if not all(isinstance(text, str) for text in texts) or not isinstance(settings.recognizer, dict):
-        raise WorkspaceError(f"{folder / FILE} is damaged: a setting has a value of another kind.")
+        raise WorkspaceError(f"{folder / FILE} is damaged: a setting has a value of the wrong type.")
     return settings
 
 
@@ -77,7 +77,7 @@ def write_settings(folder: Path, settings: Settings) -> Settings:
     """Make a folder a workspace and return its settings; repeating it with the same settings changes nothing."""
     if (folder / FILE).exists():
         if (found := read_settings(folder)) != settings:
-            raise WorkspaceError(f"{folder} is a workspace already, made with other settings; choose another folder.")
+            raise WorkspaceError(f"{folder} is already a workspace, with other settings; choose another folder.")
         return found
     if folder.exists() and (not folder.is_dir() or any(not f.name.startswith(".") for f in folder.iterdir())):
         raise WorkspaceError(f"{folder} exists and is not a workspace; choose a new name or an empty folder.")
@@ -100,6 +100,6 @@ def _refuse_links(folder: Path) -> None:
         for file in folder.iterdir():
             if file.is_symlink():
                 raise WorkspaceError(
-                    f"{file} is a link; a workspace holds its files itself. Replace the link by what it leads to, or "
+                    f"{file} is a link; a workspace holds its files itself. Replace the link by its target, or "
                     "link to the whole workspace."
                 )

@@ -1,4 +1,4 @@
-"""What looks alike: the neighbours of an item, and a map of all items under review."""
+"""Similar images: the neighbours of an item, and a map of all items under review."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MORE = 100, 2000
 
 
 class Neighbour(NamedTuple):
-    """An item that looks like another one."""
+    """An item that is similar to another one."""
 
     id: int
     distance: float
@@ -36,7 +36,7 @@ class Neighbour(NamedTuple):
 
 
 class Map(NamedTuple):
-    """All items under review on a plane; what looks alike lies close together."""
+    """All items under review on a plane, similar ones close together."""
 
     items: list[int]
     places: np.ndarray
@@ -103,7 +103,7 @@ class Similarity:
         return [Neighbour(id, max(distance_of[id], 0.0), *place) for id, place in islice(places.items(), limit)]
 
     def map(self) -> Map:
-        """Return where the items under review lie: as :meth:`draw_map` drew them, or else by principal components."""
+        """Return the map of the items under review: as :meth:`draw_map` drew it, or else by principal components."""
         homes, file = self._to_map()
         places = read_drawing(file)
         drawn = places.keys() >= homes.keys()
@@ -111,7 +111,7 @@ class Similarity:
         return Map(list(homes), found.reshape(-1, 2), list(homes.values()), drawn or len(homes) > MOST_DRAWN)
 
     def draw_map(self) -> None:
-        """Draw the items under review so that what looks alike lies together; it takes a second for 500 of them."""
+        """Compute a better map of the items under review by t-SNE; it takes a second for 500 of them."""
         homes, file = self._to_map()
         if len(homes) <= MOST_DRAWN and not self._database.read_only:
             write_drawing(file, np.array(list(homes)), drawing(self._in_metric(list(homes))))

@@ -1,4 +1,4 @@
-"""The folder and the database of a workspace: what all its parts share."""
+"""The folder and the database of a workspace, which all its parts share."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Store:
         Parameters
         ----------
         verb : str
-            What the history calls the edit.
+            The verb of the edit in the history.
 
         Yields
         ------
@@ -113,9 +113,9 @@ class Store:
         Parameters
         ----------
         verb : str
-            What the history calls it.
+            The verb of the entry.
         details : dict
-            What the history shows of it; JSON.
+            The details of the entry; JSON.
 
         """
         with self.editing(verb) as edit:

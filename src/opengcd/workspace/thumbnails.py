@@ -1,6 +1,6 @@
-"""Pictures of items to look at; small ones are made when first asked for, since most images are never shown.
+"""Pictures of items; small ones are made when they are first needed, since most images are never shown.
 
-An item is its content: a file that holds another image by now gives no picture of it.
+An item is identified by its content: a file that has been replaced by another image is not shown.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def whole_picture(content: str, sources: Iterable[str]) -> tuple[bytes, str]:
 
 
 def _contents(content: str, sources: Iterable[str]) -> Iterator[bytes]:
-    """Yield the content of those files that are still the item."""
+    """Yield the content of the files that still have the content of the item."""
     for source in sources:
         with suppress(EmbedderError):
             raw = read_file(source)
@@ -58,4 +58,6 @@ def _contents(content: str, sources: Iterable[str]) -> Iterator[bytes]:
 
 
 def _gone(content: str) -> MissingError:
-    return MissingError(f"No file of the item {content[:12]} can be read any more; was it moved or deleted?")
+    return MissingError(
+        f"No file of the item {content[:12]} can be read any more; if it was moved or deleted, restore it."
+    )

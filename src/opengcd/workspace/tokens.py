@@ -1,4 +1,4 @@
-"""Who may use the service of a workspace: tokens, and browsers that have logged in by one.
+"""Access to the service of a workspace: tokens, and sessions of browsers that have logged in by one.
 
 A secret is 256 random bits, so one pass of SHA-256 hides it; the database holds nothing that could be used to log in.
 """
@@ -37,7 +37,7 @@ class Token(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """What someone who has shown a secret may do."""
+    """The rights of a person with a token or a session."""
 
     token: int
     who: str
@@ -81,7 +81,7 @@ class Access:
             raise WorkspaceError(f"Unknown scope {scope!r}; choose from {', '.join(SCOPES)}.")
         name = check_name(name)
         if not name:
-            raise WorkspaceError("A token needs the name of who will use it.")
+            raise WorkspaceError("A token needs the name of the person who will use it; give one (--name).")
         secret = secrets.token_urlsafe(32)
         row: dict[str, Any] = {"hash": _hash(secret), "name": name, "scope": scope, "at": now()}
         row |= {"expires": once_within and _in(once_within), "once": once_within is not None}
@@ -89,7 +89,8 @@ class Access:
             for other in connection.scalars(select(tokens.c.name).where(tokens.c.name != name)):
                 if same_look(other) == same_look(name):
                     raise WorkspaceError(
-                        f"There is a token for {other!r}, which looks like {name!r}; give that name or another one."
+                        f"There is already a token for {other!r}, which looks like {name!r}; give that name or "
+                        "another one."
                     )
             used = tokens.c.once & ~_valid() & tokens.c.id.not_in(select(sessions.c.token_id))
             connection.execute(delete(tokens).where(used))
@@ -242,7 +243,7 @@ def check_name(name: str) -> str:
     Raises
     ------
     WorkspaceError
-        If the name could be taken for something else in the history, or is too long.
+        If the name could be misleading in the history, or is too long.
 
     """
     name = " ".join(name.split())

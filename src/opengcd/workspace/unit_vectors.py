@@ -22,7 +22,7 @@ MOST_BYTES = 2**29
 class UnitVectors:
     """Vectors by item, in blocks that all requests share. Items are only ever added, and their vectors never change.
 
-    They are those of one embedder; when another one is in use, they are read anew.
+    They are the vectors of one embedder; when another one is in use, they are read again.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:

@@ -31,7 +31,7 @@ def check_pixels(contents: Sequence[bytes]) -> None:
 
 
 def store_uploads(folder: Path, contents: Sequence[bytes]) -> list[tuple[str, str]]:
-    """Return the file that each image lies in from now on, and the reason why it cannot be used, or nothing.
+    """Return the new file of each image, and the reason why it cannot be used, or nothing.
 
     No name that anybody gave it reaches the file system.
     """

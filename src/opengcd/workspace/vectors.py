@@ -65,7 +65,7 @@ class Vectors:
         Parameters
         ----------
         stored : StoredEmbedder or None
-            The embedder; None stands for the one that the settings name, before the first image.
+            The embedder; None means the one in the settings, before the first image.
 
         Returns
         -------
@@ -187,7 +187,7 @@ class Vectors:
         """
         found = self.find_shards(connection, version)
         if found is None:
-            raise WorkspaceError("No image has been embedded yet.")
+            raise WorkspaceError("No image has been embedded yet; run opengcd init first.")
         return found
 
     def read(self, connection: Connection, items: Sequence[int], version: int | None = None) -> np.ndarray:
@@ -200,8 +200,8 @@ class Vectors:
         items : sequence of int
             Numbers of items.
         version : int or None
-            The number of the version that takes them; None for the one in use. What a recogniser is asked about must be
-            of its own version, also if another one is put to use meanwhile.
+            The number of the version that takes them; None for the one in use. Features for a recogniser must be
+            those of its own version, also if another one is put to use meanwhile.
 
         Returns
         -------

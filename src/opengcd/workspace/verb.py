@@ -1,4 +1,4 @@
-"""What every verb of the review has: parameters of certain kinds, what it is about, and how it is applied."""
+"""The base class of the verbs of the review, and the kinds of their parameters."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from opengcd.workspace.subclusters import Subclusters
 
 
 class Kind(Enum):
-    """What a parameter of a verb means; the service and the command line have a type for each kind."""
+    """The meaning of a parameter of a verb; the service and the command line have a type for each kind."""
 
     GROUP = "the number of a group"
     TARGET = "the number of the group to move images to"
-    ITEMS = "the numbers of items"
-    SEEN = "the numbers of items that the person has looked at"
+    ITEMS = "the numbers of images"
+    SEEN = "the numbers of the images that the person has looked at"
     LABEL = "the name of a class"
-    GROUP_OR_LABEL = "a group, or the name of a class or group"
-    PARTS = "a number of parts"
+    GROUP_OR_LABEL = "the number of a group, or the name of a class or group"
+    PARTS = "the number of parts"
     FLAG = "yes or no"
 
 
@@ -77,17 +77,17 @@ class Verb(ABC):
     act: ClassVar[str]
     """Its name, in the history and in the API."""
     on: int | None = field(default=None, kw_only=True)
-    """The last edit that the person has seen: if someone has changed since what the verb is about, it is refused.
+    """The last edit that the person has seen: if someone has changed the same groups or images since, it is refused.
 
-    None asks for no such check.
+    With None, this is not checked.
     """
 
     def __post_init__(self) -> None:
         if not all(self._given(Kind.ITEMS)):
-            raise WorkspaceError("No image was chosen.")
+            raise WorkspaceError("No image was chosen; give the numbers of one or more.")
 
     def concerns(self) -> Concerns:
-        """Return what the verb is about, by the kinds of its parameters."""
+        """Return the items and groups that the verb concerns, by the kinds of its parameters."""
         items = [item for chosen in self._given(Kind.ITEMS) for item in chosen]
         named = [target for target in self._given(Kind.GROUP_OR_LABEL) if isinstance(target, int)]
         return Concerns(items, self._given(Kind.GROUP), [*self._given(Kind.TARGET), *named])
@@ -104,7 +104,7 @@ class Verb(ABC):
 
     @abstractmethod
     def apply(self, edit: Edit) -> int | None:
-        """Make the change, say in ``edit.details`` what the history shows; return the group where things are now."""
+        """Make the change, and store the details for the history in ``edit.details``; return the resulting group."""
 
     def _given(self, kind: Kind) -> list[Any]:
         """Return the values of the parameters of a kind."""

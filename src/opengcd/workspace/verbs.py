@@ -3,7 +3,7 @@
 The methods of :class:`opengcd.Workspace`, the commands of ``opengcd edit``, the HTTP route ``POST /edits`` with its
 request models, and the entries of the history are all made from the records here. The review page has a button for each
 verb: one of its own, or one that it makes from the request model. Undo and redo restore the rows that an edit has
-touched and know no verb. To add a verb, write its record here and its line in :class:`ReviewVerbs`. The
+touched, whatever its verb. To add a verb, write its record here and its line in :class:`ReviewVerbs`. The
 verbs of questions are in :mod:`opengcd.workspace.answering`.
 """
 
@@ -63,7 +63,7 @@ def review_verb(verb: AnyVerb) -> AnyVerb:
 @review_verb
 @dataclass(frozen=True)
 class Name(Verb):
-    """Name a group; with the name of a known class or of another group, the two are joined.
+    """Name a group; if a known class or another group has this name, the two are merged.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Name(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Confirm(Verb):
-    """Confirm a named group, so that learn takes it.
+    """Confirm a named group, so that the next learn includes it.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Unconfirm(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Move(Verb):
-    """Move images to a group, or to the class or group of that name, which is made if it does not exist.
+    """Move images to a group, given by its number or by the name of a class; a new name makes a new group.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class Separate(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Remove(Verb):
-    """Remove images from the review; they are neither learnt nor grouped again.
+    """Remove images from the review, so that they are neither learnt nor grouped again.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class Remove(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Unstack(Verb):
-    """Open the stacks of images: from now on, each image is named and moved by itself.
+    """Open stacks of near copies, such as the images of a burst, so that each image is moved by itself.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class Unstack(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Merge(Verb):
-    """Move all images of a group to another group.
+    """Merge a group into another one: move all its images there.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ class _SplitInto(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Split(Verb):
-    """Cluster the images of a group again, into n groups.
+    """Split a group into n groups by clustering its images.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ for _verb in (Keep, Compare, Divide, Regroup):
 Given = ParamSpec("Given")
 COMMON_SECTIONS = """
 on : int or None
-    The last edit that the person has seen; None asks for no check.
+    The last edit that the person has seen; with None, conflicts are not checked.
 
 Returns
 -------
@@ -311,7 +311,7 @@ Edited
 Raises
 ------
 ConflictError
-    If someone has changed since ``on`` what the verb is about.
+    If someone has changed the same items or groups since ``on``.
 """
 """What the docstrings of all methods have after the parameters of their record."""
 
@@ -333,10 +333,10 @@ def _as_method(verb: Callable[Given, Verb]) -> Callable[Concatenate[ReviewVerbs,
 
 
 class ReviewVerbs(ABC):
-    """Every verb as a method, by the parameters of its record; ``on`` is the last edit that the person has seen.
+    """Every verb as a method; ``on`` is the last edit that the person has seen.
 
-    A verb is refused with :class:`~opengcd.workspace.ConflictError` if someone has changed since then what it is about;
-    other people's other edits do not matter.
+    A verb raises :class:`~opengcd.workspace.ConflictError` if someone has since changed the items or groups that it is
+    about; other edits of other people do not matter.
     """
 
     @abstractmethod

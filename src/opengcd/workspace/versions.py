@@ -36,9 +36,9 @@ class Version(NamedTuple):
     at: str
     in_use: bool
     threshold: dict[str, Any] | None
-    """The fields of :class:`opengcd.osr.Threshold`, as the stream has moved it; None where the preset has none."""
+    """The fields of :class:`opengcd.osr.Threshold`, adapted to the stream; None if the preset has no threshold."""
     report: dict[str, Any] | None
-    """What was measured when it was made; see :func:`note_report`."""
+    """The measurements when it was made; see :func:`note_report`."""
 
 
 def folder_of(folder: Path, id: int) -> Path:
@@ -152,7 +152,7 @@ def note_threshold(connection: Connection, id: int, recognizer: OpenWorldRecogni
 
 
 def note_report(connection: Connection, id: int, report: dict[str, Any]) -> None:
-    """Store how full the memory of a version is, and its accuracy and that of the version before.
+    """Store how full the memory of a version is, and the accuracy of this and of the previous version.
 
     ``memory`` has ``size`` and ``used``; ``before`` and ``after`` each have the shares of exemplars (``memory``) and of
     items that were just learnt (``confirmed``) that are recognised as what they are. A version with an adapted network

@@ -33,13 +33,13 @@ class Status(NamedTuple):
     """The version of the recogniser in use; None before the known classes are learnt."""
     versions: int
     counts: dict[str, int]
-    """Items by what is known of them; see :data:`opengcd.workspace.SOURCES`."""
+    """Number of items by the source of their label; see :data:`opengcd.workspace.SOURCES`."""
     groups: list[GroupSize]
     discovered: dict[str, Any]
-    """What the last discovery of this version found, as the history has it; empty if there was none."""
+    """The details of the last discovery by this version, from the history; empty if there was none."""
     failures: int
     network: str | None = None
-    """Where the adapted network in use is in the workspace; None while that is the embedder itself."""
+    """The folder of the adapted network in use; None while the original embedder is in use."""
 
 
 class Member(NamedTuple):
@@ -49,7 +49,7 @@ class Member(NamedTuple):
     name: str
     """Of one of its files, without the folder."""
     probability: float | None
-    """How likely it belongs to the group, by discovery."""
+    """Probability to belong to the group, by discovery."""
     prediction: Prediction | None
     stack: int | None = None
     """The number of its stack of near copies; None if no other image of a stack is in the group."""
@@ -73,7 +73,7 @@ class Card(NamedTuple):
     typical: list[int]
     """Its most typical items."""
     suggestion: str | None
-    """The known class that it looks like, as :meth:`Views.suggestions` says."""
+    """The known class that it looks like, see :meth:`Views.suggestions`."""
 
 
 class Overview(NamedTuple):
@@ -85,7 +85,7 @@ class Overview(NamedTuple):
 
 
 class Item(NamedTuple):
-    """What is known of an item."""
+    """All facts about an item."""
 
     labelled: Labelled
     group: int | None
@@ -102,7 +102,7 @@ class Phase(NamedTuple):
     learnt: int
     """Images that it was the first to learn."""
     asked: int
-    """Images of the stream that it was asked about."""
+    """Images of the stream that it has recognised."""
     rejected: int
 
 
@@ -204,7 +204,7 @@ class Views:
         return Page(edit, total, members)
 
     def item(self, id: int) -> Item:
-        """Return what is known of an item.
+        """Return all facts about an item.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class Views:
             return paths_of(connection, [item]).get(item, [])
 
     def find(self, path: str | os.PathLike[str]) -> int | None:
-        """Return the item that a file is, by its content.
+        """Return the number of the item with the content of a file.
 
         Parameters
         ----------
@@ -344,7 +344,7 @@ class Views:
             return Counter(row.label for row in connection.execute(versions.learnt(connection)))
 
     def phases(self) -> list[Phase]:
-        """Return all versions with what they have seen, the oldest first."""
+        """Return all versions with the numbers of images that they have seen, the oldest first."""
         with self._database.reading() as connection:
             learnt = _count_by(connection, training_labels.c.model_id)
             asked = _count_by(connection, predictions.c.model_id)

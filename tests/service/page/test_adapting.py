@@ -39,7 +39,7 @@ def test_the_story_by_mouse(site, least_gain):
     least_gain(ALWAYS)
     one = visit()
     card(one).get_by_role("heading", name="Let the network learn from your own images").wait_for()
-    shows(one, re.compile("It would use 42 images with labels and take .* on the processor of this machine; trying"))
+    shows(one, re.compile("Adapting would use 42 labelled images and take .* on the CPU of this machine. Trying"))
     assert card(one).get_by_role("button", name="Return to the old network").count() == 0
     press(one, "Try it first")
     one.said("Adapting is done; nothing was changed.")
@@ -58,8 +58,8 @@ def test_the_story_by_mouse(site, least_gain):
     press(one, "Return to the old network")
     one.page.get_by_role("heading", name="Undo the adaptation of the network?").wait_for()
     choose(one, "Undo")
-    one.said("Undone: adapt")
-    shows(one, "and then returned to the network before")
+    one.said("Undone: adapting the network")
+    shows(one, "but the previous network is in use again")
     assert workspace.status().version.id == 1
     one.go("history")
     one.page.locator(".entries li.undone", has_text="ann adapted the network to 42 images (version 2)").wait_for()
@@ -70,7 +70,7 @@ def test_the_story_by_keyboard(site, least_gain):
     workspace, visit = site
     least_gain(ALWAYS)
     one = visit()
-    shows(one, "on the processor of this machine")
+    shows(one, "on the CPU of this machine")
     card(one).focus()
     one.press("Tab")
     assert one.page.locator(":focus").text_content() == "Try it first"
@@ -82,7 +82,7 @@ def test_the_story_by_keyboard(site, least_gain):
         if one.page.locator(":focus").text_content() == "Return to the old network":
             break
     one.press("Enter", "Enter")
-    one.said("Undone: adapt")
+    one.said("Undone: adapting the network")
     assert workspace.status().version.id == 1
 
 
@@ -91,7 +91,7 @@ def test_curves_and_the_time_left_while_it_runs_also_for_who_comes_later(site, l
     least_gain(ALWAYS)
     held = HeldTraining(monkeypatch, "training", 2)
     one = visit()
-    shows(one, "on the processor of this machine")
+    shows(one, "on the CPU of this machine")
     press(one, "Adapt")
     assert held.reached.wait(60)
     people = one, visit("bob")
@@ -99,7 +99,7 @@ def test_curves_and_the_time_left_while_it_runs_also_for_who_comes_later(site, l
         card(person).get_by_role("heading", name="Adapting the network …").wait_for()
         card(person).get_by_role("progressbar", name="Adapting the network").wait_for()
         shows(person, re.compile(r"training the network · .* left"))
-        for label in ("Loss", "Accuracy on images kept out"):
+        for label in ("Loss", "Accuracy on held-out images"):
             told = card(person).get_by_role("img", name=re.compile(rf"^{label}\. .*training: epoch 1 .*epoch 2 "))
             told.wait_for()
             assert told.locator("text.axis").all_text_contents() == ["Epoch", label.partition(" ")[0]]
@@ -120,14 +120,14 @@ def test_cancelling(site, least_gain, monkeypatch):
     one = visit()
     press(one, "Adapt")
     assert held.reached.wait(60)
-    shows(one, "The network in use stays until the new one is ready")
+    shows(one, "The current network stays in use until the new one is ready. You can go on reviewing.")
     cancel = card(one).get_by_role("button", name="Cancel")
     cancel.focus()
     with one.page.expect_response("**/cancel"):
         one.press("Enter")
     assert cancel.evaluate("(element) => element === document.activeElement")
     held.go_on.set()
-    one.said("Adapting is cancelled")
+    one.said("Adapting was cancelled")
     shows(one, "The last attempt was cancelled, and nothing was changed.")
     assert (workspace.groups(), workspace.history(), workspace.status().version) == before
 
@@ -138,7 +138,7 @@ def test_a_network_that_does_not_help_is_used_only_if_one_insists(site, least_ga
     one = visit()
     press(one, "Adapt")
     shows(one, "Tried just now: it did not help")
-    shows(one, "Nothing was changed: in the rehearsal, adapted features were not better than those in use.")
+    shows(one, "Nothing was changed: in the rehearsal, the adapted network was not better than the one in use.")
     assert workspace.status().version.id == 1
     press(one, "Use it anyway")
     choose(one, "Cancel")
@@ -153,7 +153,7 @@ def test_a_network_that_does_not_help_is_used_only_if_one_insists(site, least_ga
     one.page.get_by_role("heading", name="Switch to version 1?").wait_for()
     choose(one, "Switch version")
     one.said("Version 1 is in use")
-    shows(one, "and then returned to the network before")
+    shows(one, "but the previous network is in use again")
     assert workspace.status().version.id == 1
 
 
@@ -162,7 +162,7 @@ def test_too_few_classes_to_rehearse_with(site, monkeypatch):
     monkeypatch.setattr("opengcd.adapt.rehearsal.FEWEST_CLASSES", 100)
     one = visit()
     press(one, "Try it first")
-    shows(one, "whether it helps could not be found out")
+    shows(one, "too few known classes to measure whether it helps")
     card(one).get_by_role("button", name="Use it anyway").wait_for()
 
 
@@ -190,16 +190,16 @@ def test_the_time_appears_when_it_is_measured(site, monkeypatch):
         lambda *_, **__: eventually(lambda: gate) or TimeEstimate(10.0, 620.0, 6600.0, 0.0),
     )
     one = visit()
-    shows(one, "How long that takes here is being measured")
+    shows(one, "Measuring how long that takes here")
     gate.append(True)
-    shows(one, "take about 2 hours on the processor of this machine; trying it first takes about 11 minutes.")
+    shows(one, "take about 2 hours on the CPU of this machine. Trying it first takes about 11 minutes.")
 
 
 def test_a_job_that_waits_for_another_one(site, monkeypatch):
     workspace, visit = site
     pause = Pause(monkeypatch, 1)
     one = visit()
-    shows(one, "images with labels")
+    shows(one, "labelled images")
     workspace.jobs.add("discover", {"k": 9}, "bob")
     assert pause.reached.wait(30)
     press(one, "Try it first")
@@ -233,7 +233,7 @@ def test_an_automated_accessibility_check_finds_nothing(site, least_gain, monkey
     least_gain(ALWAYS)
     held = HeldTraining(monkeypatch, "training", 2)
     one = visit(color_scheme=scheme, reduced_motion="reduce")
-    shows(one, "on the processor of this machine")
+    shows(one, "on the CPU of this machine")
     assert not violations(one.page)
     press(one, "Adapt")
     assert held.reached.wait(60)

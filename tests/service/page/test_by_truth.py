@@ -22,7 +22,7 @@ BIRDS, NETWORK = SHARED / "images" / "birds", SHARED / "models" / "vit-s14"
 class Mouse:
     """Does everything by clicks; only names are typed."""
 
-    BUTTONS: ClassVar = {"x": "Bin", "m": "Move to…", "Enter": "Name", "c": "Confirm"}
+    BUTTONS: ClassVar = {"x": "Remove", "m": "Move to…", "Enter": "Name", "c": "Confirm"}
 
     def __init__(self, one):
         self.one, self.page = one, one.page
@@ -161,7 +161,7 @@ def review_group(hand, group, names, known):
     if outside:
         hand.select(shown, outside)
         hand.act("x")
-        hand.one.said("put into the bin")
+        hand.one.said("moved to the bin")
         shown = [item for item in shown if item not in outside]
     for name in sorted(strangers - known):
         strange = [item for item in shown if names[item] == name]
@@ -197,7 +197,7 @@ def test_the_birds_by_the_page(browser, tmp_path, hand):
             counted = one.page.evaluate("JSON.parse(sessionStorage.getItem('opengcd.actions'))")
             by.go("4", "Learn")
             by.act("g", button="Learn")
-            one.page.get_by_role("heading", name="Version 2 is learnt").wait_for()
+            one.page.get_by_role("heading", name="Version 2 is ready").wait_for()
             one.end()
         assert set(workspace.status().version.classes) == set(truths.values())
         assert sum(counted.values()) < len(truths) / 2

@@ -340,7 +340,7 @@ def try_it(one):
     one.page.get_by_role("button", name="Choose images").wait_for()
 
 
-VIEWS = ["Overview", "Groups", "Number", "Learn", "Try it", "Rejection", "History", "Questions"]
+VIEWS = ["Overview", "Groups", "Number of classes", "Learn", "Try it", "Rejection", "History", "Questions"]
 LOOKS = ("selected", "chosen")
 FORTH, BACK = ("ArrowRight", "ArrowDown", "End", "PageDown"), ("ArrowLeft", "ArrowUp", "Home", "PageUp")
 SHEET = {
@@ -350,25 +350,25 @@ SHEET = {
         },
         "Undo": Act(named, button("Undo"), ("sent", "messages")),
         "Redo": Act(undone, button("Redo"), ("sent", "messages")),
-        "Light or dark": Act(themed, button("Light or dark"), ("theme",)),
-        "Show these keys": Act(overview, button("Keys")),
+        "Switch between light and dark": Act(themed, button("Switch between light and dark"), ("theme",)),
+        "Show these keyboard shortcuts": Act(overview, button("Keyboard shortcuts")),
     },
-    "A group": {
-        "Name it; Tab completes, Enter confirms and goes on": Act(group, button("Name")),
-        "Confirm, or reopen": Act(named_group, button("Confirm")),
+    "Group": {
+        "Name the group: Tab completes, Enter confirms and continues": Act(group, button("Name")),
+        "Confirm or reopen": Act(named_group, button("Confirm")),
         "Join with another group": Act(group, button("Join")),
-        "Split into clusters": Act(group, button("Split")),
+        "Split into several groups": Act(group, button("Split")),
         "Accept the suggested name": Act(suggested, button("sky")),
     },
     "All groups": {
-        "Go from group to group": {
+        "Move from group to group": {
             **{key: Act(cards()) for key in FORTH[:3]},
             **{key: Act(cards(last=True)) for key in BACK[:3]},
         },
         "Open the group": Act(cards(), lambda one: one.page.locator(".card.group .cell:focus .mosaic").click()),
     },
     "Images of a group": {
-        "Go from image to image": {
+        "Move from image to image": {
             **{key: Act(group) for key in FORTH},
             **{key: Act(group_with("End")) for key in BACK},
         },
@@ -382,37 +382,35 @@ SHEET = {
         },
         "Select or deselect the image": Act(group, lambda one: one.image()),
         "Select all": Act(group, all_by_mouse, LOOKS),
-        "Select all like this": Act(group, button("All like this")),
-        "… more of them": Act(group_with("l"), button("More"), LOOKS),
-        "… fewer of them": Act(group_with("l", "+", "+"), button("Fewer"), LOOKS),
-        "Sort by oddest or most typical first": Act(group, button("Odd ones first")),
-        "Look at the image and its neighbours": Act(group, button("Look")),
-        "Open the stack, or the selected ones: then each image is by itself": Act(
-            with_stack, button("Open stack"), ("sent", "messages", "order")
-        ),
+        "Select images like this one": Act(group, button("Select similar")),
+        "… select more of them": Act(group_with("l"), button("Select more"), LOOKS),
+        "… select fewer of them": Act(group_with("l", "+", "+"), button("Select fewer"), LOOKS),
+        "Show the odd ones first, or the most typical": Act(group, button("Show odd ones first")),
+        "Inspect the image and its neighbours": Act(group, button("Inspect")),
+        "Open the stack, or all selected stacks": Act(with_stack, button("Open stack"), ("sent", "messages", "order")),
         "Next group": Act(group, button("Next group")),
         "Previous group": Act(group, button("Previous group")),
-        "Clear the selection; again: all groups": Act(
+        "Clear the selection; press again for all groups": Act(
             group, lambda one: one.page.locator("a.back").click(), ("place",)
         ),
     },
     "Selected images": {
         "Move to a group or class": Act(selected, button("Move to…")),
-        "Put into a known class": Act(selected, button("Known class")),
-        "Make a new group": Act(selected, button("New group")),
-        "Put into the bin": Act(selected, button("Bin")),
+        "Move to a known class": Act(selected, button("Move to known class…")),
+        "Move to a new group": Act(selected, button("Make new group")),
+        "Move to the bin": Act(selected, button("Remove")),
     },
     "Questions": {
-        "Yes: the same class, or one class": answered("One class"),
-        "No: different classes, or two that split here": answered("Two classes, split here"),
+        "Yes: one class, or the same class": answered("One class"),
+        "No: two classes, or different classes": answered("Two classes, split here"),
         "Only the first part is a class": answered("Only the first part is a class"),
         "Only the second part is a class": answered("Only the second part is a class"),
-        "No part is a class": answered("No part is a class"),
+        "Neither part is a class": answered("No part is a class"),
         "Skip the question": answered("Skip"),
-        "Regroup the images as you answered": Act(all_answered, button("Regroup as answered"), ("sent", "question")),
+        "Regroup the images as answered": Act(all_answered, button("Regroup as answered"), ("sent", "question")),
     },
-    "The map": {
-        "Pan": {
+    "Map": {
+        "Move the map": {
             "ArrowLeft": Act(on_map(), drag(60, 0), ("map",)),
             "ArrowRight": Act(on_map(), drag(-60, 0), ("map",)),
             "ArrowUp": Act(on_map(), drag(0, 60), ("map",)),
@@ -420,13 +418,13 @@ SHEET = {
         },
         "Zoom in": Act(on_map(), button("Zoom in"), ("map",)),
         "Zoom out": Act(on_map("+", "+"), button("Zoom out"), ("map",)),
-        "Show all": Act(on_map("+", "ArrowLeft"), button("Show all"), ("map",)),
-        "Lasso on or off": Act(on_map(), button("Lasso"), ("lasso",)),
-        "Select what is in the ring": Act(on_map(), click_the_middle, LOOKS),
+        "Show the whole map": Act(on_map("+", "ArrowLeft"), button("Show all"), ("map",)),
+        "Turn the lasso on or off": Act(on_map(), button("Lasso"), ("lasso",)),
+        "Select the points in the ring": Act(on_map(), click_the_middle, LOOKS),
         "Clear the selection": Act(on_map("Space"), button("Clear"), LOOKS),
     },
     "Number of classes, Learn, Rejection, Try it": {
-        "Go: regroup, learn, apply, or choose an image": [
+        "Start: regroup, learn, apply, or choose images": [
             Act(job_view("number"), lambda one: one.page.locator("main button.primary").click(), ("sent",)),
             Act(job_view("learn"), button("Learn"), ("sent",)),
             Act(rejection, button("Apply"), ("sent", "messages")),
@@ -450,7 +448,7 @@ def keys_of(shown):
 def sheet(one):
     """The sheet of keys: for each section its labels, with the keys that are shown for them."""
     one.press("?")
-    dialog = one.page.get_by_role("dialog", name="Keys")
+    dialog = one.page.get_by_role("dialog", name="Keyboard shortcuts")
     dialog.wait_for()
     found = dialog.evaluate(
         """(dialog) => [...dialog.querySelectorAll("section")].map((section) => [

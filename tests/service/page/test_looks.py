@@ -79,7 +79,7 @@ def test_dark_follows_the_system_until_one_chooses(visit):
     one.page.reload()
     one.page.get_by_role("navigation", name="Views").wait_for()
     assert ground() > 200
-    one.page.get_by_role("button", name="Light or dark").click()
+    one.page.get_by_role("button", name="Switch between light and dark").click()
     assert ground() < 60
 
 
@@ -99,7 +99,7 @@ def test_nothing_is_cut_off_on_a_screen_or_a_tablet(workspace, visit, size):
     else:
         image.click()
     one.page.get_by_text("1 image selected").wait_for()
-    for name in ("Move to…", "Known class", "New group", "Bin"):
+    for name in ("Move to…", "Move to known class…", "Make new group", "Remove"):
         box = one.page.get_by_role("button", name=name).bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= size[0]

@@ -59,14 +59,14 @@ def test_the_story_by_mouse(browser, world, tmp_path):
                 name = page.locator(".grid .cell").first.get_attribute("aria-label")
                 page.get_by_role("button", name="Name", exact=True).click()
                 visit.field.fill(truth(name))
-                page.get_by_role("button", name="Confirm, and next").click()
+                page.get_by_role("button", name="Confirm and continue").click()
                 visit.said("is named and confirmed")
                 page.get_by_role("link", name="Groups").first.click()
             page.get_by_role("heading", name="Done").wait_for()
             page.get_by_role("button", name="Learn").click()
             page.get_by_role("heading", name="2 new classes, 16 images").wait_for()
             page.get_by_role("button", name="Learn").click()
-            page.get_by_role("heading", name="Version 2 is learnt").wait_for()
+            page.get_by_role("heading", name="Version 2 is ready").wait_for()
             page.get_by_role("link", name="Try it").click()
             (file,) = paint(tmp_path, "blue", [900])
             page.locator("input[type=file]").set_input_files(file)
@@ -105,12 +105,12 @@ def test_the_story_by_keyboard(site):
     one.press("4")
     page.get_by_role("heading", name="2 new classes, 16 images").wait_for()
     one.press("g")
-    page.get_by_role("heading", name="Version 2 is learnt").wait_for()
+    page.get_by_role("heading", name="Version 2 is ready").wait_for()
     assert workspace.status().version.classes == [*sorted(KNOWN), "blue", "yellow"]
     one.press("u")
-    page.get_by_role("heading", name="Undo what was learnt last?").wait_for()
+    page.get_by_role("heading", name="Undo the last learning step?").wait_for()
     one.press("Enter")
-    one.said("Undone: learn")
+    one.said("Undone: learning classes")
     assert workspace.status().version.id == 1
     one.press("1")
     page.get_by_role("heading", name="Everything is reviewed").wait_for()
@@ -125,7 +125,7 @@ def test_a_name_completes_from_known_classes_and_goes_on(site):
     one.page.keyboard.type("bla")
     assert one.page.locator(".ghost").text_content() == "black"
     one.press("Tab")
-    one.page.get_by_text("Puts these images into the known class “black”.").wait_for()
+    one.page.get_by_text("These images will move to the known class “black”.").wait_for()
     one.press("Enter")
     one.said("Named “black”")
     cell(one.page, second.items[0]).wait_for()
@@ -248,7 +248,7 @@ def test_confirming_is_taken_back_by_the_same_key(site):
     open_group(one, group)
     one.page.get_by_role("button", name="Reopen").wait_for()
     one.press("c")
-    one.said("is open again")
+    one.said("is no longer confirmed")
     assert not any(found.confirmed for found in workspace.groups())
 
 
@@ -363,12 +363,12 @@ def test_the_lasso_selects_what_it_surrounds(site):
     page.get_by_text("16 images selected").wait_for()
     canvas.focus()
     one.press("Escape")
-    page.get_by_text("Draw around points").wait_for()
+    page.get_by_text("draw around them with the lasso").wait_for()
     group = workspace.groups()[1]
     page.get_by_role("button", name=group.label).click()
     page.get_by_text("8 images selected").wait_for()
-    page.get_by_role("button", name="New group").click()
-    one.said("Moved 8 images to a new group")
+    page.get_by_role("button", name="Make new group").click()
+    one.said("8 images moved to a new group")
     assert group.items not in [found.items for found in workspace.groups() if found.id == group.id]
     one.press("u")
     one.said("Undone")
@@ -388,7 +388,7 @@ def test_the_map_by_keyboard(site):
         one.press("Space", "ArrowDown")
     one.page.get_by_text("16 images selected").wait_for()
     one.press("0", "+", "l", "l", "Escape")
-    one.page.get_by_text("Draw around points").wait_for()
+    one.page.get_by_text("draw around them with the lasso").wait_for()
 
 
 def test_a_reload_in_the_middle_of_a_job(site, monkeypatch):
@@ -417,10 +417,10 @@ def test_a_reload_in_the_middle_of_a_job(site, monkeypatch):
     other = visit("bob")
     other.page.get_by_role("link", name="Learning 25 %").wait_for()
     go_on.set()
-    one.page.get_by_role("heading", name="Version 2 is learnt").wait_for()
+    one.page.get_by_role("heading", name="Version 2 is ready").wait_for()
     other.said("Learning is done")
     other.go("learn")
-    other.page.get_by_role("heading", name="Version 2 is learnt").wait_for()
+    other.page.get_by_role("heading", name="Version 2 is ready").wait_for()
 
 
 # The other views.
@@ -436,10 +436,10 @@ def test_a_job_is_stopped_on_the_page(site, monkeypatch):
     one.page.get_by_role("button", name="Regroup with k = 6").click()
     assert pause.reached.wait(30)
     with one.page.expect_response("**/cancel") as answer:
-        one.page.get_by_role("button", name="Stop").click()
+        one.page.get_by_role("button", name="Cancel").click()
     assert answer.value.json()["state"] == "running"
     pause.go_on.set()
-    one.said("Grouping is cancelled")
+    one.said("Grouping was cancelled")
     one.page.get_by_role("progressbar").wait_for(state="detached")
     (job,) = workspace.jobs.latest()
     assert (job.state, job.error, job.result) == ("cancelled", "Cancelled; nothing was changed.", None)
@@ -474,11 +474,11 @@ def test_the_limit_of_rejection_in_words(browser, world, tmp_path):
             one.press("6")
             one.page.get_by_role("radio", name=re.compile("at most 5 %")).check()
             one.press("g")
-            one.said("The limit is set")
+            one.said("The new limit is in use")
             in_use = one.page.locator(".choice", has=one.page.locator(".badge"))
             in_use.filter(has_text="at most 5 %").wait_for()
             one.press("u")
-            one.said("Undone: rejection")
+            one.said("Undone: changing the rejection limit")
             in_use.filter(has_text="Choose the limit automatically").wait_for()
             one.end()
 
@@ -506,9 +506,9 @@ def test_the_history_tells_who_did_what(site):
     one = visit()
     workspace.by("bob").remove(workspace.groups()[0].items[:1])
     one.press("7")
-    one.page.locator(".entries li", has_text="bob put 1 image into the bin").wait_for()
-    one.page.get_by_role("button", name="Undo “remove”").click()
-    one.page.locator(".entries li.undone", has_text="bob put 1 image into the bin").wait_for()
+    one.page.locator(".entries li", has_text="bob moved 1 image to the bin").wait_for()
+    one.page.get_by_role("button", name="Undo moving images to the bin").click()
+    one.page.locator(".entries li.undone", has_text="bob moved 1 image to the bin").wait_for()
     with one.page.expect_download() as download:
         one.page.get_by_role("link", name="CSV").click()
     assert Path(download.value.path()).read_text().startswith("path,")
@@ -527,7 +527,7 @@ def test_a_wrong_token_is_refused_and_a_right_one_let_in(browser, workspace):
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("navigation", name="Views").wait_for()
         page.reload()
-        page.get_by_role("button", name="Sign out, Ann at the desk (ann)").click()
+        page.get_by_role("button", name="Sign out Ann at the desk (ann)").click()
         page.get_by_label("Token").wait_for()
         page.reload()
         page.get_by_label("Token").wait_for()

@@ -12,7 +12,7 @@ from tests.helpers.reviewing import colours
 from tests.helpers.serving import eventually
 
 SAME, SPLIT = "Are these two groups the same class?", "Is this group one class, or does it split here?"
-NOTHING = "Nothing more is worth asking"
+NOTHING = "No more questions"
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_an_answer_splits_a_group_and_undo_returns_to_the_question(mixed, by):
     one.said("Answered: two classes, split here.")
     assert kinds(workspace) == [["blue"], ["yellow"]]
     one.press("u")
-    one.said("Undone: divide.")
+    one.said("Undone: dividing a group in two.")
     eventually(lambda: pictures(one) == question.shown)
     assert kinds(workspace) == [["blue", "yellow"]]
     assert one.page.evaluate("JSON.parse(sessionStorage.getItem('opengcd.actions'))") == {"answer": 1, "undo": 1}
@@ -95,7 +95,7 @@ def test_an_answered_question_never_returns_and_the_page_says_what_is_next(mixed
     heading(one, NOTHING).wait_for()
     assert workspace.history(1)[0].verb == "keep"
     one.page.reload()
-    heading(one, "Nothing is worth asking now").wait_for()
+    heading(one, "No questions at the moment").wait_for()
     one.page.get_by_role("button", name="Review").click()
     one.page.locator(".grid .cell img").first.wait_for()
     one.go("groups").wait_for()
@@ -136,7 +136,7 @@ def test_undo_goes_back_answer_by_answer(halves):
     assert seen[0] != seen[1]
     for before in reversed(seen):
         one.page.get_by_role("button", name="Undo").first.click()
-        one.said("Undone: compare.")
+        one.said("Undone: comparing two groups.")
         eventually(lambda before=before: pictures(one) == before)
         one.page.evaluate("() => document.getElementById('toasts').replaceChildren()")
     assert len(kinds(workspace)) == 4
@@ -179,10 +179,10 @@ def test_an_answer_overwrites_nothing_that_someone_did_first(mixed):
     # She hears of nothing: what she sees stays as it was.
     one.page.route(re.compile("api/v1/(questions|groups)"), lambda route: route.abort())
     workspace.by("bob").remove(workspace.groups()[0].items[:1])
-    one.said("The server does not answer")
+    one.said("The server is not answering")
     one.page.unroute_all()
     one.press("n")
-    one.said("bob changed this first (remove)")
+    one.said("bob changed this first (moving images to the bin)")
     asked(one)
     assert kinds(workspace) == [["blue", "yellow"]]
     one.press("n")
@@ -208,11 +208,11 @@ def test_at_the_end_the_images_are_regrouped_with_one_key(site):
     assert kinds(workspace) == [["blue"], ["yellow"]]
     eventually(lambda: button.count() == 0)
     one.press("u")
-    one.said("Undone: regroup.")
+    one.said("Undone: regrouping the images.")
     button.click()
     one.page.get_by_text("1 image moved.").first.wait_for()
     one.go("history")
-    one.page.get_by_text("regrouped the images as answered: 1 image moved").first.wait_for()
+    one.page.get_by_text("regrouped the images by the answers given (1 image moved)").first.wait_for()
 
 
 def test_the_images_can_be_regrouped_before_the_last_question(halves):

@@ -32,7 +32,7 @@ def test_a_stack_is_moved_as_one(stacked):
     workspace, one, first = stacked
     select(one, first.items[:1])
     one.press("n")
-    one.said("Moved 1 image to a new group.")
+    one.said("1 image moved to a new group.")
     assert workspace.history()[0].details["images"] == 3
     homes = {workspace.views.item(item).group for item in first.items[:3]}
     assert len(homes) == 1
@@ -52,12 +52,12 @@ def test_a_stack_opens_and_closes_again_by_undo(stacked, by):
     assert one.page.get_by_role("button", name="Open stack").is_hidden()
     select(one, first.items[1:2])
     one.press("x")
-    one.said("put into the bin")
+    one.said("moved to the bin")
     assert workspace.views.item(first.items[0]).group == first.id
     assert workspace.views.item(first.items[1]).group != first.id
     one.press("u")
-    one.said("Undone: remove.")
+    one.said("Undone: moving images to the bin.")
     one.press("u")
-    one.said("Undone: unstack.")
+    one.said("Undone: opening a stack.")
     cell(one.page, first.items[2]).wait_for(state="detached")
     assert one.page.locator(".grid .copies").inner_text() == "3"

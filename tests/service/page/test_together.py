@@ -20,12 +20,12 @@ def test_two_browsers_stay_in_step_and_nothing_is_overwritten(site):
     # Bob hears of nothing while he is cut off from events: he acts on what he sees.
     bob.page.route("**/api/v1/groups*", lambda route: route.abort())
     ann.press("x")
-    ann.said("2 images put into the bin")
+    ann.said("2 images moved to the bin")
     bob.expected += ("ERR_FAILED", "net::")
     bob.press("m")
     bob.page.keyboard.type(other.label)
     bob.press("Enter")
-    bob.said("ann has changed this meanwhile")
+    bob.said("ann changed this first (moving images to the bin), so your change was not made")
     assert sorted(map(len, workspace.groups())) == [2, 6, 8]
     bob.page.unroute("**/api/v1/groups*")
     # Elsewhere, both go on.
@@ -56,7 +56,7 @@ def test_an_answer_is_based_on_what_was_shown_when_it_was_asked_for(site):
     bob.said("ann named a group")  # his page shows it, behind the dialog
     bob.field.fill("sea")
     bob.press("Shift+Enter")
-    bob.said("ann changed this first (name)")
+    bob.said("ann changed this first (naming a group)")
     assert {group.label for group in workspace.groups()} == {"sky", other.label}
     # He sees her name now, and may choose another one.
     bob.press("Enter")
@@ -68,10 +68,10 @@ def test_an_answer_is_based_on_what_was_shown_when_it_was_asked_for(site):
     bob.press("m")
     bob.field.wait_for()
     workspace.by("ann").remove(group.items[1:2])
-    bob.said("ann put images into the bin")
+    bob.said("ann moved images to the bin")
     bob.field.fill("ice")
     bob.press("Enter")
-    bob.said("ann changed this first (remove)")
+    bob.said("ann changed this first (moving images to the bin)")
     assert "ice" not in {group.label for group in workspace.groups()}
 
 
@@ -97,7 +97,7 @@ def test_undoing_something_large_undoes_nothing_else(site):
     workspace.by("bob").name(workspace.groups()[0].id, "sky")
     one.said("bob named a group")
     one.page.get_by_role("dialog").get_by_role("button", name="Undo", exact=True).click()
-    one.said("bob changed this first (name)")
+    one.said("bob changed this first (naming a group)")
     assert "sky" in {group.label for group in workspace.groups()}
 
 
@@ -128,7 +128,7 @@ def test_what_others_do_while_the_page_opens_is_seen(site, monkeypatch):
     monkeypatch.setattr(Events, "listen", late)
     one = visit()
     one.press("7")
-    one.page.get_by_role("button", name="Undo “remove”").wait_for()
+    one.page.get_by_role("button", name="Undo moving images to the bin").wait_for()
 
 
 def test_an_edit_that_arrives_before_the_first_image_leaves_the_group_visible(site):

@@ -64,7 +64,7 @@ class _Wish(NamedTuple):
     shape: Square | None = None
 
     def head(self, most: int, length: int) -> bytes:
-        """Return the headers of the request for a file of some length, decoded if it has at most so many pixels."""
+        """Return the headers of a request: the length of the file, and the largest number of pixels to decode."""
         head = protocol.REQUEST.pack(self.kind, most, self.side, length)
         return head + protocol.SHAPE.pack(*astuple(self.shape)) if self.shape else head
 
@@ -99,7 +99,9 @@ class _Worker:
         try:
             self._receive()
         except EOFError:
-            raise OSError(f"The image decoder does not start (exit status {self.close()}).") from None
+            raise OSError(
+                f"The image decoder did not start (exit status {self.close()}); check the installation of Pillow."
+            ) from None
 
     def ask(self, wish: _Wish, raw: bytes, most: int) -> _Reply:
         """Return the reply; an OSError or EOFError means that the process has ended."""
@@ -357,10 +359,10 @@ def _image(reply: _Reply) -> Image:
 
 
 def _strange_reply() -> OSError:
-    return OSError("The image decoder does not send what it was asked for.")
+    return OSError("The image decoder sent an invalid reply; try again.")
 
 
 def _why(late: bool, status: int) -> str:
     if late:
         return f"decoding it takes more than {protocol.SECONDS:.0f} seconds"
-    return f"it crashes the decoder (exit status {status}): it is damaged, or takes too much memory"
+    return f"it crashes the decoder (exit status {status}): it is damaged, or too large; repair or remove it"

@@ -67,7 +67,7 @@ def open_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_
     except UnidentifiedImageError:
         raise EmbedderError(NOT_AN_IMAGE) from None
     except MemoryError:
-        raise EmbedderError("decoding the image takes more memory than there is; make it smaller") from None
+        raise EmbedderError("decoding the image needs more memory than is available; make it smaller") from None
     except Exception as error:  # Pillow raises many kinds of errors for damaged data
         raise EmbedderError(f"the image is damaged: {str(error) or type(error).__name__}") from error
 

@@ -35,7 +35,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         try:
             _answer(replies, io.BytesIO(raw), kind, most, side, shape)
         except (EmbedderError, MemoryError) as error:
-            reason = str(error) or "decoding it takes too much memory; make it smaller"
+            reason = str(error) or "decoding it needs too much memory; make it smaller"
             _reply(replies, protocol.REFUSED, payload=reason.encode(errors="backslashreplace"))
         _end_after(0)
 

@@ -135,9 +135,9 @@ class Baseline(OpenWorldMethod, BaseEstimator):
         return self
 
     def learn(self, X: Any, y: Any, *, progress: Progress = silent) -> Self:
-        """Enter the next phase with newly labelled rows, of new classes or more of old ones.
+        """Learn from newly labelled rows, of new classes or of old ones.
 
-        If anything fails on the way, the baseline stays as it was.
+        If anything fails, the baseline stays as it was.
         """
         check_is_fitted(self)
         X = check_features(X, width=self.n_features_in_)
@@ -297,7 +297,7 @@ class Baseline(OpenWorldMethod, BaseEstimator):
             model.memory_ = ExemplarMemory.restore(State(header["memory"], arrays), classes, model._selector(), device)
             whole = model.scores(model.memory_.X[:1]).shape == (1, len(classes))
             if not whole or model.threshold_.shape not in ((), (len(classes),)):
-                raise ModelFileError(f"{path} is damaged: its arrays and classes do not fit together.")
+                raise ModelFileError(f"{path} is damaged: its arrays and classes do not match.")
         return model
 
     # To be implemented by each baseline.

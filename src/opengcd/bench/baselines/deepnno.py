@@ -125,7 +125,9 @@ class DeepNNO(TrainedHead):
     def to_threshold(self, value: float) -> float:
         """Return the logarithm of the threshold tau that this eta led to in training."""
         if value not in self.etas_:
-            raise ValueError("eta was changed after fit, and the threshold has followed others; call fit again.")
+            raise ValueError(
+                "eta was changed after fit, and the threshold was learnt for other values; call fit again."
+            )
         return float(np.log(max(self.taus_[self.etas_ == value][0], LEAST**2)))
 
     def _check_rejection(self, value: Any, name: str) -> float:

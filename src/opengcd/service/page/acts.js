@@ -5,7 +5,7 @@ import { choose, fillIn, pick, pickNumber } from "./dialogs.js";
 import { knownClasses, nextToReview, noteJob, refresh, state } from "./store.js";
 import { add } from "./tally.js";
 import { complain, toast } from "./toast.js";
-import { count, title } from "./words.js";
+import { count, doing, title } from "./words.js";
 
 /** @typedef {import("./types.d.ts").Group} Group */
 /** @typedef {import("./types.d.ts").Operations["POST /edits"]["body"]} Edit */
@@ -16,9 +16,9 @@ import { count, title } from "./words.js";
 /** Undoing one of these changes more than a few groups, so it is asked for twice. @type {Record<string, string>} */
 const LARGE = {
   discover: "the grouping",
-  learn: "what was learnt last",
+  learn: "the last learning step",
   adapt: "the adaptation of the network",
-  rollback: "the change of version",
+  rollback: "the switch to another version",
 };
 
 /** Edits that this page made: the service reports them back. */
@@ -67,7 +67,7 @@ function perform(send, done) {
       }
       const { who, verb } = error.conflict;
       toast(
-        `${who} changed this first (${verb}). ${error.message} Nothing was overwritten; the page shows the present state.`,
+        `${who} changed this first (${doing(verb)}), so your change was not made. The page now shows the current state.`,
         {
           kind: "conflict",
         },
@@ -130,18 +130,18 @@ export async function nameGroup(group) {
   const shown = state.edit;
   const options = homes({ except: group, unnamed: false });
   const chosen = await pick({
-    title: group.named ? `Rename ${title(group)}` : `Name this group of ${group.size}`,
+    title: group.named ? `Rename ${title(group)}` : `Name this group of ${count(group.size, "image")}`,
     images: group.typical,
     value: group.named ? group.label : "",
     suggestion: group.suggestion,
     options,
     free: true,
     tell: (text) => {
-      if (isKnown(text)) return `Puts these images into the known class “${text}”.`;
-      if (options.some((option) => option.label === text)) return `Joins the group “${text}”.`;
-      return text ? `“${text}” is new.` : "Known classes and groups complete with Tab.";
+      if (isKnown(text)) return `These images will move to the known class “${text}”.`;
+      if (options.some((option) => option.label === text)) return `These images will join the group “${text}”.`;
+      return text ? `“${text}” is a new name.` : "Press Tab to complete the name of a known class or group.";
     },
-    submit: "Confirm, and next",
+    submit: "Confirm and continue",
     other: "Name only",
   });
   if (!chosen) return undefined;
@@ -191,7 +191,7 @@ export async function confirmGroup(group) {
   if (!group.named) return nameGroup(group);
   const order = state.groups;
   const verb = group.confirmed ? "unconfirm" : "confirm";
-  const text = group.confirmed ? `“${group.label}” is open again.` : `“${group.label}” is confirmed.`;
+  const text = group.confirmed ? `“${group.label}” is no longer confirmed.` : `“${group.label}” is confirmed.`;
   const answer = await edit({ act: verb, group: group.id }, state.edit, () => ({ text, counts: { [verb]: 1 } }));
   return answer && !group.confirmed ? nextToReview(group.id, order) : undefined;
 }
@@ -201,7 +201,7 @@ export async function mergeGroup(group) {
   const order = state.groups;
   const shown = state.edit;
   const chosen = await pick({
-    title: `Join ${title(group)} with`,
+    title: `Join ${title(group)} with …`,
     images: group.typical,
     options: homes({ except: group }).filter((option) => option.group),
     submit: "Join",
@@ -226,7 +226,10 @@ export async function splitGroup(group) {
     unit: "groups",
   });
   if (n === null) return null;
-  return edit({ act: "split", group: group.id, n }, shown, () => ({ text: `Split into ${n}.`, counts: { split: 1 } }));
+  return edit({ act: "split", group: group.id, n }, shown, () => ({
+    text: `Split into ${n} groups.`,
+    counts: { split: 1 },
+  }));
 }
 
 // Images. `shown` is the edit that the images were shown with.
@@ -239,14 +242,14 @@ export async function moveItems(items, shown, { known = false, from } = {}) {
   const classes = new Set(knownClasses());
   const options = homes({ except: from }).filter((option) => !known || classes.has(option.label));
   const chosen = await pick({
-    title: `Move ${count(items.length, "image")} to ${known ? "the known class" : ""}`.trim(),
+    title: `Move ${count(items.length, "image")} to a ${known ? "known class" : "group or class"}`,
     images: items.slice(0, 8),
     options,
     free: !known,
     tell: (text) => {
       const home = options.find((option) => option.label === text);
-      if (home) return `Moves to the ${home.kind} “${text}”.`;
-      return text ? `Makes a new group “${text}”.` : "";
+      const target = home ? `the ${home.kind} “${text}”` : `a new group, “${text}”`;
+      return text ? `${items.length === 1 ? "This image" : "These images"} will move to ${target}.` : "";
     },
     submit: "Move",
   });
@@ -274,7 +277,7 @@ function moveToLabel(items, shown, label) {
 /** Put images into a new group that has no name yet. @param {number[]} items @param {number} shown */
 export function separateItems(items, shown) {
   return edit({ act: "separate", items }, shown, () => ({
-    text: `Moved ${count(items.length, "image")} to a new group.`,
+    text: `${count(items.length, "image")} moved to a new group.`,
     counts: { select: items.length, move: 1 },
   }));
 }
@@ -282,7 +285,7 @@ export function separateItems(items, shown) {
 /** Remove images from the review. @param {number[]} items @param {number} shown */
 export function removeItems(items, shown) {
   return edit({ act: "remove", items }, shown, () => ({
-    text: `${count(items.length, "image")} put into the bin.`,
+    text: `${count(items.length, "image")} moved to the bin.`,
     counts: { select: items.length, remove: 1 },
   }));
 }
@@ -309,7 +312,7 @@ export function answerQuestion(answer, shown) {
 /** Regroup the images as answered. @param {number} shown the edit on display */
 export function regroup(shown) {
   return edit({ act: "regroup" }, shown, ({ images }) => ({
-    text: images === null ? "Nothing was answered, so nothing changed." : `${count(images, "image")} moved.`,
+    text: images === null ? "No question was answered, so nothing has changed." : `${count(images, "image")} moved.`,
     counts: { regroup: Number(images !== null) },
   }));
 }
@@ -343,14 +346,14 @@ async function step(direction, which, send, past) {
   if (last.verb in LARGE) {
     const sure = await choose({
       title: `${past} ${LARGE[last.verb]}?`,
-      text: "This changes more than single groups.",
+      text: "This affects the whole workspace.",
       submit: past,
     });
     if (!sure) return null;
   }
   return perform(
     () => send(shown),
-    () => ({ text: `${past === "Undo" ? "Undone" : "Redone"}: ${last.verb}.`, counts: { [direction]: 1 } }),
+    () => ({ text: `${past === "Undo" ? "Undone" : "Redone"}: ${doing(last.verb)}.`, counts: { [direction]: 1 } }),
   );
 }
 
@@ -362,7 +365,7 @@ export async function rollback(version) {
   const shown = state.edit;
   const sure = await choose({
     title: `Switch to version ${version}?`,
-    text: "Images that it has not learnt return to the review. You can undo this.",
+    text: "Images that this version has not learnt go back to review. You can undo this.",
     submit: "Switch version",
   });
   if (!sure) return null;
@@ -379,7 +382,7 @@ export async function rollback(version) {
 export function limitRejection(share, shown) {
   return perform(
     () => api.setRejection(share, basis(shown)),
-    () => ({ text: "The limit is set. Earlier answers are unchanged.", counts: {} }),
+    () => ({ text: "The new limit is in use. Images that were already recognised keep their labels.", counts: {} }),
   );
 }
 

@@ -29,7 +29,7 @@ export class ApiError extends Error {
   /** @param {number} status @param {Partial<Conflict>|null} body */
   constructor(status, body) {
     const detail = body?.detail;
-    super(typeof detail === "string" ? detail : `The service answered with status ${status}.`);
+    super(typeof detail === "string" ? detail : `The server answered with status ${status}. Its log says why.`);
     this.status = status;
     /** The edit of somebody else that was in the way. */
     this.conflict = body?.conflict ?? null;
@@ -42,7 +42,7 @@ async function answerTo(path, options) {
     return await fetch(ROOT + path, options);
   } catch (error) {
     if (error instanceof Error && error.name === "AbortError") throw error;
-    throw new ApiError(0, { detail: "The server does not answer. Is `opengcd serve` still running?" });
+    throw new ApiError(0, { detail: "The server is not answering. Check that `opengcd serve` is still running." });
   }
 }
 

@@ -21,13 +21,13 @@ import { questions } from "./views/questions.js";
 import { rejection } from "./views/rejection.js";
 import { signIn } from "./views/signin.js";
 import { tryIt } from "./views/try.js";
-import { DOING } from "./words.js";
+import { doing, DOING } from "./words.js";
 
 /** @type {[string, string, import("./router.js").View][]} name, label and view */
 const VIEWS = [
   ["overview", "Overview", overview],
   ["groups", "Groups", (root, ...rest) => (rest[0] ? group : groups)(root, ...rest)],
-  ["number", "Number", numberOfClasses],
+  ["number", "Number of classes", numberOfClasses],
   ["learn", "Learn", learn],
   ["try", "Try it", tryIt],
   ["rejection", "Rejection", rejection],
@@ -49,7 +49,7 @@ function bar() {
   const back = button("Undo", undo, { icon: "undo", bare: true, quiet: true, key: ["everywhere", "undo"] });
   const forth = button("Redo", redo, { icon: "redo", bare: true, quiet: true, key: ["everywhere", "redo"] });
   const job = h("a", { class: "pill", hidden: true });
-  const offline = h("span", { class: "pill bad", hidden: true, role: "alert" }, "No connection; trying again");
+  const offline = h("span", { class: "pill bad", hidden: true, role: "alert" }, "Connection lost. Reconnecting …");
   const element = byId("bar");
   element.append(
     h(
@@ -63,13 +63,19 @@ function bar() {
       "div",
       { class: "end" },
       offline,
-      !state.session.scopes.includes("write") && h("span", { class: "pill" }, "read only"),
+      !state.session.scopes.includes("write") &&
+        h("span", { class: "pill", title: "Your token lets you look at everything and change nothing" }, "read only"),
       job,
       back,
       forth,
-      button("Light or dark", toggleTheme, { icon: "theme", bare: true, quiet: true, key: ["everywhere", "theme"] }),
-      button("Keys", showSheet, { icon: "help", bare: true, quiet: true, key: ["everywhere", "sheet"] }),
-      button(`Sign out, ${state.session.who}`, signOut, { icon: "out", bare: true, quiet: true }),
+      button("Switch between light and dark", toggleTheme, {
+        icon: "theme",
+        bare: true,
+        quiet: true,
+        key: ["everywhere", "theme"],
+      }),
+      button("Keyboard shortcuts", showSheet, { icon: "help", bare: true, quiet: true, key: ["everywhere", "sheet"] }),
+      button(`Sign out ${state.session.who}`, signOut, { icon: "out", bare: true, quiet: true }),
     ),
   );
   element.hidden = false;
@@ -77,8 +83,8 @@ function bar() {
     const { can_undo, can_redo, to_learn } = state.status;
     back.disabled = !can_undo;
     forth.disabled = !can_redo;
-    back.title = can_undo ? `Undo “${can_undo.verb}” (u)` : "Nothing to undo";
-    forth.title = can_redo ? `Redo “${can_redo.verb}” (⇧U)` : "Nothing to redo";
+    back.title = can_undo ? `Undo ${doing(can_undo.verb)} (u)` : "Nothing to undo";
+    forth.title = can_redo ? `Redo ${doing(can_redo.verb)} (⇧U)` : "Nothing to redo";
     const count = toReview().length;
     waiting.textContent = String(count || "");
     ready.textContent = String(to_learn || "");

@@ -140,7 +140,7 @@ export function scoreChart({ curve, k, interval, known, chosen, range }) {
       s("line", { x1: x(value), x2: x(value), y1: top - 6, y2: height - bottom }),
       s("text", { x: x(value), y: top - 10, "text-anchor": "middle" }, text),
     );
-  const told = `Score against the number of classes. The estimate is ${k}${interval ? `, between ${interval[0]} and ${interval[1]}` : ""}.`;
+  const told = `Score by number of classes. The estimate is ${k}${interval ? `, between ${interval[0]} and ${interval[1]}` : ""}.`;
   return s(
     "svg",
     { class: "chart score", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told },

@@ -92,7 +92,7 @@ export function pick(question) {
       const input = h("input", {
         type: "text",
         role: "combobox",
-        "aria-label": free ? "Name" : "Find",
+        "aria-label": free ? "Name" : "Search",
         "aria-autocomplete": "list",
         "aria-expanded": "true",
         "aria-controls": list,
@@ -100,7 +100,7 @@ export function pick(question) {
         autocapitalize: "off",
         spellcheck: "false",
         autofocus: true,
-        placeholder: free ? "Type a name" : "Type to find",
+        placeholder: free ? "Type a name" : "Type to search",
       });
       input.value = question.value ?? "";
       const ghost = h("span", { class: "ghost", "aria-hidden": "true" });
@@ -173,10 +173,10 @@ export function pick(question) {
         } else input.removeAttribute("aria-activedescendant");
         const full = completion();
         ghost.textContent = current < 0 && full ? input.value + full.slice(input.value.length) : "";
-        const ending = full && input.value ? ` Tab makes it “${full}”.` : "";
+        const ending = full && input.value ? ` Press Tab for “${full}”.` : "";
         note.textContent =
           !input.value && suggestion
-            ? `It looks like “${suggestion}”: Tab takes that name.`
+            ? `These images look like “${suggestion}”. Press Tab to use that name.`
             : tell(chosen()?.text ?? "") + ending;
         submit.disabled = chosen() === null;
         if (other) other.disabled = submit.disabled;
@@ -299,5 +299,5 @@ export function choose({ title, text, submit }) {
   ]);
 }
 
-/** Show all keys. */
-export const showSheet = () => ask("Keys", () => [sheet()], "wide");
+/** Show all keyboard shortcuts. */
+export const showSheet = () => ask("Keyboard shortcuts", () => [sheet()], "wide");

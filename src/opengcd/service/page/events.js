@@ -41,7 +41,7 @@ export function follow(connection) {
     else {
       const left = job.verb === "discover" ? leftAlone(job.result?.left_alone) : "";
       const kept = job.verb === "adapt" && job.result?.switched === false ? "; nothing was changed" : "";
-      toast(`${DOING[job.verb]} is ${job.state}${left}${kept}.`);
+      toast(`${DOING[job.verb]} ${job.state === "done" ? "is done" : "was cancelled"}${left}${kept}.`);
     }
     inTurn(refresh).catch(complain);
   });

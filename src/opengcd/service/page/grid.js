@@ -131,7 +131,7 @@ export class Grid {
             "data-item": item?.id,
             "aria-colindex": column + 1,
             "aria-selected": "false",
-            "aria-label": item ? name(item) : "being read",
+            "aria-label": item ? name(item) : "loading",
           },
           item && h("img", { src: api.thumbnail(item.id), alt: "", draggable: "false", decoding: "async" }),
           item && item.copies > 1 && h("span", { class: "copies", "aria-hidden": "true" }, String(item.copies)),

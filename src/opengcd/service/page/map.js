@@ -3,6 +3,7 @@
 import { api } from "./api.js";
 import { h } from "./dom.js";
 import { enclosed } from "./lasso.js";
+import { count } from "./words.js";
 
 const MARGIN = 24;
 const NEAR = 14; // pixels within which the pointer means a point
@@ -52,7 +53,7 @@ export class PlaneMap {
   /** @param {import("./types.d.ts").Map} points */
   show(points) {
     this.points = points;
-    this.canvas.setAttribute("aria-label", `Map of ${points.items.length} images under review`);
+    this.canvas.setAttribute("aria-label", `Map of ${count(points.items.length, "image")} under review`);
     this.element.dataset.drawn = String(points.drawn);
     this.draw();
   }

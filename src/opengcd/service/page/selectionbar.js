@@ -30,9 +30,13 @@ export function selectionBar({ selection, on, from = () => undefined, hint, more
   };
   const buttons = [
     button("Move to…", acts.move, { icon: "move", key: ["selection", "move"] }),
-    button("Known class", acts.known, { icon: "known", key: ["selection", "known"] }),
-    button("New group", acts.separate, { icon: "plus", key: ["selection", "separate"] }),
-    button("Bin", acts.remove, { icon: "bin", key: ["selection", "remove"] }),
+    button("Move to known class…", acts.known, { icon: "known", key: ["selection", "known"] }),
+    button("Make new group", acts.separate, { icon: "plus", key: ["selection", "separate"] }),
+    button("Remove", acts.remove, {
+      icon: "bin",
+      key: ["selection", "remove"],
+      title: "Move the images to the bin: they are neither learnt nor grouped again",
+    }),
   ];
   const others = otherButtons("items", (apply) => act((ids) => apply({ items: ids }, on()))());
   const element = h(

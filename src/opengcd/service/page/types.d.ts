@@ -1,14 +1,18 @@
 // Made by `make types` from the OpenAPI document of the service: change src/opengcd/service/wire.py instead.
 
-/** Accuracy on the exemplars (``memory``) and on the images that were just learnt (``confirmed``). */
+/** The accuracy of a version of the recogniser, from 0 to 1. */
 export interface Accuracy {
+  /** On the exemplars. */
   memory?: number | null;
+  /** On the images that the version has just learnt. */
   confirmed?: number | null;
 }
 
-/** An edit, by its number and verb. */
+/** An edit that can be undone or redone. */
 export interface Act {
+  /** Its number. */
   id: number;
+  /** Its verb, such as `name` or `discover`. */
   verb: string;
 }
 
@@ -18,59 +22,81 @@ export interface Adapt {
   dry_run?: boolean;
   /** Use the adapted network even if it does not help in the rehearsal. */
   force?: boolean;
-  /** How the last blocks are trained. */
+  /** How the last blocks are trained: `lora` trains low-rank changes of their weights, `blocks` trains all their weights. */
   method?: "lora" | "blocks" | null;
-  /** How many of the last blocks. */
+  /** How many of the network's last blocks are trained. */
   blocks?: number | null;
-  /** Passes over the images. */
+  /** How many times all images are passed over. */
   epochs?: number | null;
   /** Whether images without a label take part. */
   unlabelled?: boolean | null;
+  /** What the job is to do. */
   verb: "adapt";
 }
 
-/** The network was adapted, or it was rehearsed and stays as it was. */
+/** The network was adapted, or a rehearsal showed no benefit and it was left unchanged. */
 export interface AdaptDetails {
+  /** Whether the adapted network was put to use. */
   switched: boolean;
+  /** The number of images. */
   images: number;
+  /** How many of the images had no label. */
   unlabelled: number;
+  /** Images that were left out because their files are missing or have changed. */
   missing: number;
+  /** Why the estimate cannot be relied on, or why nothing was changed; empty if there is no reason. */
   reason: string;
+  /** A hash of all that the adapted network is made from. */
   run: string;
+  /** Seconds that each step took, by its name. */
   seconds: Record<string, number>;
+  /** The number of the version of the recogniser. */
   version?: number | null;
+  /** What the rehearsal measured; null if there was none. */
   rehearsed?: Record<string, number> | null;
 }
 
-/** The adaptation of the network to the images of the workspace. */
+/** A job that adapts the network to the images of the workspace. */
 export interface AdaptJob {
+  /** The number of the job. */
   id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
   state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
   stage: string;
+  /** How many steps of this stage are done. */
   done: number;
+  /** How many steps the stage has; 0 if that is not known. */
   total: number;
+  /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
+  /** Who started it. */
   who: string;
+  /** What the job does. */
   verb: "adapt";
+  /** How the network is to be adapted. */
   arguments: AdaptOptions;
-  /** As it is estimated; null if that is not known. */
+  /** About how long it will still take; null if that is not known. */
   seconds_left: number | null;
+  /** Null before the first epoch. */
   curves: Curves | null;
+  /** Null until the job is done. */
   result: AdaptResult | null;
 }
 
-/** How to adapt the network; what is left out is chosen by the number of images and the device. */
+/** How to adapt the network. What is left out is chosen by the number of images and the device. */
 export interface AdaptOptions {
   /** Rehearse only, and change nothing. */
   dry_run?: boolean;
   /** Use the adapted network even if it does not help in the rehearsal. */
   force?: boolean;
-  /** How the last blocks are trained. */
+  /** How the last blocks are trained: `lora` trains low-rank changes of their weights, `blocks` trains all their weights. */
   method?: "lora" | "blocks" | null;
-  /** How many of the last blocks. */
+  /** How many of the network's last blocks are trained. */
   blocks?: number | null;
-  /** Passes over the images. */
+  /** How many times all images are passed over. */
   epochs?: number | null;
   /** Whether images without a label take part. */
   unlabelled?: boolean | null;
@@ -80,468 +106,676 @@ export interface AdaptOptions {
 export interface AdaptResult {
   /** Whether the adapted network is in use. */
   switched: boolean;
-  /** The new version of the recogniser, if there is one. */
+  /** The new version of the recogniser; null if there is none. */
   version: number | null;
   /** Why nothing was changed; empty if the adapted network is in use. */
   reason: string;
+  /** How many images the network was adapted to or rehearsed with. */
   images: number;
-  /** Images that were left out because their files are gone or have changed. */
+  /** Images that were left out because their files are missing or have changed. */
   missing: number;
   /** Null if too few classes are known to hide some of them. */
   rehearsed: Rehearsal | null;
-  /** How long each step took. */
+  /** Seconds that each step took, by its name. */
   seconds: Record<string, number>;
 }
 
 /** What the job ``adapt`` would use, whether it is possible, and how long it would take. */
 export interface AdaptationPlan {
+  /** Whether the network can be adapted here. */
   possible: boolean;
-  /** Why it is not possible; empty if it is. */
+  /** Why it cannot; empty if it can. */
   reason: string;
-  /** Images with labels. */
+  /** How many images with a label it would use. */
   images: number;
-  /** Images of the stream without a label. */
+  /** How many images of the stream have no label, and could be used too. */
   unlabelled: number;
-  /** How long it will take on this machine; null if that is not known. */
+  /** How long it would take on this machine; null if that is not known. */
   seconds: number | null;
   /** The same for a dry run. */
   rehearsal_seconds: number | null;
-  /** Whether the time is being measured; the event `adaptation` tells when it is. */
+  /** Whether the time is being measured; the event `adaptation` tells when it is known. */
   measuring: boolean;
+  /** Where the network would be trained: `cpu` or `cuda`; empty if it is not possible. */
   device: string;
+  /** The last adaptation or rehearsal; null if there was none. */
   last: LastAdaptation | null;
 }
 
-/** What was measured when a network was adapted, and how many seconds each stage took. */
+/** What was measured when the network was adapted. */
 export interface AdaptationReport {
+  /** The number of images with a label. */
   labelled: number;
+  /** The number of images without one. */
   unlabelled: number;
+  /** Null if too few classes are known to hide some of them. */
   rehearsed: Rehearsal | null;
+  /** The curve of the training. */
   curve: Epoch[];
+  /** The curve of the training in the rehearsal. */
   rehearsal_curve: Epoch[];
+  /** Seconds that each step took, by its name. */
   seconds: Record<string, number>;
 }
 
-/** An answer to a question: its key, its meaning, and the edit to send for it. */
+/** An answer to a question. */
 export interface Answer {
+  /** The key that gives this answer on the page and in the terminal. */
   key: string;
+  /** What the answer means. */
   text: string;
+  /** The edit that gives the answer: send it to `/edits`, with `on` added. */
   edit: Record<string, any>;
 }
 
 /** A known class with its exemplars. */
 export interface Class {
+  /** The name of the class. */
   label: string;
+  /** How many images of it were learnt. */
   learnt: number;
+  /** The numbers of the images that are kept of it. */
   exemplars: number[];
 }
 
-/** The number of classes that the last discovery estimated, and the scores behind it. */
+/** How many classes the last discovery found, and the scores behind this number. */
 export interface ClassNumber {
+  /** The number of classes, known and new ones together. */
   k: number;
+  /** The interval that holds the number of classes with a probability of 90 %; null if it is not known. */
   interval: [number, number] | null;
+  /** Whether the estimate can be relied on. */
   trusted: boolean;
+  /** Why it cannot; empty if it can. */
   reason: string;
+  /** How many classes are known. */
   known: number;
-  /** Pairs of a number of classes and its score. */
+  /** Pairs of a number of classes and its score: the higher, the better the number fits. Empty if the number was given and not estimated. */
   curve: [number, number][];
+  /** How many groups are confirmed. */
   confirmed: number;
 }
 
 /** Say whether two groups are the same class: they are merged, or discover keeps them apart. */
 export interface Compare {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The verb. */
   act: "compare";
+  /** Number of the group whose images move if they are the same. */
   group: number;
+  /** Number of the other group. */
   into: number;
+  /** Whether they are the same class. */
   same?: boolean;
 }
 
-/** A person said whether two groups are the same class; if so, they were joined. */
+/** A person said whether two groups are the same class; if so, they were merged. */
 export interface CompareDetails {
+  /** The number of the group. */
   group: number;
+  /** The number of the other group. */
   into: number;
+  /** Whether both groups are the same class. */
   same: boolean;
 }
 
-/** Confirm a named group, so that learn takes it. */
+/** Confirm a named group, so that the next learn includes it. */
 export interface Confirm {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The verb. */
   act: "confirm";
+  /** Number of the group. */
   group: number;
 }
 
-/** A group was confirmed, or is open again. */
+/** A group was confirmed, or its confirmation was withdrawn. */
 export interface ConfirmDetails {
+  /** The number of the group. */
   group: number;
 }
 
-/** Why a request is not possible in the present state; ``conflict`` is the edit of somebody else, if that is why. */
+/** Why a request is not possible in the present state of the workspace. */
 export interface Conflict {
+  /** What happened and what to do, in words for a person to read. */
   detail: string;
+  /** The edit of somebody else that is in the way; null if there is another reason. */
   conflict?: ConflictingEdit | null;
 }
 
-/** The edit of somebody else that is in conflict with a request. */
+/** The edit by which somebody else changed what a request is about. */
 export interface ConflictingEdit {
+  /** The number of the edit. */
   edit: number;
+  /** Who made it. */
   who: string;
+  /** Its verb, such as `name` or `move`. */
   verb: string;
 }
 
-/** How many images of a class. */
+/** How many images of a class there are. */
 export interface Count {
+  /** The name of the class. */
   label: string;
+  /** The number of images. */
   count: number;
 }
 
-/** The curves of the rehearsal's training and of the training itself, as far as they are drawn. */
+/** The curves of the two trainings of an adaptation, as far as they have got. */
 export interface Curves {
+  /** The training of the rehearsal. */
   rehearsing?: Epoch[];
+  /** The training itself. */
   training?: Epoch[];
 }
 
-/** Discover new classes; ``k`` fixes the total number of classes. */
+/** Group the rejected images into new classes. */
 export interface Discover {
+  /** What the job is to do. */
   verb: "discover";
+  /** The number of classes, known and new ones together; without it, the number is estimated. */
   k?: number | null;
 }
 
 /** Groups were found; see :class:`opengcd.workspace.group_discovery.Discovered`. */
 export interface DiscoverDetails {
+  /** The number of classes, known and new ones together. */
   k: number;
+  /** The number of images. */
   images: number;
+  /** How many images were assigned to a known class other than the one that recognition gave them. */
   put_back: number;
+  /** The number of groups of new classes. */
   groups: number;
+  /** The number of the version of the recogniser. */
   version?: number | null;
+  /** Whether the estimated number of classes can be relied on. */
   trusted?: boolean;
+  /** Why the estimate cannot be relied on, or why nothing was changed; empty if there is no reason. */
   reason?: string;
+  /** How many images were left as they were, because someone edited them in the meantime. */
   left_alone?: number | null;
+  /** The interval that holds the number of classes with a probability of 90 %; null if it is not known. */
   k_interval?: number[] | null;
+  /** How many stacks of near copies there were, each of which counted once. */
   stacks?: number | null;
+  /** Pairs of a number of classes and its score; null if the number was given. */
   curve?: number[][] | null;
 }
 
-/** The search for groups of new classes. */
+/** A job that groups rejected images into new classes. */
 export interface DiscoverJob {
+  /** The number of the job. */
   id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
   state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
   stage: string;
+  /** How many steps of this stage are done. */
   done: number;
+  /** How many steps the stage has; 0 if that is not known. */
   total: number;
+  /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
+  /** Who started it. */
   who: string;
+  /** What the job does. */
   verb: "discover";
+  /** Null until the job is done. */
   result: DiscoverResult | null;
 }
 
 /** What the job ``discover`` found. */
 export interface DiscoverResult {
+  /** The number of classes, known and new ones together. */
   k: number;
+  /** The interval that holds the number of classes with a probability of 90 %; null if it is not known. */
   k_interval: [number, number] | null;
+  /** The number of images that were grouped. */
   items: number;
+  /** How many of them were assigned to a known class other than the one that recognition gave them. */
   put_back: number;
+  /** The number of groups of new classes. */
   groups: number;
+  /** Whether the estimated number of classes can be relied on. */
   trusted: boolean;
+  /** Why it cannot; empty if it can. */
   reason: string;
+  /** How many images were left as they were, because someone edited them in the meantime. */
   left_alone?: number;
 }
 
-/** Say that some images of a group are not of its class; they become a group, which may be a class or not. */
+/** Say that some images of a group are not of its class; they become a group of their own. */
 export interface Divide {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The verb. */
   act: "divide";
+  /** Number of the group. */
   group: number;
+  /** Numbers of the images that are not of its class. */
   items: number[];
+  /** Whether the images that stay, and those that move, are a class: discover leaves these together, and groups the images of what is no class again. */
   one?: boolean;
+  /** Whether the images that stay, and those that move, are a class: discover leaves these together, and groups the images of what is no class again. */
   other?: boolean;
+  /** Numbers of the images of either class that the person has looked at, by default all: regroup leaves these in their group. */
   seen?: number[] | null;
 }
 
-/** A person said that a part of a group is not of its class and which of both are classes; ``part`` is its group. */
+/** A person said that some images of a group, now in the group ``part``, are not of its class. */
 export interface DivideDetails {
+  /** The number of the group. */
   group: number;
+  /** The number of the group that the images were moved to. */
   part: number;
+  /** Whether the images that stayed are a class. */
   one: boolean;
+  /** Whether the images that were moved are a class. */
   other: boolean;
+  /** The numbers of the images that the person had looked at; null stands for all. */
   seen?: number[] | null;
 }
 
-/** The event `edit`: who did what, and which groups it changed. */
+/** The event `edit`: somebody has changed the workspace. */
 export interface EditEvent {
+  /** The number of the edit. */
   edit: number;
+  /** Who made it. */
   who: string;
+  /** What was done, such as `name` or `discover`. */
   verb: string;
+  /** The numbers of the groups that have changed. */
   groups: number[];
 }
 
-/** The number of an edit. */
+/** The edit that was made. */
 export interface EditMade {
+  /** Its number. */
   edit: number;
 }
 
 /** What an edit has changed. */
 export interface Edited {
+  /** The number of the edit; that of the last one if nothing has changed. */
   edit: number;
+  /** The numbers of the groups that have changed. */
   groups: number[];
+  /** The group that holds the images of the edit now; null if that is not one group. */
   made: number | null;
+  /** How many images were moved; null if the verb does not count them. */
   images: number | null;
 }
 
 /** A line of the history. */
 export interface Entry {
+  /** The number of the edit. */
   id: number;
+  /** When, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
+  /** Who made it. */
   who: string;
+  /** What was done, such as `name` or `discover`. */
   verb: string;
+  /** More about it; the fields depend on the verb. */
   details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | UndoDetails | Record<string, any>;
+  /** Whether it is undone at present. */
   undone: boolean;
 }
 
-/** A point of the curve of a training. */
+/** A point of the curves of a training. */
 export interface Epoch {
+  /** The epoch: how many times all images were passed over. */
   epoch: number;
+  /** The loss, which the training minimises. */
   loss: number | null;
-  /** On labelled images that were kept out of the training. */
+  /** The accuracy on labelled images that were held out of the training; null without any. */
   accuracy: number | null;
 }
 
 /** A file that could not be used. */
 export interface Failure {
+  /** The name of the file. */
   name: string;
+  /** Why it could not be used. */
   reason: string;
 }
 
-/** A group under review. */
+/** A group of images under review. */
 export interface Group {
+  /** Its number. */
   id: number;
+  /** `novel`: images of a new class. `known`: images that were assigned to a known class. `removed`: images that were removed from the review. */
   kind: "novel" | "known" | "removed";
+  /** Its name, or a provisional one. */
   label: string;
+  /** Whether a person has named it. */
   named: boolean;
+  /** Whether a person has confirmed it: then it will be learnt. */
   confirmed: boolean;
+  /** How many images it has. */
   size: number;
+  /** The root mean squared distance of its images to their centre: the smaller, the more alike. */
   cohesion: number | null;
+  /** How likely it is a class, and not a chance cluster; null if that is not known. */
   probability: number | null;
+  /** Whether nobody has named it, and it is more likely a chance cluster than a class. */
   doubtful: boolean;
+  /** The numbers of its most typical images. */
   typical: number[];
+  /** The known class that most of its images look like; null if there is none. */
   suggestion: string | null;
 }
 
-/** All groups, in the order of the review, as of an edit. */
+/** All groups, in the order of the review. */
 export interface Groups {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
   edit: number;
+  /** New classes first, the largest first, doubtful ones last. */
   groups: Group[];
 }
 
 /** The first version was learnt. */
 export interface InitDetails {
+  /** How many classes were learnt. */
   classes: number;
+  /** The number of images. */
   images: number;
+  /** How many files could not be used. */
   bad: number;
 }
 
 /** An image. */
 export interface Item {
+  /** Its number. */
   id: number;
+  /** The name of its file. */
   name: string;
+  /** How likely the image belongs to its group, from 0 to 1; null if a person put it there. */
   probability: number | null;
+  /** The probability that the image is of no known class. */
   unknown: number | null;
+  /** Its label; null if the image is unknown. */
   label: string | null;
+  /** The most likely known classes, each with its probability, the most likely first. */
   top: [string, number][];
+  /** The number of its stack of near copies, such as a burst; null if no other image of a stack is in the group. */
   stack: number | null;
+  /** How many images of the stack are in the group, this one included. */
   copies: number;
 }
 
 /** An image with its details. */
 export interface ItemDetails {
+  /** Its number. */
   id: number;
+  /** The name of its file. */
   name: string;
+  /** How likely the image belongs to its group, from 0 to 1; null if a person put it there. */
   probability: number | null;
+  /** The probability that the image is of no known class. */
   unknown: number | null;
+  /** Its label; null if the image is unknown. */
   label: string | null;
+  /** The most likely known classes, each with its probability, the most likely first. */
   top: [string, number][];
+  /** The number of its stack of near copies, such as a burst; null if no other image of a stack is in the group. */
   stack: number | null;
+  /** How many images of the stack are in the group, this one included. */
   copies: number;
+  /** The number of its group; null if it is in none. */
   group: number | null;
+  /** The names of its files: several if copies of it were added. */
   paths: string[];
+  /** Its width in pixels. */
   width: number;
+  /** Its height in pixels. */
   height: number;
+  /** Where its label comes from, as in the `counts` of the status. */
   source: string;
 }
 
-/** Some images of a group, as of an edit. */
+/** Some of the images of a group. */
 export interface ItemPage {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
   edit: number;
+  /** How many images there are in all, or stacks if `stacked` was asked for. */
   total: number;
+  /** The images. */
   items: Item[];
 }
 
-/** Long work. */
+/** Long work that runs in the server. Its fields depend on ``verb``. */
 export type Job = DiscoverJob | LearnJob | AdaptJob;
 
 /** Say that a group is one class: discover leaves its images together. */
 export interface Keep {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The verb. */
   act: "keep";
+  /** Number of the group. */
   group: number;
+  /** Numbers of the images that the person has looked at, by default all: regroup leaves these in the group. */
   seen?: number[] | null;
 }
 
 /** A person said that a group is one class. */
 export interface KeepDetails {
+  /** The number of the group. */
   group: number;
+  /** The numbers of the images that the person had looked at; null stands for all. */
   seen?: number[] | null;
 }
 
-/** The last adaptation, or rehearsal of one. */
+/** The last adaptation of the network, or the last rehearsal of one. */
 export interface LastAdaptation {
+  /** When, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
+  /** Who started it. */
   who: string;
+  /** Whether it is undone at present. */
   undone: boolean;
   /** Whether the adapted network was put to use. */
   switched: boolean;
-  /** The version of the recogniser that it made. */
+  /** The version of the recogniser that it made; null if there is none. */
   version?: number | null;
   /** Why nothing was changed; empty if something was. */
   reason: string;
+  /** How many images were used. */
   images: number;
+  /** How many of them had no label. */
   unlabelled: number;
+  /** Images that were left out because their files are missing or have changed. */
   missing: number;
+  /** Null if too few classes were known to hide some of them. */
   rehearsed?: Rehearsal | null;
-  /** How long each step took. */
+  /** Seconds that each step took, by its name. */
   seconds: Record<string, number>;
 }
 
-/** Learn the confirmed groups: the next phase. */
+/** Learn the confirmed groups, which begins a new phase. */
 export interface Learn {
+  /** What the job is to do. */
   verb: "learn";
 }
 
 /** A version was learnt. */
 export interface LearnDetails {
+  /** The number of the version of the recogniser. */
   version: number;
+  /** The number of images. */
   images: number;
+  /** The names of the new classes. */
   new_classes: string[];
 }
 
-/** The learning of confirmed groups. */
+/** A job that learns the confirmed groups. */
 export interface LearnJob {
+  /** The number of the job. */
   id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
   state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
   stage: string;
+  /** How many steps of this stage are done. */
   done: number;
+  /** How many steps the stage has; 0 if that is not known. */
   total: number;
+  /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
+  /** Who started it. */
   who: string;
+  /** What the job does. */
   verb: "learn";
+  /** Null until the job is done. */
   result: LearnResult | null;
 }
 
-/** The version that the job ``learn`` made, with the accuracy of the version before it and its own. */
+/** The version that the job ``learn`` made. */
 export interface LearnResult {
+  /** The number of the version. */
   version: number;
+  /** The names of the classes that it knows. */
   classes: string[];
+  /** The accuracy of the version before it, on the same images. */
   before?: Accuracy | null;
+  /** Its own accuracy. */
   after?: Accuracy | null;
 }
 
 /** What the job ``learn`` would learn. */
 export interface Learnable {
+  /** Images of new classes. */
   new: Count[];
+  /** More images of known classes. */
   known: Count[];
+  /** The number of all these images. */
   total: number;
 }
 
-/** What was measured when a version was learnt; ``before`` is the accuracy of the version before it. */
+/** What was measured when a version was learnt. */
 export interface LearningReport {
+  /** How full the exemplar memory is. */
   memory: Memory;
+  /** The accuracy of the version. */
   after: Accuracy;
+  /** The accuracy of the version before it, on the same images. */
   before?: Accuracy | null;
+  /** Null if the network was not adapted for this version. */
   adapted?: AdaptationReport | null;
 }
 
-/** A token, and a name that the history will show before that of the token. */
+/** A token to sign in with, and optionally the name of the person. */
 export interface LogIn {
+  /** A token from `opengcd token`. */
   token: string;
+  /** The name that the history shows before that of the token. */
   who?: string | null;
 }
 
-/** All images under review on a plane. */
+/** All images under review as points of a plane: similar images lie close together. All lists have one order. */
 export interface Map {
+  /** The numbers of the images. */
   items: number[];
+  /** Horizontal places, from 0 to 1. */
   x: number[];
+  /** Vertical places, from 0 to 1. */
   y: number[];
+  /** The numbers of their groups. */
   group: number[];
   /** False while a better map is being drawn; the event `map` tells when it is ready. */
   drawn: boolean;
 }
 
-/** How full the exemplar memory is. */
+/** How full the exemplar memory is. Exemplars are the learnt images that the recogniser keeps. */
 export interface Memory {
+  /** The largest number of exemplars. */
   size: number;
+  /** The number of exemplars that are kept. */
   used: number;
 }
 
-/** Move all images of a group to another group. */
+/** Merge a group into another one: move all its images there. */
 export interface Merge {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The verb. */
   act: "merge";
+  /** Number of the group whose images move. */
   group: number;
+  /** Number of the group that gets them. */
   into: number;
 }
 
-/** A group was joined with another one. */
+/** A group was merged into another one. */
 export interface MergeDetails {
+  /** The number of the group. */
   group: number;
+  /** The number of the other group. */
   into: number;
 }
 
-/** Move images to a group, or to the class or group of that name, which is made if it does not exist. */
+/** Move images to a group, given by its number or by the name of a class; a new name makes a new group. */
 export interface Move {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The verb. */
   act: "move";
+  /** Numbers of the images. */
   items: number[];
+  /** Number of the group; null if `label` is given. */
   group?: number | null;
+  /** Name of the class or group; null if `group` is given. */
   label?: string | null;
 }
 
 /** Images were moved to a group. */
 export interface MoveDetails {
+  /** The number of images. */
   images: number;
+  /** The number of the group. */
   group: number;
 }
 
-/** Name a group; with the name of a known class or of another group, the two are joined. */
+/** Name a group; if a known class or another group has this name, the two are merged. */
 export interface Name {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The verb. */
   act: "name";
+  /** Number of the group. */
   group: number;
-  /** The name of a class. */
+  /** Its name. */
   label: string;
+  /** Whether to confirm the group, too. */
   confirm?: boolean;
 }
 
 /** A group was named. */
 export interface NameDetails {
+  /** The number of the group. */
   group: number;
+  /** The name that the group got. */
   label: string;
+  /** Whether the group was confirmed, too. */
   confirmed: boolean;
 }
 
 /** An image that looks like another one. */
 export interface Neighbour {
+  /** Its number. */
   id: number;
+  /** How different it looks: 1 minus the cosine of the angle between both vectors. */
   distance: number;
+  /** The number of its group; null if it is learnt. */
   group: number | null;
+  /** Its label, or that of its group. */
   label: string;
 }
 
@@ -549,281 +783,381 @@ export interface Neighbour {
 export interface Nothing {
 }
 
-/** Undo or redo, if the last edit is the one that was seen. */
+/** The edit that was seen last: undo and redo are refused if somebody has made another one since. */
 export interface On {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
 }
 
 /** A version of the recogniser with its statistics. */
 export interface Phase {
+  /** The number of the version. */
   version: number;
+  /** The phase: how many times the recogniser had learnt, this time included. */
   phase: number;
+  /** When the version was made. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
+  /** Whether it is the version in use. */
   in_use: boolean;
+  /** How many classes it knows. */
   classes: number;
+  /** How many images it learnt. */
   learnt: number;
+  /** How many images of the stream it has recognised or rejected. */
   asked: number;
+  /** How many of them it rejected as unknown. */
   rejected: number;
+  /** The same as a share; null before the first image. */
   unknown_rate: number | null;
+  /** Null if it was not measured. */
   accuracy: Accuracy | null;
 }
 
-/** Why a request failed, for people to read. */
+/** Why a request failed. */
 export interface Problem {
+  /** What happened and what to do, in words for a person to read. */
   detail: string;
 }
 
-/** A question about groups, with the images to show. */
+/** A question about groups that nobody has named. */
 export interface Question {
+  /** `split`: is this group one class, or does it split here? `same`: are these groups the same class? */
   kind: "split" | "same";
+  /** The question in words. */
   text: string;
+  /** How many actions the answer is expected to save, less the one that it takes. */
   gain: number;
+  /** The number of the group, or of both groups. */
   groups: number[];
+  /** The most typical images of both parts of a group, or of both groups. */
   shown: number[][];
+  /** The possible answers. */
   answers: Answer[];
 }
 
-/** The questions that are worth asking now, the best first, as of an edit. */
+/** The questions whose answers are expected to save more work than they take. */
 export interface Questions {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
   edit: number;
+  /** About how long it takes to answer them. */
   seconds: number;
+  /** The questions, the one that saves the most work first. */
   questions: Question[];
+  /** Whether a question was answered since the images were last grouped. If so, the edit `regroup` assigns the images to the groups again by the answers. */
   answered: boolean;
 }
 
 /** Images were recognised. */
 export interface RecognizeDetails {
+  /** The number of images. */
   images: number;
+  /** How many of the images were rejected as unknown. */
   rejected: number;
+  /** How many files could not be used. */
   bad: number;
 }
 
-/** The answer for a vector or an image. */
+/** What the recogniser says about a vector or an image. */
 export interface Recognized {
-  /** A known class, or "unknown"; empty if there is a reason. */
+  /** A known class, or "unknown"; empty if the image cannot be used. */
   label: string;
+  /** The probability that the image is of no known class. */
   unknown: number;
+  /** The most likely known classes, each with its probability, the most likely first. */
   top: [string, number][];
-  /** Of an image that was kept. */
+  /** The number of the image, if it was kept; null otherwise. */
   id: number | null;
-  /** Items in the memory that look most like it; for images. */
+  /** The numbers of the exemplars that look most like the image; empty for vectors. */
   exemplars: number[];
+  /** The name of the file; null for vectors. */
   name: string | null;
-  /** Why an image cannot be used. */
+  /** Why the image cannot be used; null if it can. */
   reason: string | null;
 }
 
 /** What was redone. */
 export interface Redone {
+  /** The number of this redo, which is an edit itself. */
   edit: number;
+  /** The numbers of the groups that have changed. */
   groups: number[];
+  /** The edit that was redone. */
   redone: Entry;
 }
 
-/** Give the images to the unnamed groups again, as a person has answered about these. */
+/** Assign images to the unnamed groups again, by the answers to questions about them. */
 export interface Regroup {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The verb. */
   act: "regroup";
 }
 
-/** Images were given to the groups again, as a person has answered. */
+/** Images were assigned to the groups again, by the answers of a person. */
 export interface RegroupDetails {
+  /** The number of images. */
   images: number;
+  /** How many groups were started in place of those that are not a class. */
   started: number;
 }
 
-/** HNA and HCA on hidden known classes, with the features in use before (frozen) and with adapted ones. */
+/** What a rehearsal measured: some known classes were hidden from a short training and treated as new. HNA is the harmonic mean of the share of known images that get the right label and the share of new ones that are rejected. HCA is that of the share of known images that get the right label and the share of new ones that join the right group. */
 export interface Rehearsal {
+  /** HNA with the network that is in use. */
   frozen_hna: number;
+  /** HCA with the network that is in use. */
   frozen_hca: number;
+  /** HNA with the adapted network. */
   adapted_hna: number;
+  /** HCA with the adapted network. */
   adapted_hca: number;
-  /** Number of classes that were hidden. */
+  /** The number of classes that were hidden. */
   hidden: number;
-  /** Whether adapted features are better, by more than chance. */
+  /** Whether the adapted network is better by more than chance. */
   helps: boolean;
 }
 
-/** The limit on rejection, and other choices. */
+/** The limit on the rejection of known images, and the other limits that could be chosen. */
 export interface Rejection {
+  /** The largest share of known images to reject; null if the threshold follows the stream. */
   max_known_rejected: number | null;
+  /** The threshold in use; null if the recogniser's preset has none. */
   threshold: Threshold | null;
+  /** How many images of the stream were seen so far. */
   seen: number;
+  /** Empty if the recogniser's preset has no threshold. */
   choices: RejectionChoice[];
 }
 
-/** A limit on rejection, and how much it would reject. */
+/** A limit on the rejection of known images, and its effect on what was seen so far. */
 export interface RejectionChoice {
+  /** The largest share of known images to reject; null lets the threshold follow the stream. */
   max_known_rejected: number | null;
+  /** The share of held-out known images that it rejects. */
   rejected_known: number;
+  /** How many images of the stream it would have rejected. */
   rejected_stream: number;
+  /** The same as a share of the stream; null before the first image. */
   share: number | null;
 }
 
 /** The limit on rejection was set; None lets the threshold follow the stream. */
 export interface RejectionDetails {
+  /** The largest share of known images to reject; null lets the threshold follow the stream. */
   max_known_rejected: number | null;
 }
 
-/** Reject at most this share of known images; null lets the threshold follow the stream. */
+/** The limit on the rejection of known images. */
 export interface RejectionLimit {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The largest share of known images to reject; null lets the threshold follow the stream. */
   max_known_rejected: number | null;
 }
 
-/** Remove images from the review; they are neither learnt nor grouped again. */
+/** Remove images from the review, so that they are neither learnt nor grouped again. */
 export interface Remove {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The verb. */
   act: "remove";
+  /** Numbers of the images. */
   items: number[];
 }
 
 /** Images were removed. */
 export interface RemoveDetails {
+  /** The number of images. */
   images: number;
 }
 
 /** Changes of folders were read back: how many groups were named, and images moved and removed. */
 export interface ReviewDetails {
+  /** How many groups were named. */
   named: number;
+  /** How many images were moved. */
   moved: number;
+  /** How many images were removed. */
   removed: number;
 }
 
-/** Switch to a version of the recogniser. */
+/** A version of the recogniser to switch to. */
 export interface Rollback {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The number of the version. */
   version: number;
 }
 
-/** A version was put to use. */
+/** Another version was put to use. */
 export interface RollbackDetails {
+  /** The number of the version of the recogniser. */
   version: number;
 }
 
 /** Move images to a group of their own. */
 export interface Separate {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The verb. */
   act: "separate";
+  /** Numbers of the images. */
   items: number[];
+  /** Name of the new group; without one it stays unnamed. */
   label?: string | null;
 }
 
-/** Who is logged in; ``csrf`` goes into the header X-CSRF-Token of everything but GET. */
+/** Who is signed in, and what they may do. */
 export interface Session {
+  /** The name that the history shows. */
   who: string;
+  /** What the token allows: `read`, or `read` and `write`. */
   scopes: string[];
+  /** To be sent in the header `X-CSRF-Token` of every request other than GET that is authenticated by the cookie; empty if the request was authenticated by a token. */
   csrf: string;
 }
 
-/** Cluster the images of a group again, into n groups. */
+/** Split a group into n groups by clustering its images. */
 export interface Split {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The verb. */
   act: "split";
+  /** Number of the group, which keeps the largest part. */
   group: number;
+  /** Number of parts, from 2 to the number of its images. */
   n: number;
 }
 
-/** A group was split; ``parts`` are the groups that it is now. */
+/** A group was split; ``parts`` are the resulting groups. */
 export interface SplitDetails {
+  /** The number of the group. */
   group: number;
+  /** The numbers of the groups that it is now. */
   parts: number[];
 }
 
-/** The status of the workspace. */
+/** The state of the workspace in numbers. */
 export interface Status {
+  /** The name of the workspace's folder. */
   name: string;
+  /** The network that turns each image into a vector (an embedding). */
   embedder: string;
+  /** The version of the recogniser in use; null before the first. */
   version: Version | null;
+  /** How many versions there are. */
   versions: number;
+  /** How many images there are by where their label comes from: `learnt`, `reviewed`, `put back`, `grouped`, `removed`, `recognized`, `rejected` or `waiting`. */
   counts: Record<string, number>;
+  /** What the last discovery found; empty if there was none since the last learning. */
   discovered: DiscoverDetails | Nothing;
+  /** How many files could not be used. */
   failures: number;
+  /** The last edit that this shows. Send it as `on` with what you do next. */
   edit: number;
+  /** How many groups are under review. */
   groups: number;
+  /** How many images are in them, without those that were removed. */
   to_review: number;
+  /** How many images the job `learn` would learn. */
   to_learn: number;
+  /** How full the exemplar memory is; null if that is not known. */
   memory: Memory | null;
+  /** What undo would undo; null if there is nothing. */
   can_undo: Act | null;
+  /** What redo would redo; null if there is nothing. */
   can_redo: Act | null;
+  /** The jobs that are waiting or running. */
   jobs: Job[];
 }
 
-/** What is rejected: images with a score above ``value``. */
+/** The threshold of open-set rejection: an image with a higher score is rejected as unknown. */
 export interface Threshold {
+  /** The threshold. */
   value: number;
-  /** What it was estimated from: "bound", "labelled" or "stream". */
+  /** What it was estimated from: `bound` (a limit on rejected known images), `labelled` (labelled images) or `stream` (the images that were added). */
   source: string;
-  /** The share of known images that it rejects, measured on held-out ones. */
+  /** The share of held-out known images that it rejects. */
   known_rejected: number;
-  /** Estimated share of the stream that is of known classes. */
+  /** The estimated share of the stream that is of known classes. */
   known_share?: number | null;
-  /** Expected HNA on the stream. */
+  /** The HNA to expect on the stream: the harmonic mean of the share of known images that get the right label and the share of new ones that are rejected. */
   hna?: number | null;
 }
 
 /** Withdraw the confirmation of a group. */
 export interface Unconfirm {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The verb. */
   act: "unconfirm";
+  /** Number of the group. */
   group: number;
 }
 
 /** An edit was undone or redone: its number and verb. */
 export interface UndoDetails {
+  /** The number of the edit that was undone or redone. */
   edit: number;
+  /** The verb of the edit that was undone or redone. */
   verb: string;
 }
 
 /** What was undone. */
 export interface Undone {
+  /** The number of this undo, which is an edit itself. */
   edit: number;
+  /** The numbers of the groups that have changed. */
   groups: number[];
+  /** The edit that was undone. */
   undone: Entry;
 }
 
-/** Open the stacks of images: from now on, each image is named and moved by itself. */
+/** Open stacks of near copies, such as the images of a burst, so that each image is moved by itself. */
 export interface Unstack {
-  /** The last edit that the client has seen. */
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+  /** The verb. */
   act: "unstack";
+  /** Numbers of images; one of each stack is enough. */
   items: number[];
 }
 
 /** Stacks of images were opened. */
 export interface UnstackDetails {
+  /** The number of images. */
   images: number;
 }
 
-/** A version of the recogniser. */
+/** A version of the recogniser. Learning and adapting each make a new one, and all are kept. */
 export interface Version {
+  /** Its number. */
   id: number;
+  /** The version that it was made from; null for the first. */
   parent: number | null;
+  /** The phase: how many times the recogniser had learnt, this time included. */
   phase: number;
+  /** The names of the classes that it knows. */
   classes: string[];
+  /** When, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
+  /** Whether it is the version in use. */
   in_use: boolean;
+  /** Null if the recogniser's preset has no threshold. */
   threshold: Threshold | null;
+  /** What was measured when it was made; null if nothing was. */
   report: LearningReport | null;
 }
 
 /** What each address of the API takes and gives, by method and path. */
 export interface Operations {
-  /** Recognise known classes and reject others: feature vectors (JSON, or numpy's format), or images. */
+  /** Recognise known classes, and reject what is unknown: in images, or in feature vectors (JSON or numpy's format). */
   "POST /recognize": {
     query?: { keep?: boolean; top?: number };
-    body: { vectors: number[][]; } | FormData;
+    body: { /** One list of numbers per image, all of the same length. */ vectors: number[][]; } | FormData;
     answer: Recognized[];
   };
-  /** Return the status of the workspace. */
+  /** Return the state of the workspace in numbers: versions, images, groups, jobs, and what can be undone. */
   "GET /status": {
     answer: Status;
   };
@@ -831,7 +1165,7 @@ export interface Operations {
   "GET /versions": {
     answer: Version[];
   };
-  /** Return the statistics and accuracy of all versions, the oldest first. */
+  /** Return how many images each version of the recogniser learnt and rejected, and how accurate it is. */
   "GET /phases": {
     answer: Phase[];
   };
@@ -839,29 +1173,29 @@ export interface Operations {
   "GET /classes": {
     answer: Class[];
   };
-  /** Return the limit on rejection, and how many images of the stream other limits would have rejected. */
+  /** Return the limit on the rejection of known images, and what other limits would have rejected so far. */
   "GET /rejection": {
     answer: Rejection;
   };
-  /** Reject at most this share of known images from now on; null lets the threshold follow the stream. */
+  /** Reject at most this share of known images from now on. Images that were already recognised keep their labels. */
   "PUT /rejection": {
     body: RejectionLimit;
     answer: EditMade;
   };
-  /** Return who did what when, the latest first. */
+  /** Return who did what and when, the latest first. */
   "GET /history": {
     query?: { limit?: number; before?: number | null };
     answer: Entry[];
   };
-  /** Return how many classes the last discovery found. */
+  /** Return how many classes the last discovery found, with the score of each number that it tried. */
   "GET /k": {
     answer: ClassNumber;
   };
-  /** Return what the job learn would take. */
+  /** Return how many images of each class the job `learn` would learn. */
   "GET /learnable": {
     answer: Learnable;
   };
-  /** Return the label of every image and where it comes from. */
+  /** Return the label of every image, and where it comes from. */
   "GET /export": {
     query?: { format?: "csv" | "json" | "coco" };
     answer: any;
@@ -870,62 +1204,62 @@ export interface Operations {
   "GET /failures": {
     answer: Failure[];
   };
-  /** Switch to a version of the recogniser; items that it has not learnt are under review again. */
+  /** Switch to another version of the recogniser. Images that it has not learnt go back to review. */
   "POST /rollback": {
     body: Rollback;
     answer: EditMade;
   };
-  /** Return all groups, in the order of the review. */
+  /** Return all groups under review, in the order of the review. */
   "GET /groups": {
     answer: Groups;
   };
-  /** Return images of a group, the most typical first, or the odd ones out; `stacked` shows one of each stack. */
+  /** Return images of a group, the most typical or the least typical first. */
   "GET /groups/{id}/items": {
     path: { id: number };
     query?: { offset?: number; limit?: number; order?: "typical" | "odd"; stacked?: boolean };
     answer: ItemPage;
   };
-  /** Return the questions about groups that save most work; an answer is the edit that comes with it. */
+  /** Return the questions that save the most work. Each answer has an edit: to give the answer, make that edit. */
   "GET /questions": {
     query?: { limit?: number };
     answer: Questions;
   };
-  /** Return the details of an image. */
+  /** Return the details of an image: its prediction, its group, its files and where its label comes from. */
   "GET /items/{id}": {
     path: { id: number };
     answer: ItemDetails;
   };
-  /** Return a small picture. */
+  /** Return a small picture of an image. */
   "GET /items/{id}/thumbnail": {
     path: { id: number };
     answer: null;
   };
-  /** Return the image itself, as it is or as a JPEG if browsers do not know its format. */
+  /** Return the image itself: as its file holds it, or as a JPEG if browsers cannot show the format of the file. */
   "GET /items/{id}/image": {
     path: { id: number };
     answer: null;
   };
-  /** Return the images under review, and learnt ones, that look most like one. */
+  /** Return the images that look most like one, of those that are under review or learnt. */
   "GET /items/{id}/neighbours": {
     path: { id: number };
     query?: { limit?: number };
     answer: Neighbour[];
   };
-  /** Undo the last edit, if it is the one that the client saw. */
+  /** Undo the last edit that is not undone. It is refused with 409 if someone has made an edit since `on`. */
   "POST /undo": {
     body: On;
     answer: Undone;
   };
-  /** Redo the edit that was undone last, if the last edit is the one that the client saw. */
+  /** Redo the edit that was undone last. It is refused with 409 if someone has made an edit since `on`. */
   "POST /redo": {
     body: On;
     answer: Redone;
   };
-  /** Return all images under review on a plane: what looks alike lies close together. */
+  /** Return all images under review as points of a plane: similar images lie close together. */
   "GET /map": {
     answer: Map;
   };
-  /** Return what the job adapt would use, whether it is possible, and how long it would take here. */
+  /** Return what the job `adapt` would use, whether it is possible, and how long it would take here. */
   "GET /adaptation": {
     answer: AdaptationPlan;
   };
@@ -933,40 +1267,40 @@ export interface Operations {
   "GET /jobs": {
     answer: Job[];
   };
-  /** Add a job; jobs run one after another in the order in which they were added. */
+  /** Add a job: discover, learn or adapt. Jobs run one after another, in the order in which they were added. */
   "POST /jobs": {
     body: Discover | Learn | Adapt;
     answer: Job;
   };
-  /** Return a job. */
+  /** Return a job: how far it is, or how it ended. */
   "GET /jobs/{id}": {
     path: { id: number };
     answer: Job;
   };
-  /** Cancel a job: a running one stops at its next step without a change; one that has made its change stays done. */
+  /** Cancel a job. If it is running, it stops at its next step and changes nothing; a job that is done stays done. */
   "POST /jobs/{id}/cancel": {
     path: { id: number };
     answer: Job;
   };
-  /** Server-sent events: `job` with a job, `edit` with what was changed by whom, `map`, `adaptation`, `ping`. */
+  /** Send what happens from now on, as server-sent events: `edit`, `job`, `map`, `adaptation` and `ping`. */
   "GET /events": {
     answer: null;
   };
-  /** Change groups; refused if someone else has changed the same ones since the edit that the client saw. */
+  /** Make one change to groups or images; `act` says which. */
   "POST /edits": {
     body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup;
     answer: Edited;
   };
-  /** Return who is logged in. */
+  /** Return who is signed in, and what they may do. */
   "GET /session": {
     answer: Session;
   };
-  /** Begin a session with a token; the answer sets a cookie. A valid token is never refused. */
+  /** Begin a session with a token: the answer sets a cookie. A token that works is never refused. */
   "POST /session": {
     body: LogIn;
     answer: Session;
   };
-  /** End the session. */
+  /** End the session of the cookie. */
   "DELETE /session": {
     answer: null;
   };

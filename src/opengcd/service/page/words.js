@@ -43,7 +43,7 @@ export const clock = (at) =>
   new Date(at).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false });
 /** @param {string} at */
 export const day = (at) =>
-  new Date(at).toLocaleDateString("en", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+  new Date(at).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 
 /** "about 5 minutes". @param {number} seconds */
 export function duration(seconds) {
@@ -68,60 +68,63 @@ export const title = (group) => (group.kind === "removed" ? "Bin" : group.label)
  */
 export function story(verb, details = {}) {
   const full = /** @type {Record<string, (details: any) => string>} */ (STORIES)[verb];
-  return Object.keys(details).length && full ? full(details) : (PLAIN[verb] ?? `applied “${verb}”`);
+  return Object.keys(details).length && full ? full(details) : (ACTS[verb]?.[0] ?? `applied “${verb}”`);
 }
 
+/** What an entry of the history is about, as in "undo naming a group". @param {string} verb */
+export const doing = (verb) => ACTS[verb]?.[1] ?? `“${verb}”`;
+
 /** What a discovery says of images that a person changed while it ran. @param {number|null|undefined} n */
-export const leftAlone = (n) => (n ? `, and left ${count(n, "image")} unchanged that someone edited meanwhile` : "");
+export const leftAlone = (n) => (n ? `, except for ${count(n, "image")} that someone edited in the meantime` : "");
 
 /** @type {{[V in keyof Details]?: (details: Details[V]) => string}} */
 const STORIES = {
   init: (d) => `learnt ${count(d.classes, "class", "classes")} from ${count(d.images, "image")}`,
-  recognize: (d) => `added ${count(d.images, "image")}, ${number(d.rejected)} of them unknown`,
+  recognize: (d) => `added ${count(d.images, "image")} (${number(d.rejected)} unknown)`,
   discover: (d) =>
     `found ${count(d.groups, "group")} in ${count(d.images, "image")} (k = ${d.k})${leftAlone(d.left_alone)}`,
   learn: (d) =>
-    `learnt ${d.new_classes.length ? d.new_classes.join(", ") : "more of known classes"} from ${count(d.images, "image")}`,
+    `learnt ${d.new_classes.length ? d.new_classes.join(", ") : "more about known classes"} from ${count(d.images, "image")}`,
   adapt: (d) =>
     d.switched
       ? `adapted the network to ${count(d.images, "image")} (version ${d.version})`
-      : `rehearsed an adaptation of the network with ${count(d.images, "image")}`,
+      : `tested an adaptation of the network on ${count(d.images, "image")}, and did not use it`,
   name: (d) => `named a group “${d.label}”${d.confirmed ? " and confirmed it" : ""}`,
   move: (d) => `moved ${count(d.images, "image")}`,
-  separate: (d) => `made a group of ${count(d.images, "image")}`,
-  remove: (d) => `put ${count(d.images, "image")} into the bin`,
-  unstack: (d) => `opened stacks of ${count(d.images, "image")}`,
-  split: (d) => `split a group in ${d.parts.length}`,
-  compare: (d) => (d.same ? "joined two groups of one class" : "said that two groups are different classes"),
-  regroup: (d) => `regrouped the images as answered: ${count(d.images, "image")} moved`,
-  undo: (d) => `undid “${d.verb}”`,
-  redo: (d) => `redid “${d.verb}”`,
+  separate: (d) => `moved ${count(d.images, "image")} to a new group`,
+  remove: (d) => `moved ${count(d.images, "image")} to the bin`,
+  unstack: (d) => `opened stacks with ${count(d.images, "image")}`,
+  split: (d) => `split a group into ${count(d.parts.length, "group")}`,
+  compare: (d) => (d.same ? "joined two groups of the same class" : "marked two groups as different classes"),
+  regroup: (d) => `regrouped the images by the answers given (${count(d.images, "image")} moved)`,
+  undo: (d) => `undid ${doing(d.verb)}`,
+  redo: (d) => `redid ${doing(d.verb)}`,
   rollback: (d) => `switched to version ${d.version}`,
 };
 
-/** @type {Record<string, string>} */
-const PLAIN = {
-  init: "set up the workspace",
-  recognize: "added images",
-  discover: "grouped images",
-  learn: "learnt classes",
-  adapt: "adapted the network",
-  name: "named a group",
-  confirm: "confirmed a group",
-  unconfirm: "reopened a group",
-  move: "moved images",
-  separate: "made a group",
-  remove: "put images into the bin",
-  unstack: "opened a stack",
-  merge: "joined two groups",
-  split: "split a group",
-  keep: "said that a group is one class",
-  compare: "compared two groups",
-  divide: "divided a group",
-  regroup: "regrouped the images as answered",
-  review: "imported a review",
-  rejection: "changed the limit of rejection",
-  undo: "undid a change",
-  redo: "redid a change",
-  rollback: "switched to another version",
+/** Each verb as what was done, and as what one can undo. @type {Record<string, [string, string]>} */
+const ACTS = {
+  init: ["set up the workspace", "setting up the workspace"],
+  recognize: ["added images", "adding images"],
+  discover: ["grouped images", "grouping images"],
+  learn: ["learnt classes", "learning classes"],
+  adapt: ["adapted the network", "adapting the network"],
+  name: ["named a group", "naming a group"],
+  confirm: ["confirmed a group", "confirming a group"],
+  unconfirm: ["reopened a group", "reopening a group"],
+  move: ["moved images", "moving images"],
+  separate: ["moved images to a new group", "moving images to a new group"],
+  remove: ["moved images to the bin", "moving images to the bin"],
+  unstack: ["opened a stack", "opening a stack"],
+  merge: ["joined two groups", "joining two groups"],
+  split: ["split a group", "splitting a group"],
+  keep: ["marked a group as one class", "marking a group as one class"],
+  compare: ["compared two groups", "comparing two groups"],
+  divide: ["divided a group in two", "dividing a group in two"],
+  regroup: ["regrouped the images by the answers given", "regrouping the images"],
+  review: ["imported a review", "importing a review"],
+  rejection: ["changed the rejection limit", "changing the rejection limit"],
+  undo: ["undid a change", "undoing a change"],
+  redo: ["redid a change", "redoing a change"],
+  rollback: ["switched to another version", "switching to another version"],
 };

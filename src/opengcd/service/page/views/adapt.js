@@ -13,7 +13,7 @@ import { ago, count, duration, number, percent } from "../words.js";
 /** @import {AdaptJob, AdaptationPlan, Curves, Epoch, LastAdaptation, Rehearsal} from "../types.d.ts" */
 
 /** @type {Record<string, string>} */
-const DEVICES = { cpu: "on the processor of this machine", cuda: "on the GPU of this machine" };
+const DEVICES = { cpu: "on the CPU of this machine", cuda: "on the GPU of this machine" };
 
 /** @param {AdaptJob|undefined} job @returns {job is AdaptJob} */
 const runs = (job) => job !== undefined && !isOver(job);
@@ -39,7 +39,7 @@ function drawings(curves) {
     { class: "tables" },
     figure(
       "Loss",
-      "What the training makes small.",
+      "What the training minimises. It should fall.",
       lineChart({
         label: "Loss",
         unit: "epoch",
@@ -53,9 +53,9 @@ function drawings(curves) {
     known &&
       figure(
         "Accuracy",
-        "On labelled images that were kept out of the training.",
+        "On labelled images that were held out of the training. It should rise.",
         lineChart({
-          label: "Accuracy on images kept out",
+          label: "Accuracy on held-out images",
           unit: "epoch",
           axes: ["Epoch", "Accuracy"],
           lines: accuracy,
@@ -75,13 +75,13 @@ const gains = (found) =>
       "Known or new (HNA)",
       found.frozen_hna,
       found.adapted_hna,
-      "Known images get their name, new ones are called unknown.",
+      "The harmonic mean of two shares: known images that get the right label, and new ones that are rejected as unknown.",
     ),
     beforeAfter(
       "Grouping (HCA)",
       found.frozen_hca,
       found.adapted_hca,
-      "Known images get their name, new ones come into the right group.",
+      "The harmonic mean of two shares: known images that get the right label, and new ones that join the right group.",
     ),
   );
 
@@ -93,9 +93,9 @@ function verdict(last) {
   const when = ago(last.at);
   if (inUse(last)) return `Adapted ${when}: the adapted network is in use`;
   if (last.switched && (last.undone || Number(last.version) > (state.status.version?.id ?? 0)))
-    return `Adapted ${when}, and then returned to the network before`;
+    return `Adapted ${when}, but the previous network is in use again`;
   if (last.switched) return `Adapted ${when}, as version ${last.version}`;
-  if (!last.rehearsed) return `Tried ${when}: whether it helps could not be found out`;
+  if (!last.rehearsed) return `Tried ${when}: too few known classes to measure whether it helps`;
   return `Tried ${when}: ${last.rehearsed.helps ? "it would help" : "it did not help"}`;
 }
 
@@ -104,9 +104,11 @@ function measured({ rehearsed, images, missing, seconds }) {
   const took = Object.values(seconds).reduce((sum, one) => sum + one, 0);
   const on =
     rehearsed &&
-    `Measured on ${count(rehearsed.hidden, "known class", "known classes")} that were hidden from the training, as if they were new.`;
-  const gone = missing && `${count(missing, "image was", "images were")} left out: the files are gone or have changed.`;
-  return [on, `It used ${count(images, "image")} and took ${duration(took)}.`, gone].filter(Boolean).join(" ");
+    `Measured on ${count(rehearsed.hidden, "known class", "known classes")} that were hidden from the training and treated as new.`;
+  const gone =
+    missing &&
+    `${count(missing, "image was left out: its file is", "images were left out: their files are")} missing or changed.`;
+  return [on, `This used ${count(images, "image")} and took ${duration(took)}.`, gone].filter(Boolean).join(" ");
 }
 
 /** What the last attempt brought. @param {LastAdaptation} last @param {AdaptJob|undefined} job */
@@ -119,7 +121,7 @@ function outcome(last, job) {
     !last.switched && h("p", {}, `Nothing was changed: ${last.reason}.`),
     last.rehearsed && gains(last.rehearsed),
     h("p", { class: "soft" }, measured(last)),
-    curves && h("details", {}, h("summary", {}, "Curves"), curves),
+    curves && h("details", {}, h("summary", {}, "Training curves"), curves),
   );
 }
 
@@ -131,23 +133,23 @@ function interrupted(job, last) {
   return h(
     "p",
     { class: "soft" },
-    "The last attempt was cancelled, and nothing was changed. The next one goes on from there.",
+    "The last attempt was cancelled, and nothing was changed. The next one continues from there.",
   );
 }
 
 /** @param {AdaptationPlan} plan */
 function cost({ images, seconds, rehearsal_seconds, measuring, device, last }) {
   const again = last !== null && inUse(last);
-  const used = `${again ? "Adapting again" : "It"} would use ${count(images, "image with a label", "images with labels")}`;
-  if (seconds === null) return `${used}. ${measuring ? "How long that takes here is being measured …" : ""}`.trim();
-  const first = rehearsal_seconds === null ? "" : `; trying it first takes ${duration(rehearsal_seconds)}`;
-  return `${used} and take ${duration(seconds)} ${DEVICES[device] ?? ""}${first}.`;
+  const used = `Adapting${again ? " again" : ""} would use ${count(images, "labelled image")}`;
+  if (seconds === null) return `${used}. ${measuring ? "Measuring how long that takes here …" : ""}`.trim();
+  const first = rehearsal_seconds === null ? "" : ` Trying it first takes ${duration(rehearsal_seconds)}.`;
+  return `${used} and take ${duration(seconds)} ${DEVICES[device] ?? ""}.${first}`;
 }
 
 async function force() {
   const sure = await choose({
     title: "Use the adapted network anyway?",
-    text: "The rehearsal did not show that it helps. The old network is kept: you can return to it.",
+    text: "The rehearsal did not show that it helps. The old network is kept, so you can return to it.",
     submit: "Use it anyway",
   });
   if (sure) await startJob({ verb: "adapt", force: true });
@@ -187,9 +189,10 @@ function resting(plan, job) {
     h(
       "p",
       { class: "soft" },
-      "The network that looks at your images was trained on others. Adapting trains it on the images that have a name, ",
-      "so that similar classes become easier to tell apart. It is first tried on known classes that are hidden from the ",
-      "training: if it does not help, the network stays as it is. You can always return to the old one.",
+      "The network that turns images into embeddings, the vectors by which they are compared, was trained on other images ",
+      "than yours. Adapting trains its last layers on your labelled images, so that similar classes become easier to tell ",
+      "apart. A rehearsal comes first: some known classes are hidden from the training and treated as new. If adapting does ",
+      "not help there, the network stays as it is. You can always return to the old network.",
     ),
     plan.possible ? h("p", {}, cost(plan)) : h("p", { class: "warning" }, `Not possible here. ${plan.reason}`),
     interrupted(job, plan.last),
@@ -213,7 +216,7 @@ function running(job) {
   ];
   /** @param {AdaptJob} now */
   const update = (now) => {
-    const title = now.arguments.dry_run ? "Trying whether adapting helps" : "Adapting the network";
+    const title = now.arguments.dry_run ? "Testing whether adapting helps" : "Adapting the network";
     const steps = now.total ? `${number(now.done)} of ${number(now.total)}` : "";
     const left = now.seconds_left === null ? "" : `${duration(now.seconds_left)} left`;
     const stage = now.state === "waiting" ? "waiting for other jobs" : now.stage;
@@ -221,7 +224,14 @@ function running(job) {
     body.replaceChildren(
       progress(now.total ? now.done / now.total : null, title),
       h("p", {}, [stage, steps, left].filter(Boolean).join(" · ")),
-      h("p", { class: "soft" }, "The network in use stays until the new one is ready; you can go on reviewing."),
+      h(
+        "p",
+        { class: "soft" },
+        now.arguments.dry_run
+          ? "Nothing will be changed."
+          : "The current network stays in use until the new one is ready.",
+        " You can go on reviewing.",
+      ),
       drawings(now.curves) ?? "",
     );
   };

@@ -15,7 +15,7 @@ import { selectionBar } from "../selectionbar.js";
 import { groupById, nextToReview, state, subscribe } from "../store.js";
 import { complain, toast } from "../toast.js";
 import { capital, count, title } from "../words.js";
-import { badges, facts, groupActs } from "./groups.js";
+import { badges, FACTS, facts, groupActs } from "./groups.js";
 import { inspector } from "./inspector.js";
 import { rail } from "./rail.js";
 
@@ -55,8 +55,8 @@ export function group(root, which, item) {
   const gone = h("div", { class: "empty card", hidden: true });
   /** @param {number} by */
   const widen = (by) => () => like && take(like.ids, like.taken + by);
-  const more = button("More", widen(1), { key: ["images", "more"], quiet: true });
-  const fewer = button("Fewer", widen(-1), { key: ["images", "fewer"], quiet: true });
+  const more = button("Select more", widen(1), { key: ["images", "more"], quiet: true });
+  const fewer = button("Select fewer", widen(-1), { key: ["images", "fewer"], quiet: true });
   more.hidden = fewer.hidden = true;
 
   /** @param {import("../acts.js").Next} next */
@@ -74,8 +74,8 @@ export function group(root, which, item) {
     selection,
     on: () => list.edit,
     from: () => groupById(id),
-    hint: "Click images to select them; Shift selects a range, dragging a box.",
-    more: [button("All like this", () => selectAlike(), { icon: "like", key: ["images", "like"] }), fewer, more],
+    hint: "Click images to select them. Hold Shift to select a range, or drag to draw a box.",
+    more: [button("Select similar", () => selectAlike(), { icon: "like", key: ["images", "like"] }), fewer, more],
     done: left,
   });
 
@@ -87,7 +87,7 @@ export function group(root, which, item) {
   };
   const opener = button("Open stack", () => open(), { icon: "stack", key: ["images", "open"] });
   opener.hidden = true;
-  const oddFirst = button("Odd ones first", () => reorder(), { icon: "odd", key: ["images", "odd"] });
+  const oddFirst = button("Show odd ones first", () => reorder(), { icon: "odd", key: ["images", "odd"] });
   oddFirst.setAttribute("aria-pressed", "false");
   const sizes = h(
     "select",
@@ -111,9 +111,12 @@ export function group(root, which, item) {
     if (!one) {
       const next = nextToReview(id, before);
       gone.replaceChildren(
-        h("h2", {}, "This group is empty now"),
-        h("p", {}, "Its images were moved, or learnt. Undo brings them back."),
-        button(next === null ? "All groups" : "Next group", () => after(next), { primary: true, icon: "next" }),
+        h("h2", {}, "This group is now empty"),
+        h("p", {}, "Its images were moved or learnt. Undo brings them back."),
+        button(next === null ? "Show all groups" : "Show the next group", () => after(next), {
+          primary: true,
+          icon: "next",
+        }),
       );
       return;
     }
@@ -133,7 +136,7 @@ export function group(root, which, item) {
         ),
         h(
           "p",
-          { class: "soft" },
+          { class: "soft", title: novel ? FACTS : null },
           facts(one).join(" · "),
           one.suggestion && !one.named
             ? [
@@ -178,7 +181,7 @@ export function group(root, which, item) {
   async function open() {
     const chosen = selection.size ? selection.ids : [grid.current()?.id];
     const stacks = chosen.filter((one) => list.some((item) => item.id === one && item.copies > 1));
-    if (!stacks.length) return toast("There is no stack here: all images are by themselves.");
+    if (!stacks.length) return toast("There is no stack to open here.");
     if (await openStacks(/** @type {number[]} */ (stacks), list.edit)) selection.clear();
     return grid.element.focus({ preventScroll: true });
   }
@@ -206,7 +209,7 @@ export function group(root, which, item) {
       );
       const found = await likeThis(current.id, id, [typical.id, odd.id]);
       take(found.ids, found.alike);
-      toast(`${count(selection.size, "image")} like this. + selects more, − fewer.`);
+      toast(`Selected ${count(selection.size, "image")} like this. Press + for more, − for fewer.`);
     } catch (error) {
       complain(error);
     }
@@ -228,7 +231,7 @@ export function group(root, which, item) {
         h("span", { class: "grow" }),
         opener,
         oddFirst,
-        button("Look", () => image.toggle(grid.current()), { icon: "look", key: ["images", "look"] }),
+        button("Inspect", () => image.toggle(grid.current()), { icon: "look", key: ["images", "look"] }),
         sizes,
       ),
       grid.element,

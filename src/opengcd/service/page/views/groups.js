@@ -15,12 +15,16 @@ import { count, number, title } from "../words.js";
 
 /** @typedef {import("../types.d.ts").Group} Group */
 
+/** What the words below a group's name mean. */
+export const FACTS =
+  "Spread: how far the images lie from their centre; the smaller it is, the more alike they look. Class: how likely it is that the group is a class, and not a chance cluster.";
+
 /** What stands below a group's name. @param {Group} group */
 export function facts(group) {
   return [
     count(group.size, "image"),
     group.kind === "novel" && group.cohesion !== null && `spread ${group.cohesion.toFixed(2)}`,
-    group.kind === "novel" && group.probability !== null && `a class: ${Math.round(100 * group.probability)} %`,
+    group.kind === "novel" && group.probability !== null && `class: ${Math.round(100 * group.probability)} %`,
   ].filter((fact) => typeof fact === "string");
 }
 
@@ -29,7 +33,8 @@ export function badges(group) {
   return [
     group.confirmed && h("span", { class: "badge good" }, icon("check"), "confirmed"),
     group.named && !group.confirmed && group.kind === "novel" && h("span", { class: "badge" }, "named"),
-    group.doubtful && h("span", { class: "badge warn" }, "doubtful"),
+    group.doubtful &&
+      h("span", { class: "badge warn", title: "More likely a chance cluster than a class" }, "doubtful"),
   ].filter((badge) => badge !== false);
 }
 
@@ -43,7 +48,7 @@ export function groupActs(current, after) {
   const run = (act) => async () => {
     const group = current();
     if (!group) return toast("Choose a group first.");
-    if (group.kind === "removed") return toast("The bin cannot be named; open it to restore images.");
+    if (group.kind === "removed") return toast("The bin is not a class. Open it to restore images.");
     return after(await act(group));
   };
   return {
@@ -56,7 +61,7 @@ export function groupActs(current, after) {
     }),
     suggestion: run(async (group) => {
       if (group.suggestion) return giveName(group, group.suggestion, true);
-      toast("Nothing is suggested for this group.");
+      toast("There is no suggested name for this group.");
       return undefined;
     }),
   };
@@ -94,7 +99,7 @@ function card(group, acts, old) {
       h("h3", { class: group.named || group.kind !== "novel" ? null : "unnamed" }, title(group)),
       badges(group),
     ),
-    h("p", { class: "facts soft" }, facts(group).join(" · ")),
+    h("p", { class: "facts soft", title: group.kind === "novel" ? FACTS : null }, facts(group).join(" · ")),
     group.suggestion && !group.named
       ? h(
           "p",
@@ -123,10 +128,10 @@ const SECTIONS = [
   ["novel", "Groups", null],
   [
     "known",
-    "Returned to known classes",
-    "Discovery assigned these images to known classes. They are learnt only if you confirm them or move images there yourself.",
+    "Assigned to known classes",
+    "When the images were grouped, these were found to belong to known classes. They are learnt only if you confirm the class, or move images there yourself.",
   ],
-  ["removed", "Bin", "Removed from the review; open it to restore images."],
+  ["removed", "Bin", "Removed from review. Open the bin to restore images."],
 ];
 
 /** @type {import("../router.js").View} */
@@ -183,7 +188,7 @@ export function groups(root) {
     const novel = state.groups.filter((group) => group.kind === "novel");
     line.textContent = novel.length
       ? waiting.length
-        ? `${count(waiting.length, "group", "groups")} to review, ${count(ready, "is", "are")} confirmed. Doubtful ones come last.`
+        ? `${count(waiting.length, "group")} to review, ${number(ready)} confirmed. Doubtful ones, which are more likely chance clusters than classes, come last.`
         : "All groups are confirmed."
       : "";
     const done = total();
@@ -250,15 +255,15 @@ function emptyState(any) {
       button("Learn", () => go("learn"), { primary: true, icon: "next" }),
     ];
   }
-  if (any) return [h("h2", {}, "Done"), h("p", {}, "Everything here is confirmed and learnt.")];
+  if (any) return [h("h2", {}, "Done"), h("p", {}, "All groups are confirmed, and nothing is left to learn.")];
   return [
     h("h2", {}, "No groups yet"),
     h(
       "p",
       {},
       counts.rejected
-        ? `${number(counts.rejected)} rejected images can be grouped now.`
-        : "When images are rejected, group them here.",
+        ? `${count(counts.rejected, "rejected image")} can be grouped now.`
+        : "Images that are rejected as unknown appear here once they are grouped.",
     ),
     button("Group them", () => startJob({ verb: "discover" }), {
       primary: Boolean(counts.rejected),

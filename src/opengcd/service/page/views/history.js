@@ -7,7 +7,7 @@ import { h, heading } from "../dom.js";
 import { state, subscribe } from "../store.js";
 import { tally, total } from "../tally.js";
 import { complain } from "../toast.js";
-import { ago, clock, count, day, story } from "../words.js";
+import { ago, clock, count, day, doing, story } from "../words.js";
 
 const PART = 100;
 
@@ -19,7 +19,7 @@ export function history(root) {
   const files = h(
     "div",
     { class: "row exports" },
-    h("span", { class: "soft" }, "Labels as"),
+    h("span", { class: "soft" }, "Download the labels as"),
     /** @type {const} */ (["csv", "json", "coco"]).map((format) =>
       h(
         "a",
@@ -34,7 +34,7 @@ export function history(root) {
   );
   const session = h("p", { class: "soft" });
   root.append(
-    heading("History", "All changes, the latest first. Undo reverts them one by one.", files),
+    heading("History", "All changes, latest first. Undo reverts them one at a time.", files),
     acts,
     session,
     days,
@@ -46,19 +46,19 @@ export function history(root) {
   const paint = () => {
     const { can_undo, can_redo } = state.status;
     acts.replaceChildren(
-      button(can_undo ? `Undo “${can_undo.verb}”` : "Undo", undo, {
+      button(can_undo ? `Undo ${doing(can_undo.verb)}` : "Undo", undo, {
         icon: "undo",
         key: ["everywhere", "undo"],
         disabled: !can_undo,
       }),
-      button(can_redo ? `Redo “${can_redo.verb}”` : "Redo", redo, {
+      button(can_redo ? `Redo ${doing(can_redo.verb)}` : "Redo", redo, {
         icon: "redo",
         key: ["everywhere", "redo"],
         disabled: !can_redo,
       }),
     );
     session.textContent = total()
-      ? `This session took ${count(total(), "action")}: ${Object.entries(tally())
+      ? `${count(total(), "action")} in this session: ${Object.entries(tally())
           .map(([kind, n]) => `${kind} ${n}`)
           .join(", ")}.`
       : "";

@@ -16,7 +16,7 @@ const NEIGHBOURS = 24;
  * @param {import("../selection.js").Selection} selection
  */
 export function inspector(id, selection) {
-  const element = h("aside", { class: "inspector", "aria-label": "The image", hidden: true });
+  const element = h("aside", { class: "inspector", "aria-label": "Details of the image", hidden: true });
   /** @type {AbortController|null} */
   let reading = null;
 
@@ -38,13 +38,16 @@ export function inspector(id, selection) {
     try {
       const [one, near] = await Promise.all([api.item(item.id, signal), api.neighbours(item.id, NEIGHBOURS, signal)]);
       const facts = [`${one.width} × ${one.height}`];
-      if (one.probability !== null) facts.push(`belongs here: ${percent(one.probability)}`);
+      if (one.probability !== null) facts.push(`${percent(one.probability)} likely to belong here`);
       element.append(h("p", { class: "soft" }, facts.join(" · ")));
       if (one.unknown !== null) {
         const known = one.top.map(([label, value]) => ({ label, value }));
         element.append(bars([{ label: "unknown", value: one.unknown, kind: "unknown" }, ...known]));
       }
-      element.append(h("h3", {}, "Neighbours"), h("ul", { class: "neighbours" }, near.map(neighbour)));
+      element.append(
+        h("h3", { title: "The images that look most like this one" }, "Neighbours"),
+        h("ul", { class: "neighbours" }, near.map(neighbour)),
+      );
     } catch (error) {
       complain(error);
     }
@@ -57,10 +60,10 @@ export function inspector(id, selection) {
       h("img", { src: api.thumbnail(other), alt: "", loading: "lazy" }),
       h("span", {}, here ? "here" : label),
     ];
-    if (group === null || !groupById(group)) return h("li", { title: `${label}, learnt` }, picture);
+    if (group === null || !groupById(group)) return h("li", { title: `Already learnt, as ${label}` }, picture);
     const act = here
-      ? { title: "Select or deselect it", on: { click: () => selection.toggle(other) } }
-      : { title: `Go to it, in ${label}`, on: { click: () => go("groups", group, other) } };
+      ? { title: "Select or deselect this image", on: { click: () => selection.toggle(other) } }
+      : { title: `Go to this image in ${label}`, on: { click: () => go("groups", group, other) } };
     const name = here ? "neighbour in this group" : `neighbour in ${label}`;
     return h(
       "li",

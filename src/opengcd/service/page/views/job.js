@@ -20,7 +20,7 @@ export function jobCard(job) {
         "div",
         { class: "head" },
         h("h2", {}, `${DOING[job.verb]} …`),
-        button("Stop", () => api.cancel(job.id).catch(complain), { quiet: true }),
+        button("Cancel", () => api.cancel(job.id).catch(complain), { quiet: true }),
       ),
       progress(share, DOING[job.verb]),
       h("p", { class: "soft" }, stage, job.total ? ` · ${number(job.done)} of ${number(job.total)}` : ""),

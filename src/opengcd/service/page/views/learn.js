@@ -41,9 +41,9 @@ function plan(learnable, start) {
         {},
         open.length
           ? `${count(open.length, "group is", "groups are")} named but not confirmed.`
-          : "Name and confirm groups first; what you put into known classes counts too.",
+          : "First name and confirm groups, or move images to known classes.",
       ),
-      h("a", { class: "button", href: "#/groups" }, "Groups"),
+      h("a", { class: "button", href: "#/groups" }, "Review groups"),
     );
   }
   const fresh = learnable.new.length;
@@ -59,7 +59,7 @@ function plan(learnable, start) {
       "div",
       { class: "tables" },
       fresh > 0 && table("New classes", learnable.new),
-      learnable.known.length > 0 && table("More of known classes", learnable.known),
+      learnable.known.length > 0 && table("More images of known classes", learnable.known),
     ),
     (open.length > 0 || waiting > 0) &&
       h(
@@ -70,8 +70,8 @@ function plan(learnable, start) {
           waiting && `${count(waiting, "group has", "groups have")} no name`,
         ]
           .filter(Boolean)
-          .join(", "),
-        "; these stay under review.",
+          .join(" and "),
+        ". What is not confirmed stays under review.",
       ),
     h("div", { class: "row" }, button("Learn", start, { primary: true, icon: "next", key: ["work", "go"] })),
   );
@@ -81,10 +81,10 @@ function plan(learnable, start) {
 function outcome(job) {
   if (job?.state !== "done" || !job.result?.after) return null;
   const { before, after, version } = job.result;
-  /** @param {"memory"|"confirmed"} key @param {string} label */
-  const pair = (key, label) => {
+  /** @param {"memory"|"confirmed"} key @param {string} label @param {string} note */
+  const pair = (key, label, note) => {
     const now = after[key];
-    return now === null || now === undefined ? null : beforeAfter(label, before?.[key], now);
+    return now === null || now === undefined ? null : beforeAfter(label, before?.[key], now, note);
   };
   return h(
     "section",
@@ -92,10 +92,15 @@ function outcome(job) {
     h(
       "div",
       { class: "head" },
-      h("h2", {}, `Version ${version} is learnt`),
-      h("span", { class: "soft" }, `accuracy ${percent(after.memory)} on the exemplars`),
+      h("h2", {}, `Version ${version} is ready`),
+      h("span", { class: "soft" }, `${percent(after.memory)} accuracy on the exemplars`),
     ),
-    h("div", { class: "tables" }, pair("memory", "On the exemplars"), pair("confirmed", "On what you confirmed")),
+    h(
+      "div",
+      { class: "tables" },
+      pair("memory", "Accuracy on the exemplars", "The images that are kept of each known class."),
+      pair("confirmed", "Accuracy on the confirmed images", "The images that were learnt in this phase."),
+    ),
   );
 }
 
@@ -123,9 +128,9 @@ function versionList(versions) {
             version.in_use
               ? h("span", { class: "badge good" }, "in use")
               : button(
-                  version.id < (state.status.version?.id ?? 0) ? "Roll back" : "Use it",
+                  version.id < (state.status.version?.id ?? 0) ? "Roll back" : "Switch",
                   () => rollback(version.id),
-                  { icon: "undo", quiet: true, title: `Put version ${number(version.id)} to use` },
+                  { icon: "undo", quiet: true, title: `Switch to version ${number(version.id)}` },
                 ),
           ),
         ),
@@ -138,7 +143,10 @@ export function learn(root) {
   const running = h("div", {});
   const body = h("div", { class: "stack" });
   root.append(
-    heading("Learn", "The recogniser learns the groups that you confirmed, and keeps what it knows."),
+    heading(
+      "Learn",
+      "The recogniser learns the classes that you confirmed, keeps those that it knows, and becomes a new version.",
+    ),
     running,
     body,
   );

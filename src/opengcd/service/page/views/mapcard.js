@@ -24,7 +24,7 @@ export function mapCard() {
   const nothing = h(
     "p",
     { class: "empty", hidden: true },
-    "No image is under review: the map fills when rejected images are grouped.",
+    "No images are under review. The map shows rejected images once they are grouped.",
   );
   let edit = 0; // the last one that the map shows
   let ended = false;
@@ -51,7 +51,7 @@ export function mapCard() {
   const bar = selectionBar({
     selection,
     on: () => edit,
-    hint: "Draw around points with the lasso, or hold Shift and drag.",
+    hint: "Similar images lie close together. To select some, draw around them with the lasso, or hold Shift and drag.",
     more: [clear],
     within: element,
   });
@@ -69,7 +69,7 @@ export function mapCard() {
     h(
       "header",
       {},
-      h("h2", {}, "Map of what is under review"),
+      h("h2", {}, "Map of the images under review"),
       h(
         "div",
         { class: "row" },

@@ -24,15 +24,19 @@ function nextStep() {
   }
   if (!status.version)
     return [
-      "Nothing is known yet",
-      h("p", {}, "Run ", h("code", {}, `opengcd init ${status.name} --known FOLDER`), "."),
+      "No classes are known yet",
+      h("p", {}, "To teach the first ones, run ", h("code", {}, `opengcd init ${status.name} --known FOLDER`), "."),
       null,
     ];
   if (waiting.length) {
     const images = waiting.reduce((sum, group) => sum + group.size, 0);
     return [
       `${count(waiting.length, "group", "groups")} to review`,
-      h("p", {}, `${count(images, "image")} to look at. Name what you recognise; Enter confirms.`),
+      h(
+        "p",
+        {},
+        `${count(images, "image")} to look at. Name the groups that you recognise, and press Enter to confirm.`,
+      ),
       button("Review", () => go("groups", waiting[0].id), { primary: true, icon: "next" }),
     ];
   }
@@ -46,7 +50,7 @@ function nextStep() {
   if (rejected) {
     return [
       `${count(rejected, "image was", "images were")} rejected`,
-      h("p", {}, "Group them to see what new classes there are."),
+      h("p", {}, "Group them to find new classes."),
       button("Group them", () => startJob({ verb: "discover" }), { primary: true, icon: "next" }),
     ];
   }
@@ -55,9 +59,9 @@ function nextStep() {
     h(
       "p",
       {},
-      "Add more images: ",
+      "To add images, run ",
       h("code", {}, `opengcd recognize ${status.name} FOLDER`),
-      ", or try a single image.",
+      ". To see how single images are recognised, try them here.",
     ),
     button("Try it", () => go("try"), { icon: "drop" }),
   ];

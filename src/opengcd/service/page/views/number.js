@@ -15,7 +15,11 @@ import { jobCard } from "./job.js";
 export function numberOfClasses(root) {
   const body = h("div", {});
   const job = h("div", {});
-  root.append(heading("How many classes are there?", "k counts known classes and new ones."), job, body);
+  root.append(
+    heading("How many classes are there?", "The number of classes, k, counts the known classes and the new ones."),
+    job,
+    body,
+  );
   /** @type {() => unknown} */
   let regroup = () => {};
 
@@ -28,7 +32,7 @@ export function numberOfClasses(root) {
         "div",
         { class: "empty card" },
         h("h2", {}, "Nothing has been grouped yet"),
-        h("p", {}, "Discovery groups what was rejected, and estimates the number of classes."),
+        h("p", {}, "Grouping the rejected images also estimates how many classes there are."),
         button("Group them", () => regroup(), { primary: true, icon: "next", key: ["work", "go"] }),
       ),
     );
@@ -50,25 +54,38 @@ export function numberOfClasses(root) {
     const draw = () => {
       chosen = slider.valueAsNumber;
       chart.replaceChildren(scoreChart({ ...found, chosen, range: [range[0], Math.max(...range)] }));
-      words.textContent = `${chosen} classes: ${found.known} known and ${chosen - found.known} new${chosen === found.k ? " – the estimate" : ""}.`;
+      words.textContent = `${chosen} classes: ${found.known} known and ${chosen - found.known} new${chosen === found.k && estimated ? " (the estimate)" : ""}.`;
       goWords.textContent = `Regroup with k = ${chosen}`;
       slider.setAttribute("aria-valuetext", `${chosen} classes`);
     };
     regroup = () => startJob({ verb: "discover", k: chosen });
     slider.addEventListener("input", draw);
+    const estimated = found.curve.length > 0;
     const told = found.interval
-      ? `between ${found.interval[0]} and ${found.interval[1]}, with a probability of 90 %`
-      : "without an interval";
+      ? `With a probability of 90 %, there are between ${found.interval[0]} and ${found.interval[1]} (shaded).`
+      : "";
     body.replaceChildren(
       h(
         "section",
         { class: "card number" },
-        h("div", { class: "estimate" }, h("strong", {}, String(found.k)), h("span", {}, `estimated; ${told}`)),
+        h(
+          "div",
+          { class: "estimate" },
+          h("strong", {}, String(found.k)),
+          h("span", {}, estimated ? `classes, by estimate. ${told}` : "classes, a number that was chosen."),
+        ),
         !found.trusted &&
           h("p", { class: "warning" }, `Treat this estimate with caution${found.reason ? `: ${found.reason}` : ""}.`),
-        found.curve.length > 0
-          ? chart
-          : h("p", { class: "empty" }, "This grouping was made with a given number: there is no curve."),
+        estimated
+          ? [
+              h(
+                "p",
+                { class: "soft" },
+                "The curve shows how well each number of classes fits the images: higher is better.",
+              ),
+              chart,
+            ]
+          : h("p", { class: "empty" }, "Someone chose this number of classes, so there is no estimate and no curve."),
         h("label", { class: "slider", for: "k-slider" }, "Number of classes"),
         slider,
         words,
@@ -81,8 +98,8 @@ export function numberOfClasses(root) {
             "span",
             { class: "soft" },
             found.confirmed
-              ? `${count(found.confirmed, "confirmed group stays", "confirmed groups stay")}, and whatever you named or moved.`
-              : "What you named or moved stays.",
+              ? `${count(found.confirmed, "confirmed group stays as it is", "confirmed groups stay as they are")}, and so does everything that you named or moved.`
+              : "What you named or moved stays as it is.",
           ),
         ),
       ),

@@ -17,22 +17,28 @@ const CLASSES = 24;
 function tiles() {
   const { status } = state;
   const seen = Object.values(status.counts).reduce((sum, n) => sum + n, 0);
-  /** @param {string} value @param {string} label @param {string|null} note */
-  const tile = (value, label, note) =>
-    h("div", { class: "tile" }, h("dt", {}, label), h("dd", {}, value, note && h("small", {}, note)));
+  /** @param {string} value @param {string} label @param {string|null} note @param {string} [title] what the words mean */
+  const tile = (value, label, note, title) =>
+    h("div", { class: "tile", title }, h("dt", {}, label), h("dd", {}, value, note && h("small", {}, note)));
   const { memory } = status;
   return h(
     "dl",
     { class: "tiles" },
-    tile(number(status.version?.classes.length ?? 0), "known classes", `phase ${status.version?.phase ?? 0}`),
-    tile(number(seen), "images seen", status.failures ? `${count(status.failures, "file")} unusable` : null),
-    tile(number(status.to_review), "to review", count(status.groups, "group")),
+    tile(
+      number(status.version?.classes.length ?? 0),
+      "known classes",
+      `phase ${status.version?.phase ?? 0}`,
+      "A new phase begins each time the recogniser learns",
+    ),
+    tile(number(seen), "images seen", status.failures ? `${count(status.failures, "file")} could not be used` : null),
+    tile(number(status.to_review), "to review", `in ${count(status.groups, "group")}`),
     tile(number(status.to_learn), "ready to learn", null),
     memory &&
       tile(
         percent(memory.size ? memory.used / memory.size : 0),
-        "of the memory in use",
-        `${number(memory.used)} of ${number(memory.size)} exemplars`,
+        "of the exemplar memory used",
+        `${number(memory.used)} of ${number(memory.size)}`,
+        "Exemplars are the learnt images that the recogniser keeps: from them it recognises the known classes",
       ),
   );
 }
@@ -42,7 +48,7 @@ function tiles() {
 
 /** @param {Phase[]} phases */
 function charts(phases) {
-  if (!phases.length) return h("p", { class: "empty" }, "Curves appear with the first phase.");
+  if (!phases.length) return h("p", { class: "empty" }, "Curves appear once the first classes are known.");
   /** @param {string} name @param {(phase: Phase) => number|null|undefined} value @returns {Line} */
   const line = (name, value, dashed = false) => ({
     name,
@@ -50,8 +56,8 @@ function charts(phases) {
     points: phases.map((phase) => [phase.phase, value(phase) ?? null]),
   });
   const known = phases.some((phase) => phase.accuracy);
-  /** @param {string} label @param {Line[]} lines */
-  const figure = (label, lines) =>
+  /** @param {string} label @param {string} note @param {Line[]} lines */
+  const figure = (label, note, lines) =>
     h(
       "figure",
       { class: "card" },
@@ -60,24 +66,31 @@ function charts(phases) {
         {},
         h("h3", {}, label),
         lines.length > 1 ? legend(lines) : h("strong", {}, percent(lines[0].points.at(-1)?.[1])),
+        h("p", { class: "soft" }, note),
       ),
       lineChart({ label, unit: "phase", lines }),
     );
   const accuracy = [
-    line("memory", (phase) => phase.accuracy?.memory),
+    line("exemplars", (phase) => phase.accuracy?.memory),
     line("confirmed", (phase) => phase.accuracy?.confirmed, true),
   ];
   const told = accuracy.filter(({ points }) => points.some(([, value]) => value !== null));
   return [
     known && told.length
-      ? figure("Accuracy by phase", told)
+      ? figure(
+          "Accuracy by phase",
+          "On the exemplars that are kept, and on the images that were confirmed in the phase.",
+          told,
+        )
       : h(
           "figure",
           { class: "card" },
           h("figcaption", {}, h("h3", {}, "Accuracy by phase")),
-          h("p", { class: "empty" }, "It is measured when the recogniser learns."),
+          h("p", { class: "empty" }, "Accuracy is measured when the recogniser learns."),
         ),
-    figure("Share of the stream called unknown", [line("unknown", (phase) => phase.unknown_rate)]),
+    figure("Share of unknown images", "Of the stream: all images that were added to be recognised.", [
+      line("unknown", (phase) => phase.unknown_rate),
+    ]),
   ];
 }
 
@@ -143,7 +156,10 @@ export function overview(root) {
 
   const { name, embedder } = state.status;
   root.append(
-    heading(name, `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}`),
+    heading(
+      name,
+      `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}. It turns each image into a vector (an embedding), by which images are compared.`,
+    ),
     next.element,
     numbers,
     h("div", { class: "overview" }, map.element, curves),

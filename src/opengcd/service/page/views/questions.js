@@ -48,7 +48,8 @@ function captions({ kind, groups, answers }) {
 const regroupButton = (run, options) =>
   button("Regroup as answered", run, {
     key: [SCOPE, "regroup"],
-    title: "Each image joins the group that it is most like, given your answers; new groups start for what is no class",
+    title:
+      "Images that you saw to be one class stay together. Images of groups that are not a class join the groups that they resemble most, or start new groups.",
     ...options,
   });
 
@@ -113,13 +114,11 @@ function ending(any, n, unskip, again) {
     h(
       "section",
       { class: "empty card", tabindex: "-1" },
-      h("h2", {}, any || n ? "Nothing more is worth asking" : "Nothing is worth asking now"),
+      h("h2", {}, any || n ? "No more questions" : "No questions at the moment"),
       h(
         "p",
         {},
-        n
-          ? `You skipped ${count(n, "question")}.`
-          : "No answer is expected to save more work than the second that it takes.",
+        n ? `You skipped ${count(n, "question")}.` : "No further answer is likely to save you more work than it takes.",
       ),
       n > 0 && button("Ask again", unskip),
     ),

@@ -18,7 +18,10 @@ const value = (share) => (share === null ? "auto" : String(share));
 export function rejection(root) {
   const body = h("div", {});
   root.append(
-    heading("Rejection", "How many images may be sent to review? A stricter limit finds fewer new classes."),
+    heading(
+      "Rejection",
+      "An image whose score is above a threshold is rejected as unknown, and sent to review. A lower limit sends fewer known images to review, and misses more new ones.",
+    ),
     body,
   );
   let apply = () => {};
@@ -35,7 +38,7 @@ export function rejection(root) {
           "div",
           { class: "empty card" },
           h("h2", {}, "Nothing to choose"),
-          h("p", {}, "This recogniser rejects by the paper's rule, which has no limit to set."),
+          h("p", {}, "This recogniser uses the rejection rule of the paper, which has no threshold to set."),
         ),
       );
       return;
@@ -68,9 +71,9 @@ export function rejection(root) {
             { class: "soft" },
             one.rejected_stream === undefined || one.rejected_stream === null
               ? share === null
-                ? "from the images that it is shown"
+                ? "It follows the images that are added."
                 : ""
-              : `Of ${count(found.seen, "image")} seen, ${number(one.rejected_stream)} would be called unknown${known ? `; of known ones ${percent(one.rejected_known)}` : ""}.`,
+              : `This would have rejected ${number(one.rejected_stream)} of ${count(found.seen, "image")} seen so far${known ? `, and ${percent(one.rejected_known)} of known images` : ""}.`,
           ),
         ),
         one.share !== undefined &&
@@ -105,8 +108,8 @@ export function rejection(root) {
         "p",
         { class: "soft" },
         found.seen
-          ? `Measured on ${count(found.seen, "image")} already seen.`
-          : "No image has been seen yet; the effect shows once some are.",
+          ? `The effect of each limit is measured on ${count(found.seen, "image")} seen so far, and on known images that were held out.`
+          : "The effect of each limit appears once images have been added.",
       ),
       form,
       h("div", { class: "row" }, go),

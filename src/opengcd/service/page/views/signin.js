@@ -48,7 +48,7 @@ function ask(root, error) {
       type: "text",
       id: "who",
       autocomplete: "username",
-      placeholder: "shown before the name of the token",
+      placeholder: "optional; shown in the history",
     });
     who.value = localStorage.getItem(WHO) ?? "";
     const wrong = h("p", { class: "warning", role: "alert" }, error ? wordsOf(error) : "");
@@ -74,7 +74,11 @@ function ask(root, error) {
         h(
           "p",
           { class: "soft" },
-          "`opengcd serve` printed an address with a token when it was first started here. Open that address, or enter the token.",
+          "When it was first started, ",
+          h("code", {}, "opengcd serve"),
+          " printed an address with a token. Open that address, or enter the token here. To make another token, run ",
+          h("code", {}, "opengcd token"),
+          ".",
         ),
         h("label", { for: "token" }, "Token"),
         token,

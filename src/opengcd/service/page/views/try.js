@@ -8,6 +8,7 @@ import { icon } from "../icons.js";
 import { useKeys } from "../keys.js";
 import { refresh } from "../store.js";
 import { complain } from "../toast.js";
+import { capital } from "../words.js";
 
 const DRAGS = /** @type {const} */ (["dragover", "dragleave", "drop"]);
 
@@ -15,17 +16,22 @@ const DRAGS = /** @type {const} */ (["dragover", "dragleave", "drop"]);
 export function tryIt(root) {
   const input = h("input", { type: "file", accept: "image/*", multiple: true, id: "file", class: "sr-only" });
   const keep = h("input", { type: "checkbox", id: "keep" });
-  const results = h("section", { class: "results", "aria-label": "Prediction", "aria-live": "polite" });
+  const results = h("section", { class: "results", "aria-label": "Predictions", "aria-live": "polite" });
   /** @type {string[]} */
   const urls = [];
   const zone = h(
     "div",
     { class: "drop card" },
     h("span", { class: "sign" }, icon("drop")),
-    h("p", {}, "Drop images here, or paste one"),
+    h("p", {}, "Drop images here, or paste them"),
     button("Choose images", () => input.click(), { primary: true, key: ["work", "go"] }),
     input,
-    h("label", { class: "check", for: "keep" }, keep, "Keep them in the workspace, as part of the stream"),
+    h(
+      "label",
+      { class: "check", for: "keep" },
+      keep,
+      "Keep them in the workspace, as part of the stream of images to recognise",
+    ),
   );
   input.setAttribute("aria-label", "Images");
   input.tabIndex = -1;
@@ -58,7 +64,7 @@ export function tryIt(root) {
         "article",
         { class: "card result" },
         h("h2", {}, one.name ?? file.name),
-        h("p", { class: "warning" }, one.reason),
+        h("p", { class: "warning" }, `${capital(one.reason)}.`),
       );
     const unknown = one.label === "unknown";
     return h(
@@ -70,13 +76,13 @@ export function tryIt(root) {
         {},
         h("p", { class: "soft" }, one.name ?? file.name),
         h("h2", {}, unknown ? "Unknown" : one.label),
-        unknown && h("p", { class: "soft" }, "It does not look like any known class."),
+        unknown && h("p", { class: "soft" }, "This does not look like any known class."),
         bars([
           { label: "unknown", value: one.unknown, kind: "unknown" },
           ...one.top.map(([label, value]) => ({ label, value })),
         ]),
         one.exemplars?.length > 0 && [
-          h("h3", {}, "Nearest exemplars"),
+          h("h3", { title: "The images kept of known classes that look most like this one" }, "Nearest exemplars"),
           h(
             "div",
             { class: "strip" },
@@ -97,7 +103,7 @@ export function tryIt(root) {
   input.addEventListener("change", () => show(input.files ?? []));
   for (const type of DRAGS) root.addEventListener(type, over);
   document.addEventListener("paste", paste);
-  root.append(heading("Try it", "Recognise single images."), zone, results);
+  root.append(heading("Try it", "See how the recogniser labels single images."), zone, results);
   const end = useKeys("work", { go: () => input.click() });
   return () => {
     end();
