@@ -83,7 +83,7 @@ docs: .venv/ready ## the site, in site/; a broken link, anchor or reference is a
 docs-serve: .venv/ready ## the site at http://127.0.0.1:8000, built again at every change
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --watch src
 
-pictures: .venv/ready ## all pictures of the documents that this machine can draw
+pictures: .venv/ready ## all pictures of the documents, by the commands named beside them
 	$(BIN)/python -m benchmarks.pictures
 
 $(NODE)/ready: tools/page/package.json tools/page/package-lock.json

@@ -6,12 +6,15 @@ import argparse
 import io
 import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Page
 
 from benchmarks import digits_world
+from benchmarks.birds import NETWORK
 from benchmarks.page import browsing, served
 from opengcd import Workspace
 
@@ -38,12 +41,13 @@ class Camera:
         for key in keys:
             self.page.keyboard.press(key)
 
-    def shoot(self, name: str) -> None:
-        """Take a picture."""
+    def shoot(self, name: str, part: str | None = None) -> None:
+        """Take a picture, of all that is seen or of the part that a selector names."""
         self.page.wait_for_timeout(500)
         for toast in self.page.locator(".toast button[aria-label='Close this message']").all():
             toast.click()
-        picture = Image.open(io.BytesIO(self.page.screenshot()))
+        seen = self.page.locator(part) if part else self.page
+        picture = Image.open(io.BytesIO(seen.screenshot()))
         file = self.out / f"{name}.png"
         picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, optimize=True)
         print(f"{file} {file.stat().st_size // 1000} kB")
@@ -95,6 +99,28 @@ def review(camera: Camera, workspace: Workspace) -> None:
     camera.shoot("try")
 
 
+@contextmanager
+def photographed(folder: Path, out: Path) -> Iterator[tuple[Camera, Workspace]]:
+    """Serve a workspace, and log in."""
+    with served(folder) as (address, secret), browsing() as page, Workspace(folder) as workspace:
+        page.goto(f"{address}#token={secret}")
+        page.get_by_role("navigation", name="Views").wait_for()
+        yield Camera(page, address, out), workspace
+
+
+def adaptation(folder: Path, out: Path) -> None:
+    """The card that adapts the network, before it is used."""
+    if not NETWORK.is_dir():
+        print(f"Skipped {out / 'adapt.png'}: it needs {NETWORK}, or OPENGCD_SHARED names another folder that has it.")
+        return
+    with Workspace.create(folder / "adaptable", str(NETWORK)) as workspace:
+        workspace.fit(folder / "known")
+    with photographed(folder / "adaptable", out) as (camera, _):
+        camera.go("overview", ".card.adapt button", size=(1000, 1000))
+        camera.page.locator(".card.adapt", has_text=re.compile(r"\d (second|minute|hour)")).wait_for(timeout=300_000)
+        camera.shoot("adapt", ".card.adapt")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=DOCS)
@@ -102,10 +128,9 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = digits_world.make(Path(temporary))
-        with served(folder) as (address, secret), browsing() as page, Workspace(folder) as workspace:
-            page.goto(f"{address}#token={secret}")
-            page.get_by_role("navigation", name="Views").wait_for()
-            review(Camera(page, address, out), workspace)
+        with photographed(folder, out) as (camera, workspace):
+            review(camera, workspace)
+        adaptation(Path(temporary), out)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import typer
 
 import opengcd
 from opengcd.cli import app
+from opengcd.workspace.verbs import VERBS
 from tools.docs import api_reference, cli_reference, http_reference
 
 HIDDEN = ("opengcd._internal", "opengcd.__main__", "opengcd.cli")
@@ -50,7 +51,7 @@ def test_every_operation_parameter_and_schema_is_in_the_reference(api):
             section = sections[f"{method.upper()} {path.removeprefix('/api/v1')}"]
             assert operation["description"] in section
             assert all(f"`{one['name']}`" in section for one in operation.get("parameters", ()))
-            assert all(f"| {status} " in section for status in operation["responses"])
+            assert all(re.search(rf"[|,] {status} \w", section) for status in operation["responses"])
             assert all(kind in section for kind in operation.get("requestBody", {}).get("content", ()))
     for name, schema in api["components"]["schemas"].items():
         assert all(f"`{field}`" in sections[name] for field in schema.get("properties", ()))
@@ -98,3 +99,6 @@ def test_every_public_package_has_a_page_with_all_its_names():
     assert "::: opengcd.Workspace\n" in pages["opengcd.md"]
     assert "::: opengcd.adapt.kept_out.kept_out\n" in pages["adapt.md"]  # a module has the same name
     assert "::: opengcd.presets.Preset\n" in pages["presets.md"]
+    for verb in VERBS:
+        assert f"{{#opengcd.workspace.Workspace.{verb}}}" in pages["workspace.md"]
+    assert "name(group, label, *, on=None, confirm=False)" in pages["workspace.md"]

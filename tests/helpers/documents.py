@@ -11,10 +11,14 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
+
+import pytest
 
 from tests.helpers.places import ROOT, SHARED
 
@@ -89,6 +93,26 @@ def read_page(text: str, name: str) -> Page:
     if waiting:
         raise PageError(f"{name}: no block follows <!-- test: {next(iter(waiting))} -->")
     return page
+
+
+def page_of(file: Path) -> Page:
+    """The blocks of one of the documents."""
+    return read_page(file.read_text(encoding="utf-8"), file.relative_to(ROOT).as_posix())
+
+
+def readable_pages() -> list[Page]:
+    """The documents that are tagged properly; a test of its own names the others."""
+    found = []
+    for file in documents():
+        with suppress(PageError):
+            found.append(page_of(file))
+    return found
+
+
+def running_pages(chosen: Callable[[str], bool]) -> list[Any]:
+    """The chosen pages of which a block is run, as parameters of a test."""
+    pages = [page for page in readable_pages() if page.runs() and chosen(page.name)]
+    return [pytest.param(p, id=p.name, marks=[pytest.mark.slow] if "slow" in p.needs else []) for p in pages]
 
 
 def _obey(page: Page, waiting: dict[str, str], directive: str, line: int) -> None:

@@ -6,7 +6,10 @@ import importlib
 import inspect
 import re
 import sys
+from collections.abc import Iterator
 from types import ModuleType
+
+import griffe
 
 PACKAGES = (
     "opengcd",
@@ -25,6 +28,12 @@ PACKAGES = (
     "opengcd.workspace",
 )
 """What is public; each has a page."""
+VERBS = (
+    "Each of these is a method of [`Workspace`][opengcd.workspace.Workspace] that makes one edit and returns an "
+    "[`Edited`][opengcd.workspace.Edited]. It raises a [`ConflictError`][opengcd.workspace.ConflictError] if "
+    "someone has changed the same groups or images since the edit `on`."
+)
+ROLE = re.compile(r":\w+:`~?")
 
 
 def pages() -> dict[str, str]:
@@ -54,8 +63,32 @@ def _page(name: str) -> str:
     about = [f"# {name}", _directive(name, members=False, show_root_heading=False)]
     entries = [_directive(path) for path in public_names(module)]
     if name == "opengcd.workspace":
-        entries += ["## Parts of a workspace", *map(_directive, _parts())]
+        entries += ["## Verbs of the review", VERBS, *_verbs(), "## Parts of a workspace", *map(_directive, _parts())]
     return "\n\n".join(about + entries) + "\n"
+
+
+def _verbs() -> Iterator[str]:
+    """The methods that are made from the verbs' records, which no reader of the source can see."""
+    from opengcd import Workspace
+    from opengcd.workspace.verbs import VERBS as RECORDS
+
+    for name in RECORDS:
+        method = getattr(Workspace, name)
+        parameters = [
+            one.replace(annotation=one.empty)
+            for one in inspect.signature(method).parameters.values()
+            if one.name != "self"
+        ]
+        yield f"### {name} {{#opengcd.workspace.Workspace.{name}}}"
+        yield f"```python\n{name}{inspect.Signature(parameters)}\n```"
+        for section in griffe.Docstring(inspect.getdoc(method) or "").parse("numpy"):
+            if section.kind is griffe.DocstringSectionKind.text:
+                yield ROLE.sub("`", section.value)
+            if section.kind is griffe.DocstringSectionKind.parameters:
+                rows = [
+                    f"| `{one.name}` | {one.annotation} | {ROLE.sub('`', one.description)} |" for one in section.value
+                ]
+                yield "\n".join(["| parameter | type | meaning |", "| --- | --- | --- |", *rows])
 
 
 def _parts() -> list[str]:

@@ -72,11 +72,13 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
 
 
 def _answers(responses: dict[str, Any]) -> Iterator[str]:
+    statuses: dict[str, list[str]] = {}
     for status, response in sorted(responses.items()):
         contents = response.get("content", {}).items()
         kinds = [_type(one.get("schema", {})) if kind == "application/json" else f"`{kind}`" for kind, one in contents]
         said = response["description"].removesuffix("Successful Response") or HTTPStatus(int(status)).phrase
-        yield f"| {status} {said} | {_cell(' or '.join(dict.fromkeys(kinds)))} |"
+        statuses.setdefault(_cell(" or ".join(dict.fromkeys(kinds))), []).append(f"{status} {said}")
+    return (f"| {', '.join(said)} | {answer} |" for answer, said in statuses.items())
 
 
 def _record(name: str, schema: dict[str, Any]) -> str:
@@ -121,11 +123,10 @@ def _type(schema: dict[str, Any]) -> str:
 
 
 def _limits(schema: dict[str, Any], low: str, high: str) -> str:
-    if low not in schema and high not in schema:
-        return ""
-    if high not in schema:
-        return f" (at least {schema[low]})"
-    return f" (at most {schema[high]})" if low not in schema else f" ({schema[low]} to {schema[high]})"
+    least, most = (f"{schema[bound]:.10g}" if bound in schema else "" for bound in (low, high))
+    if least and most:
+        return f" ({least} to {most})"
+    return f" (at least {least})" if least else f" (at most {most})" if most else ""
 
 
 def _first(text: str) -> str:

@@ -1,0 +1,10 @@
+"""Every block of code in the how-to guides runs."""
+
+import pytest
+
+from tests.helpers.documents import running_pages
+
+
+@pytest.mark.parametrize("page", running_pages(lambda name: name.startswith("docs/how-to/")))
+def test_the_blocks_of_a_page_run(page, run_page):
+    run_page(page)
