@@ -10,10 +10,11 @@ FROM base AS wheel
 # The context has no repository to read the version from.
 ARG VERSION=0.0
 WORKDIR /source
-RUN pip install build==1.6.1
+COPY constraints.txt ./
+RUN pip install --constraint constraints.txt build hatchling hatch-vcs
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
-RUN SETUPTOOLS_SCM_PRETEND_VERSION="${VERSION}" python -m build --wheel --outdir /wheel
+RUN SETUPTOOLS_SCM_PRETEND_VERSION="${VERSION}" python -m build --no-isolation --wheel --outdir /wheel
 
 FROM base AS torch-cpu
 COPY constraints.txt /constraints.txt
