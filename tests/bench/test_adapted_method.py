@@ -284,7 +284,7 @@ def test_a_method_that_is_given_numbers_of_rows_fares_as_one_that_is_given_featu
 
 def test_a_method_that_takes_images_needs_some(blobs):
     method = AdaptedMethod(OpenWorldRecognizer(**SETTINGS))
-    with pytest.raises(ValueError, match="takes images, and there are none of 'blobs'; give --raw and --embedder"):
+    with pytest.raises(ValueError, match="takes images, but there are none of 'blobs'; give --raw and --embedder"):
         next(run_protocol(method, *blobs))
 
 

@@ -115,5 +115,5 @@ def test_a_method_without_copies_says_so():
         add_copies = RecognizerMethod.add_copies
 
     method = Plain(make_method("best", memory_size=200, random_state=0).recognizer, data.X)
-    with pytest.raises(NotImplementedError, match="Plain takes images, but no near copies"):
+    with pytest.raises(NotImplementedError, match="Plain takes images but not near copies"):
         list(run_protocol(method, data, np.split(np.arange(8), [4, 6]), scenario="bursts", random_state=0))
