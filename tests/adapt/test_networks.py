@@ -183,7 +183,7 @@ def test_what_cannot_be_trained(name, instead, files, tmp_path):
 def test_a_folder_that_exists_is_not_overwritten(network, files, tmp_path):
     (tmp_path / "adapted").mkdir()
     (tmp_path / "adapted" / "mine.txt").write_text("mine")
-    with pytest.raises(AdaptError, match="exists already"):
+    with pytest.raises(AdaptError, match="already exists"):
         adapt_network(network, *files, tmp_path / "adapted", settings=SETTINGS)
     assert [f.name for f in (tmp_path / "adapted").iterdir()] == ["mine.txt"]
 

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 from opengcd import Workspace
 from opengcd.cli import app
+from opengcd.workspace.verb import descriptions, parameters
+from opengcd.workspace.verbs import VERBS
 from tests.helpers.pictures import KNOWN, paint, paint_world, truth
 
 
@@ -74,6 +76,17 @@ def test_results_as_json_lines_and_csv(workspace, world):
     text = run("recognize", workspace.path, world[1], "--format", "csv").stdout
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["label"] for row in rows] == [one["label"] for one in found]
+
+
+def test_the_help_of_edits_explains_each_parameter(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    for verb in VERBS.values():
+        text = run("edit", verb.act, "--help").stdout
+        explained = descriptions(verb)
+        assert explained.keys() == {one.name for one in parameters(verb)}
+        assert all(
+            sentence.split(":")[0] in " ".join(text.replace("│", " ").split()) for sentence in explained.values()
+        )
 
 
 def test_bad_images_are_listed_and_the_status_says_so(workspace, tmp_path):

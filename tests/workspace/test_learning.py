@@ -6,7 +6,7 @@ from opengcd.workspace import WorkspaceError
 
 
 def test_a_workspace_is_set_up_once(workspace, world):
-    with pytest.raises(WorkspaceError, match="set up already"):
+    with pytest.raises(WorkspaceError, match="learnt its first classes already"):
         workspace.fit(world[0])
 
 

@@ -280,7 +280,7 @@ def test_the_interval_and_the_groups_are_shown(workspace):
     low, high = workspace.discover().k_interval
     assert low < 11 < high
     status = show("status")
-    assert "threshold from the stream" in status
+    assert "threshold estimated from the stream" in status
     assert "of the stream is of known classes" in status
     for text in (status, show("discover")):
         assert f"k         11 classes, known ones included, very likely {low} to {high}\n" in text

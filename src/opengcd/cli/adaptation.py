@@ -50,8 +50,9 @@ def adapt(
 ) -> None:
     """Train the network on the images of the workspace, and use it if that helps.
 
-    A rehearsal measures whether it helps: it hides some known classes and compares how well they are recognised as new
-    (HNA) and grouped (HCA) before and after. If the command is interrupted, run it again to continue.
+    A rehearsal measures whether it helps. It hides some known classes, and compares two figures before and after: how
+    well known and hidden classes are recognised (HNA), and how well the hidden ones are grouped (HCA). If the command
+    is interrupted, run it again to continue.
     """
     from opengcd import Workspace
     from opengcd.adapt import export_onnx

@@ -45,7 +45,7 @@ edit = typer.Typer(
 
 def _command(verb: type[Verb]) -> Any:
     """Return the command that applies a verb."""
-    from opengcd.workspace.verb import parameters, summary
+    from opengcd.workspace.verb import descriptions, parameters, summary
 
     def run(workspace: Path, **given: Any) -> None:
         from opengcd import Workspace
@@ -56,7 +56,9 @@ def _command(verb: type[Verb]) -> Any:
             show_groups(group for group in opened.status().groups if group.id in done.groups)
 
     taken = [inspect.Parameter("workspace", inspect.Parameter.KEYWORD_ONLY, annotation=Folder)]
-    taken += [_argument(one) for one in parameters(verb)]
+    taken += [
+        _argument(one, descriptions(verb).get(one.name, f"{one.kind.value.capitalize()}.")) for one in parameters(verb)
+    ]
     run.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in taken}
     run.__doc__ = summary(verb)
@@ -65,7 +67,7 @@ def _command(verb: type[Verb]) -> Any:
     return typer.main.get_command(single)
 
 
-def _argument(given: Parameter) -> inspect.Parameter:
+def _argument(given: Parameter, described: str) -> inspect.Parameter:
     """Return a parameter of a verb as an argument, or as an option where it has a default."""
     from opengcd.workspace.verb import Kind
 
@@ -79,7 +81,6 @@ def _argument(given: Parameter) -> inspect.Parameter:
         Kind.PARTS: int,
         Kind.FLAG: bool,
     }
-    described = None if given.kind is Kind.FLAG else f"{given.kind.value[0].upper()}{given.kind.value[1:]}."
     parser = _group_or_label if given.kind is Kind.GROUP_OR_LABEL else None
     info: Any = typer.Argument if given.default is MISSING else typer.Option
     kind = types[given.kind] | None if given.default is None else types[given.kind]

@@ -38,7 +38,7 @@ def init(
         typer.Option(help="16-bit arithmetic on GPUs only (auto), on all devices (half), or never (full)."),
     ] = "auto",
     preset: Annotated[
-        str | None, typer.Option(help="Methods for all steps, under one name: best, robust, paper or authors.")
+        str | None, typer.Option(help="Methods of all steps: best, paper, robust or authors (default: best).")
     ] = None,
     classifier: Annotated[
         str | None, typer.Option(help="Classifier to use instead of the preset's: svm, mlp, xgb or logistic.")

@@ -376,7 +376,7 @@ def weigh(known: int, evidence: Evidence, prior: SizePrior) -> ClassNumberEstima
     curve = [CurvePoint(known + q, float(log_p[q - 1] - log_p.max()), float(a), rehearsed.mean if rehearsed else 0.0)
              for q, a in zip(grid, agreements.tolist(), strict=True) if q <= len(numbers)]  # fmt: skip
     wide = (high - known) > WIDE**2 * max(1, low - known) and high > low + 2
-    reason = f"the stream is compatible with any number of classes from {low} to {high}" if wide else ""
+    reason = f"the stream fits any number of classes from {low} to {high}" if wide else ""
     return ClassNumberEstimate(median, curve, not wide, reason, median, (low, high))
 
 

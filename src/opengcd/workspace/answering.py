@@ -82,9 +82,11 @@ class Divide(Verb):
         Number of the group.
     items : sequence of int
         Numbers of the images that are not of its class.
-    one, other : bool
-        Whether the images that stay (``one``), and those that move (``other``), are a class: discover leaves the images
-        of a class together, and groups all others again.
+    one : bool
+        Whether the images that stay are a class: discover leaves the images of a class together, and groups others
+        again.
+    other : bool
+        Whether the images that move are a class.
     seen : sequence of int or None
         Numbers of the images of either class that the person has looked at (default: all); regroup leaves these in
         their group.

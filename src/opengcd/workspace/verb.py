@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -61,6 +62,12 @@ def parameters(verb: type[Verb]) -> tuple[Parameter, ...]:
 def summary(verb: type[Verb]) -> str:
     """Return the first paragraph of a verb's docstring, which commands and request models show."""
     return (inspect.getdoc(verb) or "").partition("\n\n")[0]
+
+
+def descriptions(verb: type[Verb]) -> dict[str, str]:
+    """Return the description of each parameter in a verb's docstring, which commands show."""
+    found = re.findall(r"^(\w+) : .*\n((?:    .*\n?)+)", inspect.getdoc(verb) or "", re.MULTILINE)
+    return {name: " ".join(text.split()).replace("``", "") for name, text in found}
 
 
 def _kind(hint: Any) -> Kind:

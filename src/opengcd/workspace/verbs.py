@@ -70,7 +70,7 @@ class Name(Verb):
     group : int
         Number of the group.
     label : str
-        Its name.
+        Its name: of a new class, or of a known one.
     confirm : bool
         Whether to confirm the group, too.
 
