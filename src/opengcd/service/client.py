@@ -1,4 +1,4 @@
-"""The service from Python.
+"""A client of the service, for Python programs.
 
 This module needs httpx and numpy only, so a program that talks to a service on another machine can be installed without
 the extra ``service``.
@@ -28,15 +28,15 @@ request is sent on a connection that is just being closed."""
 class ServiceError(RuntimeError):
     """The service has refused a request.
 
-    With the status 503 the database or the disk cannot be used at the moment: try again later. An edit that is repeated
-    is not made twice, as :meth:`Client.edit` says what it is based on.
+    The status 503 means that the database or the disk cannot be used at the moment: try again later. An edit that is
+    repeated is not made twice, because :meth:`Client.edit` says what it is based on.
 
     Parameters
     ----------
     status : int
         The HTTP status of the answer.
     body : dict
-        The answer; ``body["detail"]`` says what is wrong.
+        The answer; ``body["detail"]`` says what happened and what to do.
 
     """
 
@@ -49,18 +49,18 @@ class ServiceError(RuntimeError):
 class Client:
     """A workspace behind HTTP.
 
-    :meth:`get` and :meth:`send` reach all of the API; the other methods are for convenience. While the service says
-    that its database cannot be used, requests that only read are repeated for up to ``timeout`` seconds. Threads can
-    share a client. :meth:`close` closes its connections; so does a ``with`` block.
+    :meth:`get` and :meth:`send` reach all of the API; the other methods are shortcuts. While the service answers that
+    its database cannot be used, requests that only read are repeated for up to ``timeout`` seconds. Threads can share a
+    client. :meth:`close` closes its connections, and so does a ``with`` block.
 
     Parameters
     ----------
     address : str
-        Where the service is, as ``http://127.0.0.1:8765``.
+        The address of the service, such as ``http://127.0.0.1:8765``.
     token : str
-        A token, as ``opengcd token`` prints it.
+        A token from ``opengcd token``.
     timeout : float
-        Seconds to wait for the service.
+        Seconds to wait for an answer.
 
     Raises
     ------
@@ -84,7 +84,7 @@ class Client:
         self.address = address.rstrip("/") + "/api/v1"
         self.timeout = timeout
         self.seen: int | None = None
-        """The last edit that this client has seen; :meth:`edit` says so, and conflicts are refused."""
+        """The last edit that this client has seen. :meth:`edit` sends it, so that conflicting edits are refused."""
         self._http = httpx.Client(
             headers={"Authorization": f"Bearer {token}"},
             timeout=timeout,
@@ -104,12 +104,12 @@ class Client:
         self.close()
 
     def get(self, path: str, **query: Any) -> Any:
-        """Return what is at a path, as ``get("groups")`` or ``get("groups/3/items", limit=10)``.
+        """Return what is at a path, such as ``get("groups")`` or ``get("groups/3/items", limit=10)``.
 
         Parameters
         ----------
         path : str
-            Below ``/api/v1/``.
+            The path below ``/api/v1/``.
         **query
             Parameters of the query.
 
@@ -127,9 +127,9 @@ class Client:
         Parameters
         ----------
         method : str
-            Of HTTP, as ``"POST"``.
+            The HTTP method, such as ``"POST"``.
         path : str
-            Below ``/api/v1/``.
+            The path below ``/api/v1/``.
         content : object
             What to send as JSON; None sends no body.
         **query
@@ -151,7 +151,7 @@ class Client:
         Parameters
         ----------
         vectors : array of shape (n, d) or (d,)
-            Of the embedder of the workspace; they are sent as float32.
+            Vectors of the workspace's embedder; they are sent as float32.
         top : int
             How many of the most likely classes each prediction lists.
 
@@ -173,7 +173,7 @@ class Client:
         *images : bytes
             The content of image files.
         keep : bool
-            Whether the images join the stream: they are then stored in the workspace.
+            Whether to store the images in the workspace, as part of the stream.
         top : int
             How many of the most likely classes each prediction lists.
 
@@ -187,15 +187,15 @@ class Client:
         return json.loads(self._request("POST", "recognize", files=files, params={"keep": keep, "top": top}))
 
     def edit(self, act: str, **what: Any) -> dict[str, Any]:
-        """Change groups, as ``edit("move", items=[5, 8], group=2)``.
+        """Change groups or images, such as ``edit("move", items=[5, 8], group=2)``.
 
-        The edit is based on the last edit that the client has seen, or else on the present state; it is refused if
-        someone has changed since then what it is about.
+        The edit is based on the last edit that the client has seen, or else on the present state. It is refused if
+        someone has changed what it is about since then.
 
         Parameters
         ----------
         act : str
-            A verb of the review: ``name``, ``confirm``, ``move``, ``merge`` ...
+            The verb: ``name``, ``confirm``, ``move``, ``merge`` ...
         **what
             The parameters of the verb.
 
@@ -209,12 +209,12 @@ class Client:
         return self.send("POST", "edits", {"on": on, "act": act, **what})
 
     def questions(self, limit: int = 25) -> list[dict[str, Any]]:
-        """Return the questions about groups that save the most work, the best first; :meth:`answer` answers one.
+        """Return the questions about groups that save the most work, the best first. :meth:`answer` answers one.
 
         Parameters
         ----------
         limit : int
-            Largest number of questions.
+            The largest number of questions.
 
         Returns
         -------
@@ -251,9 +251,9 @@ class Client:
         Parameters
         ----------
         verb : str
-            ``"discover"``, ``"learn"`` or ``"adapt"``.
+            What to do: ``"discover"``, ``"learn"`` or ``"adapt"``.
         **arguments
-            Of the verb, as ``k=30`` for ``discover``.
+            Arguments of the job, such as ``k=30`` for ``discover``.
 
         Returns
         -------
@@ -296,7 +296,7 @@ class Client:
         epochs: int | None = None,
         unlabelled: bool | None = None,
     ) -> dict[str, Any]:
-        """Adapt the network to the images of the workspace, if a rehearsal shows that this helps; wait for the end.
+        """Adapt the network to the images of the workspace if a rehearsal shows that this helps, and wait for the end.
 
         Parameters
         ----------
@@ -305,11 +305,11 @@ class Client:
         force : bool
             Whether to use the adapted network even if it does not help in the rehearsal.
         method : {"lora", "blocks"} or None
-            How the last blocks of the network are trained; None leaves that to the service, as below.
+            How the last blocks of the network are trained; for this and the following, None lets the service choose.
         blocks : int or None
-            How many of the last blocks.
+            How many of the last blocks are trained.
         epochs : int or None
-            Passes over the images.
+            How many times all images are passed over.
         unlabelled : bool or None
             Whether images without a label take part.
 
@@ -362,14 +362,14 @@ class Client:
     def fetch(
         self, method: str, path: str, body: bytes | None = None, kind: str = "", query: dict[str, Any] | None = None
     ) -> bytes:
-        """Send bytes and return bytes, as ``fetch("GET", "export", query={"format": "csv"})``.
+        """Send bytes and return bytes, such as ``fetch("GET", "export", query={"format": "csv"})``.
 
         Parameters
         ----------
         method : str
-            Of HTTP.
+            The HTTP method.
         path : str
-            Below ``/api/v1/``.
+            The path below ``/api/v1/``.
         body : bytes or None
             What to send.
         kind : str

@@ -155,7 +155,7 @@ def named(one, confirm=False):
     """The first group has a name, and the page knows it."""
     one.workspace.name(one.first[0].id, "sky", confirm=confirm)
     one.page.reload()
-    one.page.get_by_role("button", name="Undo “name”").wait_for()
+    one.page.get_by_role("button", name="Undo naming a group").wait_for()
 
 
 def group(one):
@@ -191,7 +191,7 @@ def undone(one):
     named(one)
     one.workspace.undo()
     one.page.reload()
-    one.page.get_by_role("button", name="Redo “name”").wait_for()
+    one.page.get_by_role("button", name="Redo naming a group").wait_for()
     one.stale = True
 
 
