@@ -272,7 +272,7 @@ class ImageSource:
     """The images that a method was given, and the network that it started from."""
 
     network: str = field(compare=False)
-    """Its name, without the folders that it lies in."""
+    """Its name, without its folders."""
     network_fingerprint: str
     images: str
     """Digest of the pixels."""

@@ -207,7 +207,7 @@ def no_known(classes: StreamClasses, _: np.random.Generator) -> dict[int, int]:
 
 
 def bursts(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Let every item be followed by 0 to 30 near copies, each a small random step from the one before.
+    """Let every item be followed by 0 to 30 near copies, each a small random step from the previous one.
 
     Parameters
     ----------

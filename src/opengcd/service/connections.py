@@ -28,7 +28,7 @@ LOG_IN_TIMEOUT = 5.0
 CHUNK_TIMEOUT = 15.0
 """Maximal seconds between two chunks of a body."""
 MIN_RATE_AFTER, MIN_BYTES_PER_SECOND = 20.0, 32 * 2**10
-"""After the first seconds, a body must arrive with at least so many bytes per second."""
+"""The minimal rate of a body, after its first seconds."""
 MOST_AHEAD = 20
 """Requests that a client may pipeline before the first of them is answered."""
 READ_TIMEOUT = 30.0

@@ -66,7 +66,7 @@ class _Targeted(EditBase):
 
 
 def _meanings(verb: type[Verb]) -> dict[str, str]:
-    """Return what the docstring of a verb says of each of its parameters."""
+    """Return how the docstring of a verb describes each of its parameters."""
     section = (inspect.getdoc(verb) or "").partition("Parameters\n----------\n")[2]
     found = re.findall(r"^(\S.*?) : .*\n((?: {4}.*\n?)+)", section, re.MULTILINE)
     return {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}

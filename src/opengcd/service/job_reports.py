@@ -40,7 +40,7 @@ class TimeLeft:
         """When the stage was reported first, and how many steps were done by then."""
 
     def after(self, stage: str, done: int, total: int) -> float:
-        """Return the seconds that are left after so many steps of a stage.
+        """Return the seconds that are left after a number of steps of a stage.
 
         Parameters
         ----------

@@ -322,7 +322,7 @@ class AdaptOptions(Model):
 
 
 class AdaptResult(Model):
-    """What came of the job ``adapt``."""
+    """The result of the job ``adapt``."""
 
     switched: bool = Field(description="Whether the adapted network is in use.")
     version: int | None = Field(description="The new version of the recogniser; null if there is none.")
@@ -781,7 +781,7 @@ DETAILS_FIELDS = {
     "run": "A hash of all that the adapted network is made from.",
     "same": "Whether both groups are the same class.",
     "seconds": _ABOUT_STEPS,
-    "seen": "The numbers of the images that the person had looked at; null stands for all.",
+    "seen": "The numbers of the images that the person had looked at; null means all.",
     "stacks": "How many stacks of near copies there were, each of which counted once.",
     "started": "How many groups were started in place of those that are not a class.",
     "switched": "Whether the adapted network was put to use.",

@@ -304,7 +304,7 @@ class Baseline(OpenWorldMethod, BaseEstimator):
 
     @abstractmethod
     def _learn(self, X: np.ndarray, codes: np.ndarray, progress: Progress) -> None:
-        """Learn from rows, of known or new classes; ``memory_`` still holds the exemplars of the phase before."""
+        """Learn from rows, of known or new classes; ``memory_`` still holds the exemplars of the previous phase."""
 
     @abstractmethod
     def scores(self, X: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from opengcd.bench.baselines.grid_search import SEARCH, Range
 from opengcd.bench.baselines.trained_head import BATCH_WEIGHT, MOMENTUM, Rows, TrainedHead
 
 EVERY = 5
-"""One row in so many of each class is held out from training, for the radii."""
+"""One in this many rows of each class is held out from training, for the radii."""
 RADIUS_EPOCHS, RADIUS_BATCH = 20, 64
 RADII = 6
 """The step of the seed for the order of held-out rows, after those of all baselines."""

@@ -23,7 +23,7 @@ HIDDEN = 512
 DROPOUT = 0.5
 EPOCHS = 50
 GROUPS = 5_000
-"""Groups, each a query and the examples of a class, that make an epoch; its queries are drawn anew each time."""
+"""Groups, each a query and the examples of a class, that make an epoch; its queries are drawn again each time."""
 VALIDATION_ROWS = 500
 """Rows of the validation classes that are used."""
 BATCH = 256

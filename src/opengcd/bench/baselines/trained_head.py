@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 class TrainedHead(Standardised, Baseline):
     r"""A linear head :math:`g(x) = W \tilde x` on standardised features that starts as a multiple of the identity.
 
-    The distillation loss :math:`\|g(x) - g_{old}(x)\|^2 / D` keeps it near the head of the phase before.
+    The distillation loss :math:`\|g(x) - g_{old}(x)\|^2 / D` keeps it near the head of the previous phase.
     """
 
     BETWEEN_PHASES: ClassVar[tuple[str, ...]] = ("distillation",)

@@ -102,7 +102,7 @@ export interface AdaptOptions {
   unlabelled?: boolean | null;
 }
 
-/** What came of the job ``adapt``. */
+/** The result of the job ``adapt``. */
 export interface AdaptResult {
   /** Whether the adapted network is in use. */
   switched: boolean;
@@ -358,11 +358,11 @@ export interface Divide {
   group: number;
   /** Numbers of the images that are not of its class. */
   items: number[];
-  /** Whether the images that stay, and those that move, are a class: discover leaves these together, and groups the images of what is no class again. */
+  /** Whether the images that stay are a class: discover leaves the images of a class together, and groups others again. */
   one?: boolean;
-  /** Whether the images that stay, and those that move, are a class: discover leaves these together, and groups the images of what is no class again. */
+  /** Whether the images that move are a class. */
   other?: boolean;
-  /** Numbers of the images of either class that the person has looked at, by default all: regroup leaves these in their group. */
+  /** Numbers of the images of either class that the person has looked at (default: all); regroup leaves these in their group. */
   seen?: number[] | null;
 }
 
@@ -376,7 +376,7 @@ export interface DivideDetails {
   one: boolean;
   /** Whether the images that were moved are a class. */
   other: boolean;
-  /** The numbers of the images that the person had looked at; null stands for all. */
+  /** The numbers of the images that the person had looked at; null means all. */
   seen?: number[] | null;
 }
 
@@ -559,7 +559,7 @@ export interface Keep {
   act: "keep";
   /** Number of the group. */
   group: number;
-  /** Numbers of the images that the person has looked at, by default all: regroup leaves these in the group. */
+  /** Numbers of the images that the person has looked at (default: all); regroup leaves these in the group. */
   seen?: number[] | null;
 }
 
@@ -567,7 +567,7 @@ export interface Keep {
 export interface KeepDetails {
   /** The number of the group. */
   group: number;
-  /** The numbers of the images that the person had looked at; null stands for all. */
+  /** The numbers of the images that the person had looked at; null means all. */
   seen?: number[] | null;
 }
 
@@ -751,7 +751,7 @@ export interface Name {
   act: "name";
   /** Number of the group. */
   group: number;
-  /** Its name. */
+  /** Its name: of a new class, or of a known one. */
   label: string;
   /** Whether to confirm the group, too. */
   confirm?: boolean;
