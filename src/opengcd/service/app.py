@@ -36,10 +36,11 @@ from opengcd.service.events import Events
 from opengcd.service.job_runner import Runner
 from opengcd.service.map_routes import MapRenderer
 from opengcd.service.recognition_routes import Recognition
-from opengcd.service.request_limits import RequestLimits
+from opengcd.service.request_limits import LARGEST_BODY, RequestLimits, path_within
 from opengcd.service.state import State
 from opengcd.service.supervision import Health
 from opengcd.service.telemetry import Metrics, WorkspaceCollector
+from opengcd.service.uploads import PIECE, is_piece
 from opengcd.service.vector_bodies import MOST_NUMBERS
 from opengcd.service.wire import DETAILS_FIELDS, EVENTS
 from opengcd.workspace import (
@@ -81,7 +82,14 @@ LARGEST = {f"{API}/recognize": 64 * 2**20, f"{API}/edits": 4 * 2**20}
 """Maximal bytes of a request body where the default is too small: images and vectors, and the ids of many items."""
 
 
-def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
+def largest_body(path: str) -> int:
+    """Return the maximal bytes of the body of a request."""
+    return PIECE if is_piece(path) else LARGEST.get(path, LARGEST_BODY)
+
+
+def create_app(
+    workspace: Workspace, *, hosts: Sequence[str] = (), authenticator: authentication.Authenticator | None = None
+) -> FastAPI:
     """Return the service of a workspace as an ASGI application.
 
     Parameters
@@ -90,6 +98,8 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         An open workspace; the caller closes it.
     hosts : sequence of str
         Host names, besides localhost, that requests may be sent to; IP addresses are always allowed.
+    authenticator : Authenticator or None
+        Who may do what; None asks the tokens of the workspace.
 
     Returns
     -------
@@ -111,7 +121,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
     recognition = Recognition(workspace, health.task("recognition"))
     state = State(
         workspace=workspace,
-        authenticator=authentication.Authenticator(workspace),
+        authenticator=authenticator or authentication.Authenticator(workspace.access),
         runner=Runner(workspace, recognition, health.task("jobs")),
         events=Events(workspace, map_renderer, estimator, health.task("events")),
         recognition=recognition,
@@ -132,7 +142,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         lifespan=running,
     )
     app.state.service = state
-    app.add_middleware(RequestLimits, hosts=tuple(hosts), note=state.metrics.note, largest=LARGEST)
+    app.add_middleware(RequestLimits, hosts=tuple(hosts), note=state.metrics.note, largest=largest_body)
     app.include_router(telemetry.reading)
     for module in (
         recognition_routes,
@@ -148,7 +158,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
                 app.include_router(router, prefix=API)
     for router in (review_routes.edit_routes(), authentication.router, authentication.reading):
         app.include_router(router, prefix=API)
-    _explain_errors(app)
+    explain_errors(app)
     _complete_document(app, recognition)
 
     @app.get(
@@ -177,7 +187,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
     return app
 
 
-def _explain_errors(app: FastAPI) -> None:
+def explain_errors(app: FastAPI) -> None:
     """Register handlers that turn errors into JSON with one line of explanation."""
 
     @app.exception_handler(WorkspaceError)
@@ -215,7 +225,7 @@ def _explain_errors(app: FastAPI) -> None:
     def other_method(request: Request, error: HTTPException) -> Response:
         """Name all methods of the path: the error itself knows those of one route only."""
         documented = app.openapi()["paths"].items()
-        here = [names for path, names in documented if compile_path(path)[0].match(request.url.path)]
+        here = [names for path, names in documented if compile_path(path)[0].match(path_within(request.scope))]
         methods = sorted({name.upper() for names in here for name in names}) or ["GET"]
         told = f"This path does not take {request.method}; use {' or '.join(methods)}."
         return JSONResponse({"detail": told}, 405, {"Allow": ", ".join(methods)})

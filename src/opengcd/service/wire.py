@@ -145,6 +145,33 @@ class Session(Model):
     )
 
 
+class Upload(Model):
+    """An upload that was begun."""
+
+    id: str = Field(description="Its name, which the other requests about it need.")
+    piece: int = Field(description="The largest number of bytes in one piece.")
+
+
+class UploadedFile(Model):
+    """A file of an upload."""
+
+    path: str = Field(description="Its name, with folders.")
+    received: int = Field(description="Bytes that have arrived; sending goes on there.")
+    size: int = Field(description="Bytes of the whole file.")
+
+
+class Received(Model):
+    """How much of a file has arrived."""
+
+    received: int = Field(description="Where the next piece begins; the size of the file if it is complete.")
+
+
+class Finished(Model):
+    """An upload that is complete."""
+
+    files: int = Field(description="How many files it has, after zips were unpacked.")
+
+
 class Threshold(Model):
     """The threshold of open-set rejection: an image with a higher score is rejected as unknown."""
 

@@ -23,7 +23,7 @@ from opengcd.workspace.group_discovery import Discovered, GroupDiscovery
 from opengcd.workspace.groups import Group
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.job_queue import Jobs
-from opengcd.workspace.learning import Learning
+from opengcd.workspace.learning import Known, Learning
 from opengcd.workspace.log import Edited, Entry
 from opengcd.workspace.models import Models
 from opengcd.workspace.opening import create_database
@@ -249,13 +249,13 @@ class Workspace(ReviewVerbs):
 
     # The loop.
 
-    def fit(self, known: str | os.PathLike[str], *, progress: Progress = silent) -> list[tuple[str, str]]:
+    def fit(self, known: Known, *, progress: Progress = silent) -> list[tuple[str, str]]:
         """Learn the known classes: make the first version of the recogniser.
 
         Parameters
         ----------
-        known : path
-            A folder with one folder of images per class, named after the class.
+        known : path or mapping
+            A folder with one folder of images per class, named after the class; or by class its files and folders.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
 
