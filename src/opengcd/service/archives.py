@@ -158,12 +158,10 @@ def _unpack_file(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, file: Path) -
     left = entry.file_size
     try:
         stream = file.open("xb")
-    except IsADirectoryError:
+    except FileExistsError:  # some systems do not tell upper and lower case apart
         raise WorkspaceError(
-            f"The zip holds {entry.filename[:200]!r} as a file and as a folder; pack it again."
+            f"The zip holds {entry.filename[:200]!r} twice, or as a file and as a folder; pack it again."
         ) from None
-    except FileExistsError:  # on systems that do not tell upper and lower case apart
-        raise WorkspaceError(f"The zip holds {entry.filename[:200]!r} twice; pack it again.") from None
     with stream, archive.open(entry) as source:
         while piece := source.read(CHUNK):
             left -= len(piece)
