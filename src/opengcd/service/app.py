@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,10 @@ from opengcd import __version__
 from opengcd.embed import EmbedderError
 from opengcd.service import (
     adaptation_routes,
+    adding_routes,
     authentication,
     job_runner,
+    machine,
     map_routes,
     recognition_routes,
     record_routes,
@@ -31,6 +35,7 @@ from opengcd.service import (
 )
 from opengcd.service import events as events_module
 from opengcd.service.adaptation_routes import Estimator
+from opengcd.service.adding import Watch
 from opengcd.service.authentication import problems
 from opengcd.service.events import Events
 from opengcd.service.job_runner import Runner
@@ -69,6 +74,9 @@ TAGS = [
     {"name": "records", "description": "The state of the workspace: versions, classes, limits, history and labels."},
     {"name": "jobs", "description": "Long work that runs in the server: discover, learn and adapt."},
     {"name": "adaptation", "description": "The plan to adapt the network to the images of the workspace."},
+    {"name": "images", "description": "Add images from uploads and folders, and watch a folder."},
+    {"name": "uploads", "description": "Files that are sent in pieces."},
+    {"name": "machine", "description": "Folders of the server's machine, for a person at that machine."},
     {"name": "events", "description": "What happens in the workspace, as it happens."},
     {"name": "access", "description": "Sessions of the review page."},
     {"name": "health", "description": "Whether the service works, and its metrics."},
@@ -87,9 +95,20 @@ def largest_body(path: str) -> int:
     return PIECE if is_piece(path) else LARGEST.get(path, LARGEST_BODY)
 
 
-def create_app(
-    workspace: Workspace, *, hosts: Sequence[str] = (), authenticator: authentication.Authenticator | None = None
-) -> FastAPI:
+@dataclass(frozen=True)
+class AtHome:
+    """What the home page decides for a project."""
+
+    authenticator: authentication.Authenticator
+    local: bool = False
+    """Whether folders of this machine may be named."""
+    watched: str | None = None
+    """The folder that was watched when the project was last open."""
+    remember: Callable[[str | None], None] = lambda folder: None
+    """Called with the folder that is watched from now on, or None."""
+
+
+def create_app(workspace: Workspace, *, hosts: Sequence[str] = (), home: AtHome | None = None) -> FastAPI:
     """Return the service of a workspace as an ASGI application.
 
     Parameters
@@ -98,30 +117,22 @@ def create_app(
         An open workspace; the caller closes it.
     hosts : sequence of str
         Host names, besides localhost, that requests may be sent to; IP addresses are always allowed.
-    authenticator : Authenticator or None
-        Who may do what; None asks the tokens of the workspace.
+    home : AtHome or None
+        If the workspace is one of several projects: what the home page decides for it.
 
     Returns
     -------
     FastAPI
 
     """
-
-    @asynccontextmanager
-    async def running(app: FastAPI) -> AsyncIterator[None]:
-        state.runner.start()
-        watching = asyncio.create_task(state.recognition.watch())
-        yield
-        watching.cancel()
-        await run_in_threadpool(state.runner.stop)
-
+    place = home or AtHome(authentication.Authenticator(workspace.access))
     health = Health()
     map_renderer = MapRenderer(workspace, health.task("map"))
     estimator = Estimator(workspace)
     recognition = Recognition(workspace, health.task("recognition"))
     state = State(
         workspace=workspace,
-        authenticator=authenticator or authentication.Authenticator(workspace.access),
+        authenticator=place.authenticator,
         runner=Runner(workspace, recognition, health.task("jobs")),
         events=Events(workspace, map_renderer, estimator, health.task("events")),
         recognition=recognition,
@@ -129,6 +140,9 @@ def create_app(
         map_renderer=map_renderer,
         estimator=estimator,
         health=health,
+        watch=Watch(workspace, health.task("watch"), place.remember),
+        local=place.local,
+        home=home is not None,
     )
     state.metrics.registry.register(WorkspaceCollector(state))
     app = FastAPI(
@@ -139,9 +153,9 @@ def create_app(
         openapi_url=f"{API}/openapi.json",
         docs_url=None,  # it would load scripts from elsewhere
         redoc_url=None,
-        lifespan=running,
+        lifespan=_running,
     )
-    app.state.service = state
+    app.state.service, app.state.watched = state, place.watched
     app.add_middleware(RequestLimits, hosts=tuple(hosts), note=state.metrics.note, largest=largest_body)
     app.include_router(telemetry.reading)
     for module in (
@@ -156,7 +170,15 @@ def create_app(
         for router in (module.reading, getattr(module, "writing", None)):
             if router is not None:
                 app.include_router(router, prefix=API)
-    for router in (review_routes.edit_routes(), authentication.router, authentication.reading):
+    for router in (
+        review_routes.edit_routes(),
+        adding_routes.reading,
+        adding_routes.writing,
+        adding_routes.uploading,
+        machine.writing,
+        authentication.router,
+        authentication.reading,
+    ):
         app.include_router(router, prefix=API)
     explain_errors(app)
     _complete_document(app, recognition)
@@ -185,6 +207,21 @@ def create_app(
 
     app.mount("/page", StaticFiles(directory=PAGE), name="page")
     return app
+
+
+@asynccontextmanager
+async def _running(app: FastAPI) -> AsyncIterator[None]:
+    """Run the background tasks of an application."""
+    state: State = app.state.service
+    state.runner.start()
+    watching = asyncio.create_task(state.recognition.watch())
+    if app.state.watched is not None:
+        with suppress(WorkspaceError):  # the folder may be gone
+            await run_in_threadpool(state.watch.start, app.state.watched, state.workspace.who)
+    yield
+    watching.cancel()
+    await run_in_threadpool(partial(state.watch.stop, forget=False))
+    await run_in_threadpool(state.runner.stop)
 
 
 def explain_errors(app: FastAPI) -> None:

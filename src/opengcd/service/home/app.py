@@ -10,6 +10,7 @@ import webbrowser
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from fastapi import FastAPI
@@ -18,8 +19,8 @@ from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
 from opengcd import __version__
-from opengcd.service import authentication
-from opengcd.service.app import API, PAGE, create_app, explain_errors, largest_body
+from opengcd.service import authentication, machine
+from opengcd.service.app import API, PAGE, AtHome, create_app, explain_errors, largest_body
 from opengcd.service.authentication import Authenticator
 from opengcd.service.home import routes
 from opengcd.service.home.cards import Cards
@@ -29,7 +30,7 @@ from opengcd.service.home.projects import Projects
 from opengcd.service.request_limits import RequestLimits
 from opengcd.service.server import LINK_LASTS, Site, is_loopback, listen, warn_of_network
 from opengcd.service.uploads import Uploads, upload_routes
-from opengcd.workspace import WorkspaceError
+from opengcd.workspace import Workspace, WorkspaceError
 from opengcd.workspace.log import user
 from opengcd.workspace.tokens import Access, open_access
 
@@ -45,6 +46,7 @@ Each project is served below `/projects/KEY/`, as `opengcd serve` serves a works
 the home page and all projects."""
 TAGS = [
     {"name": "home", "description": "The projects, and what creating one needs."},
+    {"name": "machine", "description": "Folders of the server's machine, for a person at that machine."},
     {"name": "uploads", "description": "Files that are sent in pieces."},
     {"name": "access", "description": "Sessions of the page."},
 ]
@@ -74,6 +76,8 @@ def create_home(folder: ProjectFolder, access: Access, *, hosts: Sequence[str] =
     async def running(app: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(state.creations.recover)
         closing = asyncio.create_task(projects.close_idle())
+        if local:
+            await projects.open_watched()
         yield
         closing.cancel()
         await run_in_threadpool(state.creations.stop)
@@ -81,9 +85,15 @@ def create_home(folder: ProjectFolder, access: Access, *, hosts: Sequence[str] =
         state.cards.close()
 
     authenticator = Authenticator(access, ADVICE)
-    projects = Projects(
-        folder, authenticator, lambda opened: create_app(opened, hosts=hosts, authenticator=authenticator)
-    )
+
+    def make(key: str, workspace: Workspace) -> FastAPI:
+        remember = partial(folder.watch, key)
+        home = AtHome(
+            authenticator, local=local, watched=folder.watched().get(key) if local else None, remember=remember
+        )
+        return create_app(workspace, hosts=hosts, home=home)
+
+    projects = Projects(folder, authenticator, make)
     uploads = Uploads(folder.state / "uploads")
     state = routes.HomeState(
         folder=folder,
@@ -109,6 +119,7 @@ def create_home(folder: ProjectFolder, access: Access, *, hosts: Sequence[str] =
     for router in (
         routes.reading,
         routes.writing,
+        machine.writing,
         upload_routes(lambda request: request.app.state.service.uploads),
         authentication.router,
         authentication.reading,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from opengcd.service.adding import IMAGES
 from opengcd.service.home import wire as api
 from opengcd.service.home.backbones import usable_backbone
 from opengcd.service.home.folder import ProjectFolder, discard
@@ -19,8 +20,6 @@ from opengcd.service.job_reports import TimeLeft
 from opengcd.service.uploads import Uploads
 from opengcd.workspace import CancelledError, Workspace, WorkspaceError
 
-IMAGES = "images"
-"""The folder of a workspace for images that were uploaded, under their own names."""
 STOPPED = "OpenGCD was stopped while this project was created. Nothing of it was kept; create it again."
 MOST_REASONS = 10
 

@@ -268,6 +268,24 @@ class ProjectFolder:
             if (folder / UNFINISHED).exists():
                 discard(folder)
 
+    def watched(self) -> dict[str, str]:
+        """Return the folder that each project watches, by its key."""
+        found = self._read("watched.json")
+        return {key: path for key, path in found.items() if isinstance(path, str)} if isinstance(found, dict) else {}
+
+    def watch(self, key: str, path: str | None) -> None:
+        """Note which folder a project watches.
+
+        Parameters
+        ----------
+        key : str
+        path : str or None
+            None if it watches none any more.
+
+        """
+        others = {other: folder for other, folder in self.watched().items() if other != key}
+        self._write("watched.json", others if path is None else others | {key: path})
+
     def remember(self, name: str, content: Any) -> None:
         """Store a piece of state, as JSON; None deletes it.
 

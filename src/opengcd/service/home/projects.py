@@ -27,7 +27,7 @@ EVERY = 60.0
 """Seconds between two looks for idle projects."""
 
 log = logging.getLogger(__name__)
-Application = Callable[[Workspace], FastAPI]
+Application = Callable[[str, Workspace], FastAPI]
 
 
 @dataclass
@@ -46,7 +46,8 @@ class Opened:
         """Whether nobody uses the project, and it has nothing to do."""
         if self.requests or time.monotonic() - self.used < IDLE:
             return False
-        return not self.workspace.jobs.latest(1, unfinished=True)
+        watches = self.app.state.service.watch.folder is not None
+        return not watches and not self.workspace.jobs.latest(1, unfinished=True)
 
 
 class Projects:
@@ -58,7 +59,7 @@ class Projects:
     authenticator : Authenticator
         Who may open projects; the applications get the same one.
     make : callable
-        Returns the application of a workspace.
+        Returns the application of a project, by its key and its workspace.
 
     """
 
@@ -127,9 +128,17 @@ class Projects:
             workspace = await run_in_threadpool(_open_workspace, path)
             async with AsyncExitStack() as resources:
                 resources.push_async_callback(run_in_threadpool, workspace.close)
-                app = self._make(workspace)
+                app = self._make(key, workspace)
                 await resources.enter_async_context(app.router.lifespan_context(app))
                 self._opened[key] = Opened(workspace, app, resources.pop_all())
+
+    async def open_watched(self) -> None:
+        """Open the projects that watch a folder, so that they go on with it."""
+        for key in self._folder.watched():
+            try:
+                await self._open(key)
+            except WorkspaceError as error:  # the list shows the reason
+                log.warning("%s: %s", key, error)
 
     async def close(self, key: str) -> None:
         """Close a project, if it is open."""

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, HTTPException, Query, Request
+from fastapi import Depends, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 
 from opengcd.service.authentication import MISSING, Authenticator, guarded
@@ -15,13 +15,10 @@ from opengcd.service.home.backbones import backbone_places, check_backbone, find
 from opengcd.service.home.cards import Cards
 from opengcd.service.home.creation import Creations, preview
 from opengcd.service.home.folder import ProjectFolder
-from opengcd.service.home.machine import list_folder
 from opengcd.service.home.projects import Projects
+from opengcd.service.machine import Local, refuse_strangers
 from opengcd.service.uploads import Uploads
 from opengcd.workspace.settings import read_settings
-
-FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
-"""Headers that a proxy adds: then the person may sit at another machine."""
 
 
 @dataclass
@@ -41,31 +38,20 @@ async def _state(request: Request) -> HomeState:
     return request.app.state.service
 
 
-def is_local(request: Request, state: HomeState) -> bool:
-    """Return whether a request comes from a person at this machine."""
-    return state.local and not any(name in request.headers for name in FORWARDED)
-
-
-async def _local(request: Request) -> None:
-    if not is_local(request, request.app.state.service):
-        raise HTTPException(
-            403, "Folders of the server's machine are shown to a person at that machine only; upload the files."
-        )
-
-
 Home = Annotated[HomeState, Depends(_state)]
 reading = guarded("read", "home")
 writing = guarded("write", "home")
 
 
 @reading.get("/home", summary="List the projects", response_description="The projects.")
-async def projects(request: Request, home: Home) -> api.Home:
+async def projects(home: Home, local: Local) -> api.Home:
     """Return all projects with their state; one that cannot be opened is listed with the reason."""
-    local = is_local(request, home)
     return api.Home(folder=str(home.folder.path), local=local, projects=await home.cards.all())
 
 
-@writing.post("/home", summary="Add a project", response_description="The project.", dependencies=[Depends(_local)])
+@writing.post(
+    "/home", summary="Add a project", response_description="The project.", dependencies=[Depends(refuse_strangers)]
+)
 def add(home: Home, wanted: api.AddProject) -> api.Added:
     """Add a workspace that lies elsewhere on this machine to the list."""
     return api.Added(key=home.folder.add(wanted.path))
@@ -84,14 +70,6 @@ async def forget(home: Home, key: str) -> None:
     await home.projects.close(key)
 
 
-@writing.get("/folders", summary="List a folder", response_description="The folder.", dependencies=[Depends(_local)])
-def folders(
-    path: Annotated[str | None, Query(max_length=4000, description="The folder; yours if it is left out.")] = None,
-) -> api.FolderListing:
-    """Return what is in a folder of this machine."""
-    return list_folder(path)
-
-
 @reading.get("/backbones", summary="List the backbones", response_description="The networks.")
 def backbones(home: Home) -> api.Backbones:
     """Return the networks on this machine that can turn images into vectors, with what they are good for."""
@@ -105,16 +83,16 @@ def backbones(home: Home) -> api.Backbones:
 
 
 @writing.post("/backbones/check", summary="Check a backbone", response_description="Whether it can be used.")
-def check(request: Request, home: Home, wanted: api.CheckBackbone) -> api.BackboneCheck:
+def check(home: Home, local: Local, wanted: api.CheckBackbone) -> api.BackboneCheck:
     """Load a network, and turn one image into a vector by it. It is downloaded if it is not on this machine."""
-    refuse_hidden_backbone(request, home, wanted.name)
+    refuse_hidden_backbone(home, wanted.name, local=local)
     return check_backbone(wanted.name)
 
 
 @writing.post("/known", summary="Look at labelled images", response_description="Their classes.", responses=MISSING)
-def known(request: Request, home: Home, wanted: api.KnownImages) -> api.KnownPreview:
+def known(home: Home, local: Local, wanted: api.KnownImages) -> api.KnownPreview:
     """Return the classes of labelled images, before a project is created from them."""
-    return preview(wanted, home.uploads, local=is_local(request, home))
+    return preview(wanted, home.uploads, local=local)
 
 
 @reading.get("/creation", summary="Show the creation", response_description="The creation.")
@@ -124,10 +102,10 @@ def creation(home: Home) -> api.CreationState:
 
 
 @writing.post("/creation", status_code=202, summary="Create a project", response_description="The creation.")
-def create(request: Request, home: Home, wanted: api.NewProject) -> api.Creation:
+def create(request: Request, home: Home, local: Local, wanted: api.NewProject) -> api.Creation:
     """Create a project in the background: all of it, or nothing."""
-    refuse_hidden_backbone(request, home, wanted.backbone)
-    if wanted.known.folder is not None and not is_local(request, home):
+    refuse_hidden_backbone(home, wanted.backbone, local=local)
+    if wanted.known.folder is not None and not local:
         raise HTTPException(403, "Folders of the server's machine cannot be chosen here; upload the images.")
     return home.creations.start(wanted, request.state.grant.who)
 
@@ -145,10 +123,10 @@ def close(home: Home) -> None:
     home.creations.close()
 
 
-def refuse_hidden_backbone(request: Request, home: HomeState, name: str) -> None:
+def refuse_hidden_backbone(home: HomeState, name: str, *, local: bool) -> None:
     """Refuse a path on the server's machine from a person elsewhere, unless it is one of the list."""
     is_path = os.path.isabs(name) or name.startswith((".", "~")) or os.path.exists(name)
-    if not is_path or is_local(request, home):
+    if not is_path or local:
         return
     if name not in {one.name for one in backbones(home).backbones}:
         raise HTTPException(403, "A backbone of the server's machine cannot be chosen by its path here.")

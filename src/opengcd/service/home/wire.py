@@ -55,25 +55,6 @@ class Added(Model):
     key: str = Field(description="Its name in addresses.")
 
 
-class Place(Model):
-    """A folder to begin at."""
-
-    name: str = Field(description="What it is called.")
-    path: str = Field(description="Where it is.")
-
-
-class FolderListing(Model):
-    """What is in a folder of this machine."""
-
-    path: str = Field(description="The folder.")
-    parent: str | None = Field(description="The folder that holds it; null for the outermost one.")
-    folders: list[str] = Field(description="The folders in it.")
-    files: list[str] = Field(description="Tables, networks and zips in it.")
-    images: int = Field(description="How many images are in it, by their names.")
-    more: bool = Field(description="Whether there is more in it than is listed.")
-    places: list[Place] = Field(description="Folders to begin at.")
-
-
 class Backbone(Model):
     """A network that turns images into vectors."""
 

@@ -158,6 +158,14 @@ export const api = {
     for (const file of files) body.append("files", file, file.name);
     return call("POST /recognize", { query: { keep }, body });
   },
+  /** @param {Operations["POST /images"]["body"]} body */
+  addImages: (body) => call("POST /images", { body }),
+  /** @param {string|null} path */
+  folders: (path) => call("GET /folders", { query: path === null ? {} : { path } }),
+  watch: () => call("GET /watch"),
+  /** @param {string} folder */
+  startWatch: (folder) => call("PUT /watch", { body: { folder } }),
+  stopWatch: () => call("DELETE /watch"),
   rejection: () => call("GET /rejection"),
   /** @param {number|null} share @param {number} on */
   setRejection: (share, on) => call("PUT /rejection", { body: { max_known_rejected: share, on } }),

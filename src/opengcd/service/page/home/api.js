@@ -18,8 +18,6 @@ export const home = {
   add: (body) => call("POST /home", { body }),
   /** @param {string} key */
   forget: (key) => call("DELETE /home/{key}", { path: { key } }),
-  /** @param {string|null} path */
-  folders: (path) => call("GET /folders", { query: path === null ? {} : { path } }),
   backbones: () => call("GET /backbones"),
   /** @param {string} name @param {AbortSignal} [signal] */
   check: (name, signal) => call("POST /backbones/check", { body: { name }, signal }),

@@ -9,7 +9,7 @@ import { uploadCard } from "../views/uploadcard.js";
 import { count, number } from "../words.js";
 import { addressOf, home } from "./api.js";
 import { creationCard, followCreation } from "./creation.js";
-import { chooseFolder } from "./folders.js";
+import { chooseFolder } from "../folders.js";
 
 /** @typedef {import("./types.d.ts").Backbone} Backbone */
 /** @typedef {import("./types.d.ts").BackboneCheck} BackboneCheck */

@@ -7,7 +7,7 @@ import { complain, toast } from "../toast.js";
 import { ago, count, DOING, story } from "../words.js";
 import { addressOf, home } from "./api.js";
 import { creationCard, followCreation } from "./creation.js";
-import { chooseFolder } from "./folders.js";
+import { chooseFolder } from "../folders.js";
 
 const AGAIN = 5000;
 

@@ -307,11 +307,6 @@ export interface Operations {
     path: { key: string };
     answer: null;
   };
-  /** Return what is in a folder of this machine. */
-  "GET /folders": {
-    query?: { path?: string | null };
-    answer: FolderListing;
-  };
   /** Load a network, and turn one image into a vector by it. It is downloaded if it is not on this machine. */
   "POST /backbones/check": {
     body: CheckBackbone;
@@ -325,6 +320,11 @@ export interface Operations {
   /** Cancel the creation of a project. It ends at its next step, and nothing of it is kept. */
   "POST /creation/cancel": {
     answer: CreationState;
+  };
+  /** Return what is in a folder of the server's machine, for a person at that machine. */
+  "GET /folders": {
+    query?: { path?: string | null };
+    answer: FolderListing;
   };
   /** Begin an upload of files in pieces. It can be continued for two weeks, also after a restart. */
   "POST /uploads": {

@@ -9,6 +9,7 @@ import { state, subscribe } from "../store.js";
 import { complain } from "../toast.js";
 import { count, number, percent } from "../words.js";
 import { adaptCard } from "./adapt.js";
+import { addCard } from "./addcard.js";
 import { mapCard } from "./mapcard.js";
 import { nextCard } from "./nextstep.js";
 
@@ -135,6 +136,7 @@ export function overview(root) {
   const knows = h("section", { "aria-label": "Known classes" });
   const map = mapCard();
   const adapt = adaptCard();
+  const add = addCard();
 
   const readPhases = async () => {
     const phases = await api.phases();
@@ -151,6 +153,7 @@ export function overview(root) {
   };
   const paint = () => {
     next.paint();
+    add.paint();
     numbers.replaceChildren(tiles());
   };
 
@@ -161,6 +164,7 @@ export function overview(root) {
       `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}. It turns each image into a vector (an embedding), by which images are compared.`,
     ),
     next.element,
+    add.element,
     numbers,
     h("div", { class: "overview" }, map.element, curves),
     adapt.element,
@@ -189,6 +193,7 @@ export function overview(root) {
       return map.read();
     }),
     map.end,
+    add.end,
   ];
   return () => ends.forEach((end) => end());
 }

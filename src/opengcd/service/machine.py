@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Annotated
 
-from opengcd.service.home import wire as api
+from fastapi import Depends, HTTPException, Query, Request
+
+from opengcd.service import wire as api
+from opengcd.service.authentication import guarded
 from opengcd.workspace import WorkspaceError
 
 IMAGES = {".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm"}
@@ -14,6 +18,39 @@ FILES = {".csv", ".onnx", ".zip", ".tsv", ".txt"}
 """Ends of names of other files that may be chosen."""
 MOST_ENTRIES = 2000
 MOST_LOOKED_AT = 200_000
+FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+"""Headers that a proxy adds: then the person may sit at another machine."""
+
+writing = guarded("write", "machine")
+
+
+async def is_local(request: Request) -> bool:
+    """Return whether a request comes from a person at this machine."""
+    return request.app.state.service.local and not any(name in request.headers for name in FORWARDED)
+
+
+Local = Annotated[bool, Depends(is_local)]
+
+
+async def refuse_strangers(local: Local) -> None:
+    """Refuse a request that comes from elsewhere."""
+    if not local:
+        raise HTTPException(
+            403, "Folders of the server's machine are shown to a person at that machine only; upload the files."
+        )
+
+
+@writing.get(
+    "/folders",
+    summary="List a folder",
+    response_description="The folder.",
+    dependencies=[Depends(refuse_strangers)],
+)
+def folders(
+    path: Annotated[str | None, Query(max_length=4000, description="The folder; yours if it is left out.")] = None,
+) -> api.FolderListing:
+    """Return what is in a folder of the server's machine, for a person at that machine."""
+    return list_folder(path)
 
 
 def list_folder(path: str | None) -> api.FolderListing:

@@ -1,10 +1,10 @@
 /** Choose a folder or a file of the machine that the server runs on. */
 
-import { ask } from "../dialogs.js";
-import { h } from "../dom.js";
-import { icon } from "../icons.js";
-import { count } from "../words.js";
-import { home } from "./api.js";
+import { ask } from "./dialogs.js";
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { count } from "./words.js";
+import { api } from "./api.js";
 
 const PLACE = "opengcd.folder";
 
@@ -30,7 +30,7 @@ export function chooseFolder({ title, submit, kind, start }) {
       const button = h("button", { type: "submit", class: "primary", hidden: kind === "table" }, submit);
       /** @param {string} name */
       const join = (name) => (here.endsWith("/") || here.endsWith("\\") ? here : `${here}/`) + name;
-      /** @param {string} label @param {import("../icons.js").Icon} picture @param {() => unknown} run */
+      /** @param {string} label @param {import("./icons.js").Icon} picture @param {() => unknown} run */
       const entry = (label, picture, run) =>
         h(
           "li",
@@ -41,7 +41,7 @@ export function chooseFolder({ title, submit, kind, start }) {
       const show = async (wanted) => {
         note.textContent = "";
         try {
-          const found = await home.folders(wanted);
+          const found = await api.folders(wanted);
           here = found.path;
           path.value = found.path;
           const ends = kind === "backbone" ? [".onnx"] : kind === "table" ? [".csv", ".tsv", ".txt"] : [];
