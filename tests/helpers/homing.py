@@ -7,11 +7,13 @@ import threading
 import time
 from contextlib import contextmanager
 
+import httpx
+
 from opengcd.service.connections import BoundedServer, bounded_config
 from opengcd.service.home.app import create_home
 from opengcd.service.home.folder import ProjectFolder
 from opengcd.workspace.tokens import open_access
-from tests.helpers.serving import connect
+from tests.helpers.serving import API, connect
 
 
 @contextmanager
@@ -63,3 +65,13 @@ def home_process(path, *options):
     finally:
         process.kill()
         process.communicate()
+
+
+@contextmanager
+def signed_in(link):
+    """A browser, as far as HTTP is concerned."""
+    address, _, secret = link.partition("#token=")
+    with httpx.Client(base_url=address, timeout=60) as client:
+        session = client.post(f"{API}/session", json={"token": secret}).json()
+        client.headers["X-CSRF-Token"] = session["csrf"]
+        yield client

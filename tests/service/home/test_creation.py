@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import zipfile
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -16,7 +15,7 @@ from opengcd import Workspace
 from opengcd.service.home import creation
 from opengcd.service.home.creation import STOPPED
 from tests.embed.test_onnx_file import mean_colour
-from tests.helpers.homing import home_client, home_process
+from tests.helpers.homing import home_client, home_process, signed_in
 from tests.helpers.networks import save_vit
 from tests.helpers.pictures import KNOWN, paint
 from tests.helpers.serving import API, eventually, get, send
@@ -64,16 +63,6 @@ def contents(folder):
 
 def create(home, known, name="birds", backbone="pixels", code=202):
     return send(home, "POST", "creation", {"name": name, "known": known, "backbone": backbone}, code)
-
-
-@contextmanager
-def signed_in(link):
-    """A browser, as far as HTTP is concerned."""
-    address, _, secret = link.partition("#token=")
-    with httpx.Client(base_url=address, timeout=60) as client:
-        session = client.post(f"{API}/session", json={"token": secret}).json()
-        client.headers["X-CSRF-Token"] = session["csrf"]
-        yield client
 
 
 def ended(home):

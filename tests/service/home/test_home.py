@@ -179,6 +179,11 @@ def test_host_body_and_headers_are_checked_for_all(root):
         for path in ("/projects/birds/api/v1/edits", "/projects/birds/api/v1/recognize"):
             assert home.post(path, content=b" " * 20_000).status_code in (415, 422), path
         assert home.post("/projects/birds/api/v1/edits", content=b" " * (5 * 2**20)).status_code == 413
+        for place in ("", "/projects/birds"):  # pieces of files may be larger
+            one = home.post(f"{place}/api/v1/uploads").json()["id"]
+            piece = f"{place}/api/v1/uploads/{one}/file?path=a&size=9000000"
+            assert home.put(piece, content=bytes(8 * 2**20)).json() == {"received": 8 * 2**20}
+            assert home.put(piece, content=bytes(8 * 2**20 + 1)).status_code == 413
 
 
 def test_folders_are_for_a_person_at_the_machine(root, tmp_path):

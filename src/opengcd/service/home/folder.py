@@ -108,6 +108,7 @@ class ProjectFolder:
         except Timeout:
             yield False
             return
+        (self.state / "address.json").unlink(missing_ok=True)  # of a server that was killed
         try:
             yield True
         finally:
