@@ -20,7 +20,8 @@ def page(browser):
     found.on("pageerror", lambda error: complaints.append(str(error)))
     yield found
     context.close()
-    assert [text for text in complaints if "net::ERR" not in text] == []
+    expected = "net::ERR", "409"  # a connection that a test breaks, and a name that is taken
+    assert [text for text in complaints if not any(part in text for part in expected)] == []
 
 
 def choose(page, button, files, *, exact=True):
