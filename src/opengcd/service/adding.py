@@ -89,7 +89,7 @@ def add_images(
 
 
 def _move_in(workspace: Workspace, upload: str, target: Path, report: JobReport) -> int:
-    """Move the files of an upload into the workspace; return how many stay out because they are there already."""
+    """Move the files of an upload into the workspace; return how many are duplicates, which stay out."""
     try:
         root = uploads_of(workspace).files(upload)
     except MissingError:
@@ -162,7 +162,7 @@ class Watch:
         """Why nothing can be added at the moment."""
 
     def start(self, folder: str, who: str) -> None:
-        """Watch a folder instead of the one before.
+        """Watch a folder, and no longer the previous one.
 
         Parameters
         ----------

@@ -23,7 +23,7 @@ uploading = upload_routes(lambda request: uploads_of(request.app.state.service.w
 
 @writing.post("/images", status_code=202, summary="Add images", response_description="The job.", responses=MISSING)
 def add(workspace: UserWorkspace, service: Service, local: Local, wanted: api.AddImages) -> api.Job:
-    """Recognise the images of an upload or of a folder, in a job. Images that are there already are not added again."""
+    """Recognise the images of an upload or a folder, in a job. An image that the workspace has is not added again."""
     if (wanted.upload is None) == (wanted.folder is None):
         raise HTTPException(422, "Name an upload, or a folder of the server's machine.")
     if not workspace.models.knows_classes():

@@ -40,7 +40,7 @@ def safe_parts(path: str) -> tuple[str, ...]:
     Raises
     ------
     WorkspaceError
-        If it leaves its folder, or is no name on some system.
+        If it leaves its folder, or cannot be a name on some system.
 
     """
     parts = tuple(path.split("/"))
@@ -84,7 +84,7 @@ def unpack(archive: Path, target: Path, check: Callable[[], object] = lambda: No
     Raises
     ------
     WorkspaceError
-        If it is no zip, is damaged or encrypted, or has names or links that lead elsewhere.
+        If it is not a zip, is damaged or encrypted, or has names or links that lead elsewhere.
     TooLargeError
         If it has too many files, or too much in them.
 

@@ -68,7 +68,7 @@ def list_folder(path: str | None) -> api.FolderListing:
     Raises
     ------
     WorkspaceError
-        If it is no folder, or cannot be read.
+        If it is not a folder, or cannot be read.
 
     """
     if path is not None and "\0" in path:

@@ -201,7 +201,7 @@ class Uploads:
         return number
 
     def drop(self, upload: str) -> None:
-        """Delete an upload; one that does not exist any more is no error.
+        """Delete an upload, if it still exists.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ FAMILIES = {
     "resnet": "ResNet, a convolutional network. Older and fast; newer networks tell similar classes apart better.",
     "vit": "A vision transformer (ViT). Good for photographs.",
 }
-"""What is known of a network by a part of its name or of its type; the first that fits."""
+"""Descriptions of networks by a part of the name or of the type; the first that fits."""
 OTHER = "A network for images in the Hugging Face format."
 ONNX = "A network in an ONNX file."
 TOY = (
@@ -181,7 +181,7 @@ def _in_places(places: Iterable[Path]) -> Iterator[api.Backbone]:
 
 
 def _describe(name: str) -> api.Backbone | None:
-    """Return what is known of a network without loading it; None if it is not here."""
+    """Describe a network without loading it; None if it is not here."""
     path = Path(name)
     if name.endswith(".onnx"):
         return _onnx(name) if path.is_file() else None

@@ -1428,7 +1428,7 @@ export interface Operations {
   "DELETE /watch": {
     answer: Watch;
   };
-  /** Recognise the images of an upload or of a folder, in a job. Images that are there already are not added again. */
+  /** Recognise the images of an upload or a folder, in a job. An image that the workspace has is not added again. */
   "POST /images": {
     body: AddImages;
     answer: Job;
