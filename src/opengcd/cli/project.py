@@ -68,7 +68,7 @@ def init(
 ) -> None:
     """Make a workspace and learn the known classes.
 
-    If the command is interrupted, run it again to continue.
+    If the command fails or is interrupted, run it again to continue, with other settings if you like.
     """
     from opengcd import Workspace
     from opengcd._internal import terminal

@@ -25,15 +25,15 @@ from opengcd.workspace.intake import Intake
 from opengcd.workspace.job_queue import Jobs
 from opengcd.workspace.learning import Learning
 from opengcd.workspace.log import Edited, Entry
+from opengcd.workspace.making import make_workspace
 from opengcd.workspace.models import Models
-from opengcd.workspace.opening import create_database
 from opengcd.workspace.originals import Original, embed_originals
 from opengcd.workspace.predictions import Result
 from opengcd.workspace.questions import Questions
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.review import Review
-from opengcd.workspace.settings import Settings, write_settings
+from opengcd.workspace.settings import Settings
 from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
@@ -171,6 +171,8 @@ class Workspace(ReviewVerbs):
     ) -> Self:
         """Make a workspace and open it; if it exists with the same settings, it is only opened.
 
+        One that has not learnt its first classes, since :meth:`fit` failed or was interrupted, takes other settings.
+
         Parameters
         ----------
         path : path
@@ -196,7 +198,7 @@ class Workspace(ReviewVerbs):
         if name != Pixels.name and os.path.exists(name):
             name = os.path.abspath(name)
         made = Settings(name, pooling, {"random_state": 0} | dict(recognizer or {}), database, precision)
-        create_database(Path(path), write_settings(Path(path), made))
+        make_workspace(Path(path), made)
         return cls(path, embedder=None if isinstance(embedder, str) else embedder, **options)
 
     def by(self, who: str) -> Self:

@@ -18,7 +18,7 @@ from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
 from opengcd.workspace.files import Found, find_files, readable
-from opengcd.workspace.intake import Intake
+from opengcd.workspace.intake import Intake, forget_unlabelled
 from opengcd.workspace.predictions import least_of_stacks, unlearnt
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
@@ -87,6 +87,7 @@ class Learning:
                 versions.add(edit, saved, labels)
                 store_exemplars(edit.connection, version, np.array(list(labels))[memory.kept])
                 versions.note_report(edit.connection, version, report)
+                forget_unlabelled(edit.connection, {path for path, _ in bad})
                 edit.before.clear()  # there is no earlier state to restore
                 edit.details = InitDetails(len(recognizer.classes_), len(labels), len(bad)).as_dict()
         return bad
