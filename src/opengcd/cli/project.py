@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from opengcd.cli.adaptation import adapt_on_the_way
-from opengcd.cli.display import as_text, show_class_number, show_groups, show_threshold
+from opengcd.cli.display import as_text, show_class_number, show_groups, show_next_step, show_threshold
 from opengcd.cli.failures import report_bad_files, report_errors
 from opengcd.cli.options import Adapt, Copy, Folder
 from opengcd.cli.output import echo, write_out
@@ -94,7 +94,7 @@ def init(
             echo(f"{workspace}: {status.counts['learnt']} images of {len(status.version.classes)} classes.")
             if adapt:
                 adapt_on_the_way(made)
-        echo(f"Next: opengcd recognize {workspace} IMAGES, with files or folders of new images.")
+            show_next_step(made)
         report_bad_files(bad)
 
 
@@ -107,7 +107,8 @@ def status(workspace: Folder) -> None:
         found = opened.status()
         echo(f"embedder  {found.embedder}" + (f", adapted to these images: {found.network}" if found.network else ""))
         if found.version is None:
-            echo("No class has been learnt yet; run opengcd init again to finish.")
+            echo("No class has been learnt yet.")
+            show_next_step(opened)
             return
         echo(f"version   {found.version.id} of {found.versions}, phase {found.version.phase}")
         echo(f"classes   {len(found.version.classes)}: {', '.join(found.version.classes)}")
@@ -122,6 +123,7 @@ def status(workspace: Folder) -> None:
         if found.failures:
             echo(f"{found.failures:9,} files could not be used")
         show_groups(found.groups)
+        show_next_step(opened)
 
 
 def export(

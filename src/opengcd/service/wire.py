@@ -360,6 +360,18 @@ class Nothing(Model):
     """An empty object."""
 
 
+class NextStep(Model):
+    """What to do next."""
+
+    step: Literal["init", "view", "adapt", "review", "learn", "discover", "recognize", "export"] = Field(
+        description="`init`: no class has been learnt. `view`: the workspace is read-only. `adapt`: an adaptation was "
+        "interrupted. `review`: groups wait for a person. `learn`: reviewed images can be learnt. `discover`: images "
+        "wait to be grouped. `recognize`: no image was recognised yet. `export`: everything is done."
+    )
+    images: int = Field(description="How many images it is about.")
+    groups: int = Field(description="With `review`: how many groups it is about.")
+
+
 class Status(Model):
     """The state of the workspace in numbers."""
 
@@ -383,6 +395,7 @@ class Status(Model):
     can_undo: Act | None = Field(description="What undo would undo; null if there is nothing.")
     can_redo: Act | None = Field(description="What redo would redo; null if there is nothing.")
     jobs: list[Job] = Field(description="The jobs that are waiting or running.")
+    next: NextStep = Field(description="What to do next, jobs aside.")
 
 
 class Group(Model):

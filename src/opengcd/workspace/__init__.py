@@ -22,6 +22,7 @@ from opengcd.workspace.job_queue import CancelledError, Job
 from opengcd.workspace.labels import SOURCES, Labelled
 from opengcd.workspace.log import Edited, Entry
 from opengcd.workspace.models import Choice, Rejection
+from opengcd.workspace.next_step import NextStep
 from opengcd.workspace.predictions import Result
 from opengcd.workspace.similarity import Map, Neighbour
 from opengcd.workspace.tokens import SCOPES, Grant, Token, check_name
@@ -55,6 +56,7 @@ __all__ = [
     "Member",
     "MissingError",
     "Neighbour",
+    "NextStep",
     "Page",
     "Phase",
     "ReadOnlyError",

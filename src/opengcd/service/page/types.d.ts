@@ -779,6 +779,16 @@ export interface Neighbour {
   label: string;
 }
 
+/** What to do next. */
+export interface NextStep {
+  /** `init`: no class has been learnt. `view`: the workspace is read-only. `adapt`: an adaptation was interrupted. `review`: groups wait for a person. `learn`: reviewed images can be learnt. `discover`: images wait to be grouped. `recognize`: no image was recognised yet. `export`: everything is done. */
+  step: "init" | "view" | "adapt" | "review" | "learn" | "discover" | "recognize" | "export";
+  /** How many images it is about. */
+  images: number;
+  /** With `review`: how many groups it is about. */
+  groups: number;
+}
+
 /** An empty object. */
 export interface Nothing {
 }
@@ -1069,6 +1079,8 @@ export interface Status {
   can_redo: Act | null;
   /** The jobs that are waiting or running. */
   jobs: Job[];
+  /** What to do next, jobs aside. */
+  next: NextStep;
 }
 
 /** The threshold of open-set rejection: an image with a higher score is rejected as unknown. */
