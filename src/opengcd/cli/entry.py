@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from opengcd.cli.adaptation import adapt
 from opengcd.cli.bench import bench
 from opengcd.cli.demo import demo
 from opengcd.cli.edits import edit
+from opengcd.cli.failures import explained
 from opengcd.cli.loop import discover, learn, recognize, redo, rejection, rollback, undo
 from opengcd.cli.output import echo
 from opengcd.cli.project import check, export, history, init, status
@@ -58,4 +60,8 @@ app.add_typer(bench, name="bench")
 
 def main() -> None:
     """Run the command line."""
-    app()
+    try:
+        app()
+    except OSError as error:  # of a command that does not report errors itself
+        echo(f"Error: {explained(error)}", err=True)
+        sys.exit(1)

@@ -12,7 +12,7 @@ import typer
 
 from opengcd.cli.adaptation import adapt_on_the_way
 from opengcd.cli.display import show_class_number, show_entry, show_groups, show_next_step
-from opengcd.cli.failures import exit_for_bad_files, report_bad_file, report_bad_files, report_errors
+from opengcd.cli.failures import exit_for_bad_files, report_bad_file, report_bad_files, report_errors, report_skipped
 from opengcd.cli.options import Adapt, Folder
 from opengcd.cli.output import echo, write_out
 
@@ -37,23 +37,30 @@ def recognize(
     """
     from opengcd import Workspace
     from opengcd._internal import terminal
+    from opengcd.workspace import read_times
 
-    show = PRINTERS[style]()
     with report_errors(), Workspace(workspace) as opened:
+        if times is not None:
+            read_times(times)  # a mistake in it is found before the images are read
+        show = PRINTERS[style]()
         if watch:
             _print_until_interrupted(opened.watch(paths), show)
             return
-        bad = []
+        bad, skipped, good = list[tuple[str, str]](), list[str](), 0
         with terminal.progress_bar() as progress:
-            for result in opened.recognize(paths, progress=progress):
+            for result in opened.recognize(paths, progress=progress, on_skipped=skipped.append):
                 if result.reason:
                     bad.append((result.path, result.reason))
                 else:
+                    good += 1
                     show(result)
         if times is not None:
             opened.set_times(times)
         if style == "table":
             show_next_step(opened)
+        report_skipped(skipped)
+        if not good and not bad:
+            echo(f"There is no image in {', '.join(map(str, paths))}.", err=True)
         report_bad_files(bad)
 
 

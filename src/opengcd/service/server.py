@@ -15,6 +15,7 @@ from typing import Any
 from opengcd._internal.text import printable
 from opengcd.service.app import create_app
 from opengcd.service.connections import BoundedServer, bounded_config
+from opengcd.service.running import announcing, is_taken, running_at
 from opengcd.workspace import Workspace
 
 LINK_LASTS = timedelta(minutes=10)
@@ -42,6 +43,7 @@ def run(
     site: Site | None = None,
     *,
     open_page: bool = False,
+    show_link: bool = False,
     tell: Callable[[str], object] = print,
 ) -> None:
     """Serve a workspace until interrupted.
@@ -54,13 +56,22 @@ def run(
         Where to listen; None listens on port 8765 of this machine only.
     open_page : bool
         Whether to open the review page in a browser once the server listens.
+    show_link : bool
+        Whether to say a link that logs in once, also if there are tokens already; for a terminal, not for a log.
     tell : callable
         Called with each message for the person who started the server, such as the address.
 
+    Raises
+    ------
+    OSError
+        If the port is in use, or nothing can listen there.
+
     """
-    sys.setswitchinterval(SWITCH)
     site = site or Site()
     host, certificate = site.host, site.certificate
+    if is_taken(host, site.port):
+        raise OSError(_who_listens(workspace, site))
+    sys.setswitchinterval(SWITCH)
     app = create_app(workspace, hosts=[host, *site.names])
     config = bounded_config(
         app,
@@ -77,19 +88,39 @@ def run(
     def started(port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
         address = f"{'https' if certificate else 'http'}://{shown}:{port}/"
+        announce(address)
         if not len(workspace.access):
             secret = workspace.access.make(workspace.who)
             tell(f"Token, shown only once: {secret}")
             tell(f"{address}#token={secret}")
         else:
             tell(f"{address} (for a token: opengcd token {workspace.path})")
+            if show_link and not open_page:
+                tell(f"Log in within ten minutes: {login_link(workspace, address)}")
         if open_page:
-            webbrowser.open(f"{address}#token={workspace.access.make(workspace.who, once_within=LINK_LASTS)}")
+            webbrowser.open(login_link(workspace, address))
         if not _loopback(host) and certificate is None:
             tell("Other machines on the network can reach this address. Without https, others can read what is sent.")
 
     server.started_at, server.ending = started, app.state.service.events.stop
-    server.run()
+    with announcing(workspace.path) as announce:
+        server.run()
+
+
+def login_link(workspace: Workspace, address: str) -> str:
+    """Return a link to the page of a server that logs in once, within ten minutes."""
+    return f"{address}#token={workspace.access.make(workspace.who, once_within=LINK_LASTS)}"
+
+
+def _who_listens(workspace: Workspace, site: Site) -> str:
+    """Return who has the port of a site, and what to do."""
+    address = running_at(workspace.path)
+    if address is not None and address.rstrip("/").endswith(f":{site.port}"):
+        return f"This workspace is served already; log in there within ten minutes: {login_link(workspace, address)}"
+    return (
+        f"Port {site.port} of {site.host} is in use by another program; choose another one with --port, or --port 0 "
+        "for any that is free."
+    )
 
 
 class SafeFormatter(logging.Formatter):

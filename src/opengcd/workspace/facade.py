@@ -18,6 +18,7 @@ from opengcd.workspace.adaptation import Adaptation, Adapted
 from opengcd.workspace.check import Check, Finding
 from opengcd.workspace.embedders import StoredEmbedder
 from opengcd.workspace.exemplars import Exemplars
+from opengcd.workspace.files import ignore_file
 from opengcd.workspace.formats import Formats
 from opengcd.workspace.group_discovery import Discovered, GroupDiscovery
 from opengcd.workspace.groups import Group
@@ -251,7 +252,13 @@ class Workspace(ReviewVerbs):
 
     # The loop.
 
-    def fit(self, known: str | os.PathLike[str], *, progress: Progress = silent) -> list[tuple[str, str]]:
+    def fit(
+        self,
+        known: str | os.PathLike[str],
+        *,
+        progress: Progress = silent,
+        on_skipped: Callable[[str], object] = ignore_file,
+    ) -> list[tuple[str, str]]:
         """Learn the known classes: make the first version of the recogniser.
 
         Parameters
@@ -260,6 +267,8 @@ class Workspace(ReviewVerbs):
             A folder with one folder of images per class, named after the class.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
+        on_skipped : callable
+            Called with the path of each file in a folder that is skipped, since by its name it is not an image.
 
         Returns
         -------
@@ -272,9 +281,15 @@ class Workspace(ReviewVerbs):
             If the workspace has a version already, or no image can be used.
 
         """
-        return self._learning.fit(known, progress)
+        return self._learning.fit(known, progress, on_skipped)
 
-    def recognize(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = silent) -> Iterator[Result]:
+    def recognize(
+        self,
+        sources: Iterable[str | os.PathLike[str]],
+        *,
+        progress: Progress = silent,
+        on_skipped: Callable[[str], object] = ignore_file,
+    ) -> Iterator[Result]:
         """Recognise the images under some paths, and add them to the stream.
 
         Parameters
@@ -283,6 +298,8 @@ class Workspace(ReviewVerbs):
             Files, and folders that are searched with all folders in them.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
+        on_skipped : callable
+            Called with the path of each file in a folder that is skipped, since by its name it is not an image.
 
         Yields
         ------
@@ -290,7 +307,7 @@ class Workspace(ReviewVerbs):
             The prediction for a file, as soon as it is safely stored; for a file that cannot be used, the reason.
 
         """
-        return self.recognition.recognize(sources, progress=progress)
+        return self.recognition.recognize(sources, progress=progress, on_skipped=on_skipped)
 
     def set_times(self, table: str | os.PathLike[str]) -> int:
         """Read the times at which images were taken from a CSV file, where the image files have none or wrong ones.

@@ -42,7 +42,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
 
 def _answer(replies: BinaryIO, file: BinaryIO, kind: bytes, most: int, side: int, shape: Square | None) -> None:
     image, taken = None, nan
-    with open_image(file) as opened:
+    with open_image(file, confined=True) as opened:
         size, format = opened.size, (opened.format or "").encode()
         if size[0] * size[1] <= most:
             if kind in (protocol.SQUARE, protocol.PIXELS):
