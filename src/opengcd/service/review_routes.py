@@ -6,6 +6,7 @@ import os
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import Field
 
 from opengcd.service import wire as api
 from opengcd.service.authentication import MISSING, Responses, guarded
@@ -21,6 +22,7 @@ PICTURE: Responses = MISSING | {
 }
 GroupNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the group.")]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the image.")]
+Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="How many images to pass over.")]
 
 reading = guarded("read", "review")
@@ -73,6 +75,20 @@ def questions(
 ) -> api.Questions:
     """Return the questions that save the most work. Each answer has an edit: to give the answer, make that edit."""
     return api.Questions.model_validate(workspace.questions.ask(limit))
+
+
+@reading.get(
+    "/suggestions",
+    summary="List where images may belong",
+    response_description="The classes and groups.",
+    responses=MISSING,
+)
+def suggestions(
+    workspace: UserWorkspace,
+    items: Annotated[list[Id], Query(min_length=1, max_length=100, description="The numbers of the images.")],
+) -> api.Suggestions:
+    """Return all known classes and groups, the most likely ones for some images first."""
+    return api.Suggestions.model_validate(workspace.suggestions.of_items(items))
 
 
 @reading.get("/items/{id}", summary="Describe an image", response_description="The details.", responses=MISSING)

@@ -453,6 +453,23 @@ class Questions(Model):
     )
 
 
+class Suggestion(Model):
+    """A known class or a group that images may belong to."""
+
+    label: str = Field(description="Its name, or a provisional one.")
+    group: int | None = Field(description="The number of the group; null for a class without images under review.")
+    known: bool = Field(description="Whether it is a known class.")
+    likeness: float = Field(description="The cosine between its centre and that of the images, as the recogniser sees.")
+    image: int | None = Field(description="The number of a typical image; null if there is none.")
+
+
+class Suggestions(Model):
+    """The known classes and groups that images may belong to."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    homes: list[Suggestion] = Field(description="All of them, the most likely first.")
+
+
 class Item(Model):
     """An image."""
 

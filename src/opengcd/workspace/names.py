@@ -1,7 +1,7 @@
 """When two names of classes are the same: case, spaces, hyphens and underscores do not count.
 
-The rule holds wherever a person gives a name: on the page, in the HTTP API, on the command line, in review folders and in
-Python. A name that exists already in another spelling means the class or group that has it, and its spelling stays.
+The rule holds wherever a person gives a name: on the page, in the HTTP API, on the command line, in review folders and
+in Python. A name that exists already in another spelling means the class or group that has it, and its spelling stays.
 A new name is stored as it was typed, without spaces around it.
 
 A workspace may hold two spellings of one name, from earlier versions of OpenGCD or from two folders of labelled images.

@@ -11,7 +11,9 @@ from sqlalchemy import Connection
 
 from opengcd._internal.unit_length import unit_rows
 from opengcd.workspace import groups, log
-from opengcd.workspace.groups import KNOWN, NOVEL
+from opengcd.workspace.counts import Counts
+from opengcd.workspace.exemplars import Exemplars
+from opengcd.workspace.groups import REMOVED
 from opengcd.workspace.items import hash_of
 from opengcd.workspace.predictions import predicted
 from opengcd.workspace.recognizers import Recognizers
@@ -20,8 +22,6 @@ from opengcd.workspace.vectors import Vectors
 
 LOOKED_AT = 100
 """Images that a suggestion is based on; the others are left out."""
-TYPICAL = 24
-"""Most typical images of a group that its centre is computed from."""
 
 
 class Suggestion(NamedTuple):
@@ -34,6 +34,8 @@ class Suggestion(NamedTuple):
     """Whether it is a known class."""
     likeness: float
     """Cosine of the centres in the metric of the recogniser, from -1 to 1."""
+    image: int | None
+    """A typical image of it."""
 
 
 class Suggested(NamedTuple):
@@ -54,18 +56,22 @@ class _Kept(NamedTuple):
 class Suggestions:
     """Suggests where images belong."""
 
-    def __init__(self, store: Store, vectors: Vectors, recognizers: Recognizers) -> None:
+    def __init__(
+        self, store: Store, vectors: Vectors, recognizers: Recognizers, exemplars: Exemplars, counts: Counts
+    ) -> None:
         self._database = store.database
         self._vectors = vectors
         self._recognizers = recognizers
+        self._exemplars = exemplars
+        self._counts = counts
         self._kept: _Kept | None = None
 
     def of_items(self, items: Sequence[int]) -> Suggested:
         """Return all known classes and groups, the most likely for some images first.
 
-        Groups and classes are ordered by the cosine between their centres and that of the images, in the metric of
-        the recogniser. The order of the known classes among each other is that of the classifier: of its mean
-        probability for these images.
+        Groups and classes are ordered by the cosine between the centre of their most typical images and that of the
+        given ones, in the metric of the recogniser. Among each other, the known classes are in the order of the
+        classifier: by its mean probability for the given images.
 
         Parameters
         ----------
@@ -90,8 +96,10 @@ class Suggestions:
             for item in chosen:
                 hash_of(connection, item)  # raises if there is no such image
             edit = log.last_edit(connection)
-            found = [group for group in groups.open_groups(connection) if group.kind in (NOVEL, KNOWN)]
-            samples = [chosen, *(group.items[:TYPICAL] for group in found)]
+            counts = self._counts.of_groups(connection)
+            sizes = {id: count.size for id, count in counts.items()}
+            found = [group for group in groups.group_sizes(connection, sizes) if group.kind != REMOVED]
+            samples = [chosen, *(counts[group.id].typical for group in found)]
             vectors = self._vectors_of(connection, version, samples)
             opinion = _opinion(connection, chosen)
         rows = [unit_rows(recognizer.in_metric(X)).mean(0) if len(X) else None for X in vectors]
@@ -106,11 +114,14 @@ class Suggestions:
         by_class = dict(zip(kept.classes, map(likeness, kept.centres), strict=True))
         of_known = {group.label: group.id for group in found if group.label in by_class}
         novel = [
-            Suggestion(group.label, group.id, False, likeness(row))
+            Suggestion(group.label, group.id, False, likeness(row), counts[group.id].typical[0])
             for group, row in zip(found, rows[1:], strict=True)
             if group.label not in by_class
         ]
-        known = [Suggestion(label, of_known.get(label), True, cosine) for label, cosine in by_class.items()]
+        shown = {label: next(iter(found), None) for label, found in self._exemplars.by_class().items()}
+        known = [
+            Suggestion(label, of_known.get(label), True, cosine, shown.get(label)) for label, cosine in by_class.items()
+        ]
         return Suggested(edit, _in_order(novel, known, opinion))
 
     def _vectors_of(self, connection: Connection, version: int, samples: list[list[int]]) -> list[np.ndarray]:

@@ -1071,6 +1071,28 @@ export interface Status {
   jobs: Job[];
 }
 
+/** A known class or a group that images may belong to. */
+export interface Suggestion {
+  /** Its name, or a provisional one. */
+  label: string;
+  /** The number of the group; null for a class without images under review. */
+  group: number | null;
+  /** Whether it is a known class. */
+  known: boolean;
+  /** The cosine between its centre and that of the images, as the recogniser sees. */
+  likeness: number;
+  /** The number of a typical image; null if there is none. */
+  image: number | null;
+}
+
+/** The known classes and groups that images may belong to. */
+export interface Suggestions {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** All of them, the most likely first. */
+  homes: Suggestion[];
+}
+
 /** The threshold of open-set rejection: an image with a higher score is rejected as unknown. */
 export interface Threshold {
   /** The threshold. */
@@ -1223,6 +1245,11 @@ export interface Operations {
   "GET /questions": {
     query?: { limit?: number };
     answer: Questions;
+  };
+  /** Return all known classes and groups, the most likely ones for some images first. */
+  "GET /suggestions": {
+    query: { items: number[] };
+    answer: Suggestions;
   };
   /** Return the details of an image: its prediction, its group, its files and where its label comes from. */
   "GET /items/{id}": {
