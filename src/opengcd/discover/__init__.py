@@ -21,7 +21,7 @@ from opengcd.discover.questions import (
 )
 from opengcd.discover.refinement import refine
 from opengcd.discover.rehearsal import Rehearsal, RehearsedNumber, estimate_by_rehearsal, rehearse
-from opengcd.discover.splitting import Subcluster, around_mean, split_rows
+from opengcd.discover.splitting import Subcluster, around_mean, similar_rows, split_rows
 from opengcd.discover.strategy import ClassCount, Confirmed, DiscoveryStrategy
 
 DISCOVERIES: dict[str, type[DiscoveryStrategy]] = {kind.name: kind for kind in (KMeansDiscovery, JointDiscovery)}
@@ -73,6 +73,7 @@ __all__ = [
     "regroup",
     "regroup_by_answers",
     "rehearse",
+    "similar_rows",
     "split_rows",
     "ss_kmeans",
     "start_groups",

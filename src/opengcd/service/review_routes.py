@@ -157,6 +157,17 @@ def neighbours(
     return [api.Neighbour.model_validate(one) for one in workspace.similarity.neighbours(id, limit)]
 
 
+@reading.get(
+    "/items/{id}/similar",
+    summary="List similar images of its group",
+    response_description="The images, the most similar first.",
+    responses=MISSING,
+)
+def similar(workspace: UserWorkspace, id: Number) -> api.Similar:
+    """Return the images of an image's group, and how many of them belong with it rather than with the rest."""
+    return api.Similar.model_validate(workspace.similarity.similar(id))
+
+
 def edit_routes() -> APIRouter:
     """Return the route that takes every verb of the review that there is now."""
     router = guarded("write", "review")

@@ -513,6 +513,15 @@ class Neighbour(Model):
     label: str = Field(description="Its label, or that of its group.")
 
 
+class Similar(Model):
+    """The images of a group, those that belong with one of them rather than with the rest first."""
+
+    items: list[int] = Field(
+        description="The numbers of the image itself and then of the others; of a stack of near copies only one."
+    )
+    number: int = Field(description="How many of them belong with the image, itself included.")
+
+
 class Map(Model):
     """All images under review as points of a plane: similar images lie close together. All lists have one order."""
 

@@ -126,6 +126,8 @@ export const api = {
   /** @param {number} id @param {number} limit @param {AbortSignal} [signal] */
   neighbours: (id, limit, signal) => call("GET /items/{id}/neighbours", { path: { id }, query: { limit }, signal }),
   /** @param {number} id */
+  similar: (id) => call("GET /items/{id}/similar", { path: { id } }),
+  /** @param {number} id */
   thumbnail: (id) => `${ROOT}/items/${id}/thumbnail`,
   /** @param {number} id */
   image: (id) => `${ROOT}/items/${id}/image`,

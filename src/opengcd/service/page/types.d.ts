@@ -1017,6 +1017,14 @@ export interface Session {
   csrf: string;
 }
 
+/** The images of a group, those that belong with one of them rather than with the rest first. */
+export interface Similar {
+  /** The numbers of the image itself and then of the others; of a stack of near copies only one. */
+  items: number[];
+  /** How many of them belong with the image, itself included. */
+  number: number;
+}
+
 /** Split a group into n groups by clustering its images. */
 export interface Split {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
@@ -1271,6 +1279,11 @@ export interface Operations {
     path: { id: number };
     query?: { limit?: number };
     answer: Neighbour[];
+  };
+  /** Return the images of an image's group, and how many of them belong with it rather than with the rest. */
+  "GET /items/{id}/similar": {
+    path: { id: number };
+    answer: Similar;
   };
   /** Undo the last edit that is not undone. It is refused with 409 if someone has made an edit since `on`. */
   "POST /undo": {
