@@ -7,7 +7,15 @@ from opengcd.discover.discovery import Discovery, Group, arrange
 from opengcd.discover.joint_discovery import JointDiscovery
 from opengcd.discover.kmeans import Clustering, SemiSupervisedKMeans, ss_kmeans
 from opengcd.discover.kmeans_discovery import KMeansDiscovery
-from opengcd.discover.linked_groups import HiddenClasses, LinkedGroups, MetricRows, hidden_classes, memberships, regroup
+from opengcd.discover.linked_groups import (
+    HiddenClasses,
+    LinkedGroups,
+    MetricRows,
+    hidden_classes,
+    memberships,
+    regroup,
+    typical,
+)
 from opengcd.discover.mixture import Mixture, MixtureSettings, joint_mixture
 from opengcd.discover.new_groups import Regrouped, regroup_by_answers, start_groups
 from opengcd.discover.questions import (
@@ -16,7 +24,9 @@ from opengcd.discover.questions import (
     SameQuestion,
     SplitQuestion,
     WhichQuestion,
+    bisect,
     calibrate,
+    likeness,
     rank_questions,
 )
 from opengcd.discover.refinement import refine
@@ -60,6 +70,7 @@ __all__ = [
     "WhichQuestion",
     "around_mean",
     "arrange",
+    "bisect",
     "calibrate",
     "copy_scale",
     "estimate_by_rehearsal",
@@ -67,6 +78,7 @@ __all__ = [
     "find_stacks",
     "hidden_classes",
     "joint_mixture",
+    "likeness",
     "memberships",
     "rank_questions",
     "refine",
@@ -77,4 +89,5 @@ __all__ = [
     "split_rows",
     "ss_kmeans",
     "start_groups",
+    "typical",
 ]

@@ -68,6 +68,17 @@ def members(
     return api.ItemPage(edit=page.edit, total=page.total, items=items)
 
 
+@reading.get(
+    "/groups/{id}/parts",
+    summary="Tell whether a group is mixed",
+    response_description="How it falls in two.",
+    responses=MISSING,
+)
+def parts(workspace: UserWorkspace, id: GroupNumber) -> api.Parts:
+    """Return how a group falls in two, and how likely the two are different classes."""
+    return api.Parts.model_validate(workspace.questions.parts(id))
+
+
 @reading.get("/questions", summary="List questions about the groups", response_description="The questions.")
 def questions(
     workspace: UserWorkspace,

@@ -453,6 +453,17 @@ class Questions(Model):
     )
 
 
+class Parts(Model):
+    """How a group falls in two, and whether these look like different classes."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    mixed: float = Field(
+        description="The probability that the group contains two classes; at most one half if it cannot be estimated."
+    )
+    sizes: list[int] = Field(description="How many images either part has, the larger one first.")
+    shown: list[list[int]] = Field(description="The numbers of the most typical images of either part.")
+
+
 class Suggestion(Model):
     """A known class or a group that images may belong to."""
 

@@ -178,6 +178,7 @@ def to_new_name(one, group, other):
 def join(one, group, other):
     one.press("j")
     one.page.get_by_role("option", name=other.label).click()
+    one.page.get_by_role("dialog").get_by_role("button", name="Join").click()
 
 
 def split(one, group, other):

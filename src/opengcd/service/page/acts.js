@@ -1,9 +1,9 @@
 /** What a reviewer can do. Acts go to the service one after another, each based on what the page showed before it. */
 
 import { api, ApiError } from "./api.js";
-import { choose, fillIn, pick, pickNumber } from "./dialogs.js";
+import { choose, fillIn, pick, pickNumber, warn } from "./dialogs.js";
 import { withName } from "./names.js";
-import { knownClasses, nextToReview, noteJob, refresh, state } from "./store.js";
+import { groupById, knownClasses, nextToReview, noteJob, refresh, state } from "./store.js";
 import { add } from "./tally.js";
 import { complain, toast } from "./toast.js";
 import { count, doing, title } from "./words.js";
@@ -188,13 +188,15 @@ export async function giveName(group, typed, confirm, shown = state.edit) {
   const there = known ? undefined : withName(typed, others, title);
   const label = known ?? there?.label ?? typed;
   // What is put into a known class by a person is learnt as it is; confirming it would vouch for the rest of the class.
-  const confirms = confirm && !known;
   const same = group.named && group.label === label;
+  if (same && (group.confirmed || !(confirm && !known))) return confirm ? nextToReview(group.id, order) : undefined;
+  const choice = confirm && !known ? await ifOneClass(group, same ? "Do not confirm" : "Name only") : "on";
+  if (same && choice !== "on") return choice === "split" ? splitHere(group) : undefined;
+  const confirms = confirm && !known && choice === "on";
   /** @type {Act} */
   const act = same
     ? { act: "confirm", group: group.id }
     : { act: "name", group: group.id, label, ...(confirms && { confirm: true }) };
-  if (same && (group.confirmed || !confirms)) return confirm ? nextToReview(group.id, order) : undefined;
   const answer = await edit(act, shown, () => ({
     text: there ? `Joined with “${label}”.` : confirms ? `“${label}” is named and confirmed.` : `Named “${label}”.`,
     counts: {
@@ -202,8 +204,40 @@ export async function giveName(group, typed, confirm, shown = state.edit) {
       ...(confirms && !(there ?? group).confirmed && { confirm: 1 }),
     },
   }));
-  if (!answer || !(confirm || there || known)) return undefined;
+  if (answer && choice === "split") return splitHere(groupById(answer.made ?? group.id) ?? group);
+  if (!answer || !(confirms || there || known)) return undefined;
   return nextToReview(group.id, order);
+}
+
+/** From this probability on, a person is asked whether a group is one class before it is confirmed. */
+const MIXED = 0.5;
+
+/**
+ * Warn if a group that is to be confirmed looks like two classes.
+ * @param {Group} group
+ * @param {string} cancel what is done if it is not confirmed
+ * @returns {Promise<"on"|"split"|null>} go on, split it, or neither
+ */
+async function ifOneClass(group, cancel) {
+  const { mixed, sizes, shown } = await api.parts(group.id).catch(() => ({ mixed: 0, sizes: [], shown: [] }));
+  if (mixed <= MIXED) return "on";
+  return warn({
+    title: `Is ${title(group)} one class?`,
+    text: "Its images fall into two parts that differ as much as two classes do. Once it is confirmed, all are learnt as one class.",
+    parts: shown.map((images, i) => ({
+      heading: i ? "and these?" : "These …",
+      note: count(sizes[i], "image"),
+      images,
+    })),
+    submit: "Confirm as one class",
+    cancel,
+  });
+}
+
+/** Split a group, and stay with it. @param {Group} group @returns {Promise<Next>} */
+async function splitHere(group) {
+  await splitGroup(group);
+  return undefined;
 }
 
 /**
@@ -215,9 +249,14 @@ export async function confirmGroup(group) {
   if (group.kind === "removed") return undefined;
   if (!group.named) return nameGroup(group);
   const order = state.groups;
+  const shown = state.edit;
+  if (!group.confirmed && group.kind === "novel") {
+    const choice = await ifOneClass(group, "Do not confirm");
+    if (choice !== "on") return choice === "split" ? splitHere(group) : undefined;
+  }
   const verb = group.confirmed ? "unconfirm" : "confirm";
   const text = group.confirmed ? `“${group.label}” is no longer confirmed.` : `“${group.label}” is confirmed.`;
-  const answer = await edit({ act: verb, group: group.id }, state.edit, () => ({ text, counts: { [verb]: 1 } }));
+  const answer = await edit({ act: verb, group: group.id }, shown, () => ({ text, counts: { [verb]: 1 } }));
   return answer && !group.confirmed ? nextToReview(group.id, order) : undefined;
 }
 
@@ -228,7 +267,7 @@ export async function mergeGroup(group) {
   const options = homes({ except: group }).filter((option) => option.group);
   const chosen = await pick({
     title: `Join ${title(group)} with …`,
-    images: group.typical,
+    beside: { heading: title(group), note: count(group.size, "image"), images: group.typical },
     options,
     ranked: byLikeness(options, group.typical),
     submit: "Join",

@@ -119,6 +119,8 @@ export const api = {
   /** @param {number} id @param {number} offset @param {number} limit @param {"typical"|"odd"} order */
   items: (id, offset, limit, order) =>
     call("GET /groups/{id}/items", { path: { id }, query: { offset, limit, order, stacked: true } }),
+  /** @param {number} id */
+  parts: (id) => call("GET /groups/{id}/parts", { path: { id } }),
   /** @param {number[]} items */
   suggestions: (items) => call("GET /suggestions", { query: { items: items.slice(0, 100) } }),
   /** @param {number} id @param {AbortSignal} [signal] */

@@ -78,6 +78,8 @@ const images = (ids) =>
  * @param {string|null} [question.suggestion] offered while nothing is typed
  * @param {boolean} [question.free] whether a name that is no option will do
  * @param {(text: string) => string} [question.tell] what a name would lead to
+ * @param {{heading: string, note: string, images: number[]}} [question.beside] images to compare with those of the marked option;
+ *   then a click marks an option, and does not choose it
  * @param {string} question.submit
  * @param {string} [question.other] label of a second way to answer, by Shift and Enter
  * @returns {Promise<{text: string, option: Option|null, other: boolean}|null>}
@@ -151,6 +153,27 @@ export function pick(question) {
         if (row) answer({ text: row.label, option: row.option, other: second });
         else input.focus();
       };
+      /** @param {number} i */
+      const choose = (i) => {
+        const again = current === i;
+        current = i;
+        if (!question.beside || again) return give(false);
+        input.focus();
+        return paint();
+      };
+      const compared = h("div", { class: "compared" });
+      let comparedWith = -1;
+      /** @param {Option|null|undefined} option */
+      const compare = (option) => {
+        if (!question.beside || comparedWith === (option?.group?.id ?? 0)) return;
+        comparedWith = option?.group?.id ?? 0;
+        const other = option?.group && {
+          heading: option.label,
+          note: kindOf(option),
+          images: option.group.typical,
+        };
+        compared.replaceChildren(sideBySide(other ? [question.beside, other] : [question.beside]));
+      };
       const find = () => {
         const wanted = nameKey(text());
         /** @param {Option} option */
@@ -175,7 +198,7 @@ export function pick(question) {
                 id: `${list}-${i}`,
                 class: option ? null : "fresh",
                 "aria-selected": String(i === at),
-                on: { click: () => ((current = i), give(false)) },
+                on: { click: () => choose(i) },
               },
               option?.image
                 ? h("img", { src: api.thumbnail(option.image), alt: "" })
@@ -194,6 +217,7 @@ export function pick(question) {
           input.setAttribute("aria-activedescendant", `${list}-${at}`);
           box.children[at].scrollIntoView({ block: "nearest" });
         } else input.removeAttribute("aria-activedescendant");
+        compare(rows[at]?.option);
         const full = current < 0 ? completed() : null;
         const offered = text() || current >= 0 ? null : suggestion;
         ghost.textContent = offered ?? (full ? input.value + ending(input.value, full.label) : "");
@@ -241,7 +265,7 @@ export function pick(question) {
       queueMicrotask(() => input.select());
       paint();
       return [
-        question.images?.length ? images(question.images) : null,
+        question.beside ? compared : question.images?.length ? images(question.images) : null,
         h(
           "form",
           { on: { submit: (event) => (event.preventDefault(), give(false)) } },
@@ -252,7 +276,7 @@ export function pick(question) {
         ),
       ];
     },
-    "picker",
+    question.beside ? "picker comparison" : "picker",
   );
 }
 
@@ -320,6 +344,64 @@ export function fillIn({ title, text, fields }) {
       ),
     ];
   });
+}
+
+/**
+ * Two sets of images side by side.
+ * @param {{heading: string, note?: string, images: number[]}[]} both
+ */
+function sideBySide(both) {
+  return h(
+    "div",
+    { class: "sides" },
+    both.map(({ heading, note, images: shown }) =>
+      h(
+        "figure",
+        {},
+        h("figcaption", {}, h("h3", {}, heading), h("span", { class: "soft" }, note ?? "")),
+        h(
+          "div",
+          { class: "mosaic", "aria-hidden": "true" },
+          shown.slice(0, 8).map((id) => h("img", { src: api.thumbnail(id), alt: "", decoding: "async" })),
+        ),
+      ),
+    ),
+  );
+}
+
+/**
+ * Warn of a group that looks like two classes: Enter goes on anyway, s splits it, Escape does neither.
+ * @param {{title: string, text: string, parts: {heading: string, note: string, images: number[]}[], submit: string, cancel: string}}
+ *   question
+ * @returns {Promise<"on"|"split"|null>}
+ */
+export function warn({ title, text, parts, submit, cancel }) {
+  return ask(
+    title,
+    (answer) => {
+      const footer = h(
+        "footer",
+        {},
+        h("button", { type: "button", on: { click: () => answer(null) } }, cancel, h("kbd", {}, "Esc")),
+        h("button", { type: "button", on: { click: () => answer("split") } }, "Split…", h("kbd", {}, "s")),
+        h(
+          "button",
+          { type: "button", class: "primary", autofocus: true, on: { click: () => answer("on") } },
+          submit,
+          h("kbd", {}, "Enter"),
+        ),
+      );
+      queueMicrotask(() =>
+        footer.closest("dialog")?.addEventListener("keydown", (event) => {
+          if (event.key !== "s" || event.ctrlKey || event.metaKey || event.altKey) return;
+          event.preventDefault();
+          answer("split");
+        }),
+      );
+      return [h("p", {}, text), sideBySide(parts), footer];
+    },
+    "comparison",
+  );
 }
 
 /**

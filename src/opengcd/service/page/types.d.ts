@@ -789,6 +789,18 @@ export interface On {
   on: number;
 }
 
+/** How a group falls in two, and whether these look like different classes. */
+export interface Parts {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** The probability that the group contains two classes; at most one half if it cannot be estimated. */
+  mixed: number;
+  /** How many images either part has, the larger one first. */
+  sizes: number[];
+  /** The numbers of the most typical images of either part. */
+  shown: number[][];
+}
+
 /** A version of the recogniser with its statistics. */
 export interface Phase {
   /** The number of the version. */
@@ -1248,6 +1260,11 @@ export interface Operations {
     path: { id: number };
     query?: { offset?: number; limit?: number; order?: "typical" | "odd"; stacked?: boolean };
     answer: ItemPage;
+  };
+  /** Return how a group falls in two, and how likely the two are different classes. */
+  "GET /groups/{id}/parts": {
+    path: { id: number };
+    answer: Parts;
   };
   /** Return the questions that save the most work. Each answer has an edit: to give the answer, make that edit. */
   "GET /questions": {
