@@ -68,7 +68,9 @@ export function group(root, which, item) {
     selection,
     on: () => list.edit,
     from: () => groupById(id),
-    hint: "Click images to select them. Hold Shift to select a range, or drag to draw a box.",
+    hint: matchMedia("(pointer: coarse)").matches
+      ? "Tap images to select them. Hold one to select a range."
+      : "Click images to select them. Hold Shift to select a range, or drag to draw a box.",
     more: [button("Select similar", () => selectAlike(), { icon: "like", key: ["images", "like"] }), like.element],
     done: left,
   });
@@ -193,7 +195,11 @@ export function group(root, which, item) {
     try {
       const { items, number } = await api.similar(current.id);
       like.take(items, number);
-      toast(`Selected ${count(selection.size, "image")} like this. Press + for more, − for fewer, or move the slider.`);
+      toast(
+        number > 1
+          ? `Selected ${count(number, "image")} like this. Press + for more, − for fewer, or move the slider.`
+          : "No other image clearly belongs with this one. Press + or move the slider to select the most similar.",
+      );
     } catch (error) {
       complain(error);
     }
