@@ -466,6 +466,34 @@ class Questions(Model):
     )
 
 
+class Parts(Model):
+    """How a group falls in two, and whether these look like different classes."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    mixed: float = Field(
+        description="The probability that the group contains two classes; at most one half if it cannot be estimated."
+    )
+    sizes: list[int] = Field(description="How many images either part has, the larger one first.")
+    shown: list[list[int]] = Field(description="The numbers of the most typical images of either part.")
+
+
+class Suggestion(Model):
+    """A known class or a group that images may belong to."""
+
+    label: str = Field(description="Its name, or a provisional one.")
+    group: int | None = Field(description="The number of the group; null for a class without images under review.")
+    known: bool = Field(description="Whether it is a known class.")
+    likeness: float = Field(description="The cosine between its centre and that of the images, as the recogniser sees.")
+    image: int | None = Field(description="The number of a typical image; null if there is none.")
+
+
+class Suggestions(Model):
+    """The known classes and groups that images may belong to."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    homes: list[Suggestion] = Field(description="All of them, the most likely first.")
+
+
 class Item(Model):
     """An image."""
 
@@ -507,6 +535,15 @@ class Neighbour(Model):
     distance: float = Field(description="How different it looks: 1 minus the cosine of the angle between both vectors.")
     group: int | None = Field(description="The number of its group; null if it is learnt.")
     label: str = Field(description="Its label, or that of its group.")
+
+
+class Similar(Model):
+    """The images of a group, those that belong with one of them rather than with the rest first."""
+
+    items: list[int] = Field(
+        description="The numbers of the image itself and then of the others; of a stack of near copies only one."
+    )
+    number: int = Field(description="How many of them belong with the image, itself included.")
 
 
 class Map(Model):

@@ -38,6 +38,7 @@ from opengcd.workspace.settings import Settings
 from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
+from opengcd.workspace.suggestions import Suggestions
 from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.tokens import Access
 from opengcd.workspace.vectors import Vectors
@@ -102,6 +103,8 @@ class Workspace(ReviewVerbs):
         Similar images, and the map of all images.
     questions : Questions
         The most useful questions to a person about the groups.
+    suggestions : Suggestions
+        The known classes and groups that images may belong to.
     exemplars : Exemplars
         The items in the memory of the recogniser.
     formats : Formats
@@ -142,6 +145,7 @@ class Workspace(ReviewVerbs):
         self.similarity = Similarity(store, self.vectors, self.recognizers)
         self.questions = Questions(store, self.vectors, self.recognizers)
         self.exemplars = Exemplars(store, self.vectors, self.recognizers)
+        self.suggestions = Suggestions(store, self.vectors, self.recognizers, self.exemplars, self.views.counts)
         self._intake = Intake(store.database, self.vectors)
         self._estimates: dict[Any, TimeEstimate] = {}
         self._sign_as(store)

@@ -50,12 +50,13 @@ async function answerTo(path, options) {
  * Fill the parts of an address in.
  * @param {string} template as `/items/{id}`
  * @param {Record<string, any>} [parts]
- * @param {Record<string, any>} [query] what is undefined is left out
+ * @param {Record<string, any>} [query] what is undefined is left out; a list repeats the name
  */
 function address(template, parts = {}, query = {}) {
   const path = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parts[name]));
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  return given.length ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : path;
+  const pairs = given.flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)]));
+  return pairs.length ? `${path}?${new URLSearchParams(pairs)}` : path;
 }
 
 /**
@@ -118,10 +119,16 @@ export const api = {
   /** @param {number} id @param {number} offset @param {number} limit @param {"typical"|"odd"} order */
   items: (id, offset, limit, order) =>
     call("GET /groups/{id}/items", { path: { id }, query: { offset, limit, order, stacked: true } }),
+  /** @param {number} id */
+  parts: (id) => call("GET /groups/{id}/parts", { path: { id } }),
+  /** @param {number[]} items */
+  suggestions: (items) => call("GET /suggestions", { query: { items: items.slice(0, 100) } }),
   /** @param {number} id @param {AbortSignal} [signal] */
   item: (id, signal) => call("GET /items/{id}", { path: { id }, signal }),
   /** @param {number} id @param {number} limit @param {AbortSignal} [signal] */
   neighbours: (id, limit, signal) => call("GET /items/{id}/neighbours", { path: { id }, query: { limit }, signal }),
+  /** @param {number} id */
+  similar: (id) => call("GET /items/{id}/similar", { path: { id } }),
   /** @param {number} id */
   thumbnail: (id) => `${ROOT}/items/${id}/thumbnail`,
   /** @param {number} id */

@@ -799,6 +799,18 @@ export interface On {
   on: number;
 }
 
+/** How a group falls in two, and whether these look like different classes. */
+export interface Parts {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** The probability that the group contains two classes; at most one half if it cannot be estimated. */
+  mixed: number;
+  /** How many images either part has, the larger one first. */
+  sizes: number[];
+  /** The numbers of the most typical images of either part. */
+  shown: number[][];
+}
+
 /** A version of the recogniser with its statistics. */
 export interface Phase {
   /** The number of the version. */
@@ -1027,6 +1039,14 @@ export interface Session {
   csrf: string;
 }
 
+/** The images of a group, those that belong with one of them rather than with the rest first. */
+export interface Similar {
+  /** The numbers of the image itself and then of the others; of a stack of near copies only one. */
+  items: number[];
+  /** How many of them belong with the image, itself included. */
+  number: number;
+}
+
 /** Split a group into n groups by clustering its images. */
 export interface Split {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
@@ -1081,6 +1101,28 @@ export interface Status {
   jobs: Job[];
   /** What to do next, jobs aside. */
   next: NextStep;
+}
+
+/** A known class or a group that images may belong to. */
+export interface Suggestion {
+  /** Its name, or a provisional one. */
+  label: string;
+  /** The number of the group; null for a class without images under review. */
+  group: number | null;
+  /** Whether it is a known class. */
+  known: boolean;
+  /** The cosine between its centre and that of the images, as the recogniser sees. */
+  likeness: number;
+  /** The number of a typical image; null if there is none. */
+  image: number | null;
+}
+
+/** The known classes and groups that images may belong to. */
+export interface Suggestions {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** All of them, the most likely first. */
+  homes: Suggestion[];
 }
 
 /** The threshold of open-set rejection: an image with a higher score is rejected as unknown. */
@@ -1231,10 +1273,20 @@ export interface Operations {
     query?: { offset?: number; limit?: number; order?: "typical" | "odd"; stacked?: boolean };
     answer: ItemPage;
   };
+  /** Return how a group falls in two, and how likely the two are different classes. */
+  "GET /groups/{id}/parts": {
+    path: { id: number };
+    answer: Parts;
+  };
   /** Return the questions that save the most work. Each answer has an edit: to give the answer, make that edit. */
   "GET /questions": {
     query?: { limit?: number };
     answer: Questions;
+  };
+  /** Return all known classes and groups, the most likely ones for some images first. */
+  "GET /suggestions": {
+    query: { items: number[] };
+    answer: Suggestions;
   };
   /** Return the details of an image: its prediction, its group, its files and where its label comes from. */
   "GET /items/{id}": {
@@ -1256,6 +1308,11 @@ export interface Operations {
     path: { id: number };
     query?: { limit?: number };
     answer: Neighbour[];
+  };
+  /** Return the images of an image's group, and how many of them belong with it rather than with the rest. */
+  "GET /items/{id}/similar": {
+    path: { id: number };
+    answer: Similar;
   };
   /** Undo the last edit that is not undone. It is refused with 409 if someone has made an edit since `on`. */
   "POST /undo": {
