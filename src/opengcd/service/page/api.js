@@ -17,6 +17,8 @@
  * @typedef {{} extends Options<K> ? [Options<K>?] : [Options<K>]} OptionsOf
  */
 
+/** @typedef {Omit<NonNullable<Operations["GET /images"]["query"]>, "after"|"limit">} Filters of all images */
+
 const ROOT = new URL("../api/v1", import.meta.url).pathname;
 
 /** How often something is read again while the service says that it cannot be read at the moment. */
@@ -54,8 +56,10 @@ async function answerTo(path, options) {
  */
 function address(template, parts = {}, query = {}) {
   const path = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parts[name]));
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  return given.length ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : path;
+  const given = Object.entries(query)
+    .filter(([, value]) => value !== undefined)
+    .flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)]));
+  return given.length ? `${path}?${new URLSearchParams(given)}` : path;
 }
 
 /**
@@ -95,6 +99,12 @@ async function signedIn(answer) {
   return session;
 }
 
+/** The image that a picture of the service is of; null for any other picture. @param {string} url */
+export function itemOf(url) {
+  const found = new URL(url, location.href).pathname.match(/\/items\/(\d+)\/(thumbnail|image)$/);
+  return found && Number(found[1]);
+}
+
 export const api = {
   /** @param {string} token @param {string|null} who */
   signIn: (token, who) => signedIn(call("POST /session", { body: who ? { token, who } : { token } })),
@@ -118,6 +128,15 @@ export const api = {
   /** @param {number} id @param {number} offset @param {number} limit @param {"typical"|"odd"} order */
   items: (id, offset, limit, order) =>
     call("GET /groups/{id}/items", { path: { id }, query: { offset, limit, order, stacked: true } }),
+  /** @param {NonNullable<Operations["GET /images"]["query"]>} query */
+  images: (query) => call("GET /images", { query }),
+  /** @param {NonNullable<Operations["GET /images/starts"]["query"]>} query */
+  starts: (query) => call("GET /images/starts", { query }),
+  choices: () => call("GET /images/choices"),
+  /** @param {number} id @param {AbortSignal} [signal] */
+  reasons: (id, signal) => call("GET /items/{id}/reasons", { path: { id }, signal }),
+  /** @param {number} id @param {AbortSignal} [signal] */
+  camera: (id, signal) => call("GET /items/{id}/camera", { path: { id }, signal }),
   /** @param {number} id @param {AbortSignal} [signal] */
   item: (id, signal) => call("GET /items/{id}", { path: { id }, signal }),
   /** @param {number} id @param {number} limit @param {AbortSignal} [signal] */

@@ -48,7 +48,7 @@ export function group(root, which, item) {
     look: (found) => image.look(found),
     moved: () => image.follow(grid.current()),
   });
-  const image = inspector(id, selection);
+  const image = inspector({ group: id, selection, step: (by) => grid.goTo(grid.cursor + by) });
   const side = rail(id, selection, (other) => moveHere(other));
 
   const head = h("header", { class: "title" });
@@ -232,6 +232,12 @@ export function group(root, which, item) {
         opener,
         oddFirst,
         button("Inspect", () => image.toggle(grid.current()), { icon: "look", key: ["images", "look"] }),
+        button("Enlarge", () => image.enlarge(grid.current()), {
+          icon: "enlarge",
+          bare: true,
+          quiet: true,
+          key: ["images", "enlarge"],
+        }),
         sizes,
       ),
       grid.element,
@@ -271,6 +277,7 @@ export function group(root, which, item) {
       odd: reorder,
       open,
       look: () => image.toggle(grid.current()),
+      enlarge: () => image.enlarge(grid.current()),
       next: step(1),
       previous: step(-1),
       back: () => (selection.size ? selection.clear() : go("groups")),
