@@ -387,7 +387,7 @@ class Status(Model):
     failures: int = Field(description="How many files could not be used.")
     edit: int = Field(description=_ABOUT_EDIT)
     groups: int = Field(description="How many groups are under review.")
-    to_review: int = Field(description="How many images are in them, without those that were removed.")
+    to_review: int = Field(description="How many images are in groups of new classes that nobody has confirmed.")
     to_learn: int = Field(description="How many images the job `learn` would learn.")
     memory: Memory | None = Field(description="How full the exemplar memory is; null if that is not known.")
     can_undo: Act | None = Field(description="What undo would undo; null if there is nothing.")
@@ -858,7 +858,7 @@ class Class(Model):
 
 
 EVENTS: dict[str, type[BaseModel]] = {"edit": EditEvent, "job": Job}
-"""What the events of ``/events`` hold, by their names; `adaptation`, `map` and `ping` hold nothing."""
+"""What the events of ``/events`` hold, by their names; `adaptation`, `images`, `map` and `ping` hold nothing."""
 
 DETAILS_FIELDS = {
     "bad": "How many files could not be used.",

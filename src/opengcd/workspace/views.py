@@ -19,6 +19,7 @@ from opengcd.workspace.groups import GroupSize
 from opengcd.workspace.items import FileState, file_states, hash_of, paths_of
 from opengcd.workspace.labels import Labelled, count_by_source, labelled_items
 from opengcd.workspace.predictions import Prediction, predicted
+from opengcd.workspace.revision import revision
 from opengcd.workspace.schema import assignments, failures, items, predictions, training_labels
 from opengcd.workspace.stacks import copies_in_groups, follows_a_copy
 from opengcd.workspace.store import Store
@@ -143,6 +144,11 @@ class Views:
                 connection.scalar(select(func.count()).select_from(failures)) or 0,
                 None if embedder is None or embedder.digest is None else embedder.name,
             )
+
+    def revision(self) -> int:
+        """Return a number that grows whenever images or predictions are added, by any process."""
+        with self._database.reading() as connection:
+            return revision(connection)
 
     def failures(self) -> list[tuple[str, str]]:
         """Return the files that could not be used, with reasons."""

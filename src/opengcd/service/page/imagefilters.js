@@ -33,10 +33,6 @@ const TEXTS = /** @type {const} */ (["label", "since", "until", "folder", "who",
 /** Fields that are shown only when they are asked for. */
 const FURTHER = ["unknown_min", "unknown_max", "doubt_min", "doubt_max", "since", "until", "folder", "who"];
 
-/** The address of the images that some filters let pass. @param {Record<string, string|number>} filters */
-export const imagesOf = (filters) =>
-  `#/images?${new URLSearchParams(Object.entries(filters).map(([name, value]) => [name, String(value)]))}`;
-
 /** The filters that an address asks for; what makes no sense in it is left out. @param {URLSearchParams} asked @returns {Filters} */
 export function read(asked) {
   /** @type {Filters} */

@@ -27,6 +27,10 @@ export function setQuery(asked, back = true) {
   if (url !== location.hash) history[back ? "pushState" : "replaceState"](null, "", url);
 }
 
+/** The address of all images that some filters let pass, such as those of a class. @param {Record<string, string|number>} filters */
+export const imagesOf = (filters) =>
+  `#/images?${new URLSearchParams(Object.entries(filters).map(([name, value]) => [name, String(value)]))}`;
+
 /** @param {...(string|number)} parts */
 export const go = (...parts) => (location.hash = `#/${parts.map(encodeURIComponent).join("/")}`);
 

@@ -1185,7 +1185,7 @@ export interface Status {
   edit: number;
   /** How many groups are under review. */
   groups: number;
-  /** How many images are in them, without those that were removed. */
+  /** How many images are in groups of new classes that nobody has confirmed. */
   to_review: number;
   /** How many images the job `learn` would learn. */
   to_learn: number;
@@ -1435,7 +1435,7 @@ export interface Operations {
     path: { id: number };
     answer: Job;
   };
-  /** Send what happens from now on, as server-sent events: `edit`, `job`, `map`, `adaptation` and `ping`. */
+  /** Send what happens from now on, as server-sent events: `edit`, `images`, `job`, `map`, `adaptation` and `ping`. */
   "GET /events": {
     answer: null;
   };

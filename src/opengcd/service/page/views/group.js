@@ -9,7 +9,7 @@ import { ItemList } from "../items.js";
 import { useKeys } from "../keys.js";
 import { likeThis } from "../likeness.js";
 import { otherButtons } from "../otherverbs.js";
-import { go } from "../router.js";
+import { go, imagesOf } from "../router.js";
 import { Selection } from "../selection.js";
 import { selectionBar } from "../selectionbar.js";
 import { groupById, nextToReview, state, subscribe } from "../store.js";
@@ -138,6 +138,8 @@ export function group(root, which, item) {
           "p",
           { class: "soft", title: novel ? FACTS : null },
           facts(one).join(" · "),
+          " · ",
+          h("a", { href: one.named ? imagesOf({ label: one.label }) : imagesOf({ group: id }) }, "show in all images"),
           one.suggestion && !one.named
             ? [
                 " · looks like ",

@@ -6,12 +6,11 @@ import { bars } from "../charts.js";
 import { byId, h } from "../dom.js";
 import { useKeys } from "../keys.js";
 import { SOURCES, why } from "../reasons.js";
-import { go } from "../router.js";
+import { go, imagesOf } from "../router.js";
 import { groupById } from "../store.js";
 import { complain } from "../toast.js";
 import { percent } from "../words.js";
 import { Zoom } from "../zoom.js";
-import { imagesOf } from "../imagefilters.js";
 
 const NEIGHBOURS = 24;
 const STEP = 1.5; // of zooming by a key
@@ -134,7 +133,7 @@ export function inspector({ group: id = null, selection, step }) {
     const size = [`${one.width} × ${one.height}`];
     if (one.probability !== null) size.push(`${percent(one.probability)} likely to belong here`);
     const source = /** @type {import("../reasons.js").Source} */ (one.source);
-    const known = one.top.map(([label, value]) => ({ label, value }));
+    const known = one.top.map(([label, value]) => ({ label, value, href: imagesOf({ label }) }));
     return [
       h(
         "p",
