@@ -34,6 +34,7 @@ from sqlalchemy import (
 )
 
 from opengcd.workspace import log
+from opengcd.workspace.database import in_parts
 from opengcd.workspace.decisions import decisions
 from opengcd.workspace.errors import MissingError, WorkspaceError
 from opengcd.workspace.files import readable
@@ -219,12 +220,9 @@ class Browsing:
         with self._database.reading() as connection:
             listed = _Listed(connection, wanted, order, self._namers.at(connection))
             rows = connection.execute(listed.page(after).limit(limit + 1)).all()
-            shown = rows[:limit]
-            ids = [row.id for row in shown]
-            files, copies = paths_of(connection, ids), copies_in_groups(connection, ids)
+            found = listed.images([row.id for row in rows[:limit]])
             edit = log.last_edit(connection)
-        found = [listed.image(row, files.get(row.id), copies.get(row.id, ())) for row in shown]
-        return ImagePage(edit, found, listed.cursor(shown[-1]) if len(rows) > limit else None)
+        return ImagePage(edit, found, listed.cursor(rows[limit - 1]) if len(rows) > limit else None)
 
     def starts(self, wanted: Wanted = ALL, order: Order = AS_ADDED, *, every: int = 500) -> Starts:
         """Return how many images a list has, and the cursors by which to enter it at each page.
@@ -245,9 +243,9 @@ class Browsing:
         """
         with self._database.reading() as connection:
             listed = _Listed(connection, wanted, order, self._namers.at(connection))
-            total = connection.scalar(listed.count()) or 0
-            rows = connection.execute(listed.ends(every)).all() if total > every else []
+            rows = connection.execute(listed.ends(every)).all()
             edit = log.last_edit(connection)
+        *_, total = 0, *(row.place for row in rows)  # the last image is always among them
         return Starts(edit, total, [listed.cursor(row) for row in rows if row.place < total])
 
     def choices(self) -> Choices:
@@ -285,10 +283,8 @@ class Browsing:
         """
         with self._database.reading() as connection:
             hash_of(connection, item)  # raises if there is no such item
-            listed = _Listed(connection, ALL, AS_ADDED, self._namers.at(connection))
-            row = connection.execute(listed.page(None).where(items.c.id == item)).one()
-            files, copies = paths_of(connection, [item]), copies_in_groups(connection, [item])
-        return listed.image(row, files.get(item), copies.get(item, ()))
+            (found,) = _Listed(connection, ALL, AS_ADDED, self._namers.at(connection)).images([item])
+        return found
 
 
 class _Listed:
@@ -301,26 +297,16 @@ class _Listed:
         self._decided = decisions(connection)
         self._taken = select(captures.c.taken).where(captures.c.item_id == items.c.id).scalar_subquery()
         first = select(paths).where(paths.c.item_id == items.c.id).order_by(paths.c.path).limit(1)
-        self._path = first.with_only_columns(paths.c.path).scalar_subquery()
+        name = func.lower(_base(_text(connection, paths.c.path)))
+        self._name = first.with_only_columns(name).scalar_subquery()
         changed = first.with_only_columns(cast(paths.c.mtime, Float) / 1e9).scalar_subquery()
         self._date: ColumnElement[Any] = func.coalesce(self._taken, changed)
         self._key = self._sorted_by()
         self._conditions = list(self._wanted(wanted))
 
     def page(self, after: str | None) -> Select[Any]:
-        """Select the images after a cursor, in order."""
-        columns = [
-            items.c.id,
-            self._key.label("key"),
-            self._decided.label.label("label"),
-            self._decided.source.label("source"),
-            self._decided.doubt.label("doubt"),
-            self._date.label("date"),
-            assignments.c.group_id,
-            assignments.c.by_person,
-            predictions.c.unknown,
-        ]
-        query = self._from(select(*columns))
+        """Select the images after a cursor, in order: no more than numbers and keys, since all rows are sorted."""
+        query = self._from(select(items.c.id, self._key.label("key")))
         if after is not None:
             key, id = self._place(after)
             if self._order.by == "added":
@@ -331,23 +317,39 @@ class _Listed:
                 query = query.where(or_(beyond, and_(self._key == key, later)))
         return query.order_by(*self._directed())
 
-    def count(self) -> Select[Any]:
-        """Select the number of images."""
-        return self._from(select(func.count()))
-
     def ends(self, every: int) -> Select[Any]:
-        """Select the last image of each page of a size."""
+        """Select the last image of each page of a size, and the last of all."""
         place = func.row_number().over(order_by=self._directed()).label("place")
-        numbered = self._from(select(items.c.id, self._key.label("key"), place)).subquery()
-        return select(numbered).where(numbered.c.place % every == 0).order_by(numbered.c.place)
+        total = func.count().over().label("total")
+        numbered = self._from(select(items.c.id, self._key.label("key"), place, total)).subquery()
+        last = (numbered.c.place % every == 0) | (numbered.c.place == numbered.c.total)
+        return select(numbered).where(last).order_by(numbered.c.place)
 
     def cursor(self, row: Any) -> str:
         """Return the cursor after an image."""
         content = json.dumps([self._order.by, self._order.descending, row.key, row.id])
         return base64.urlsafe_b64encode(content.encode()).decode().rstrip("=")
 
-    def image(self, row: Any, files: Sequence[str] | None, copies: tuple[int, int] | tuple[()]) -> Image:
-        """Return an image of a row of :meth:`page`."""
+    def images(self, ids: Sequence[int]) -> list[Image]:
+        """Return images by their numbers."""
+        connection, found = self._connection, {}
+        columns = [
+            items.c.id,
+            self._decided.label.label("label"),
+            self._decided.source.label("source"),
+            self._decided.doubt.label("doubt"),
+            self._date.label("date"),
+            assignments.c.group_id,
+            assignments.c.by_person,
+            predictions.c.unknown,
+        ]
+        for part in in_parts(ids):
+            query = select(*columns).select_from(self._decided.joined).where(items.c.id.in_(part))
+            found.update({row.id: row for row in connection.execute(query)})
+        files, copies = paths_of(connection, ids), copies_in_groups(connection, ids)
+        return [self._image(found[id], files.get(id), copies.get(id, ())) for id in ids]
+
+    def _image(self, row: Any, files: Sequence[str] | None, copies: tuple[int, int] | tuple[()]) -> Image:
         group = None if row.source == "learnt" else row.group_id
         name = readable(os.path.basename(files[0])) if files else ""
         who = self._namers.of(row.id, row.group_id, row.by_person)
@@ -365,7 +367,7 @@ class _Listed:
         """Return the column that the images are sorted by; it has no NULL, so that it can be compared."""
         keys: dict[str, ColumnElement[Any]] = {
             "added": items.c.id,
-            "name": func.coalesce(func.lower(_base(_text(self._connection, self._path))), ""),
+            "name": func.coalesce(self._name, ""),
             "date": func.coalesce(self._date, literal(0.0)),
             "label": func.lower(self._decided.label),
             "doubt": func.coalesce(self._decided.doubt, literal(-1.0)),

@@ -10,7 +10,7 @@ import { useKeys } from "../keys.js";
 import { query, setQuery } from "../router.js";
 import { Selection } from "../selection.js";
 import { selectionBar } from "../selectionbar.js";
-import { subscribe } from "../store.js";
+import { state, subscribe } from "../store.js";
 import { complain, toast } from "../toast.js";
 import { capital, count, number } from "../words.js";
 import { inspector } from "./inspector.js";
@@ -20,6 +20,9 @@ const SIZES = { small: 84, medium: 124, large: 184 };
 const SIZE = "opengcd.size";
 /** More than this would take long to read, only to be selected. */
 const MOST_SELECTED = 20_000;
+
+/** What the list depends on: it is read again only if some of this has changed. */
+const present = () => JSON.stringify([state.edit, state.status.counts, state.status.version]);
 
 /** @type {import("../router.js").View} */
 export function images(root) {
@@ -136,6 +139,7 @@ export function images(root) {
     body,
   );
 
+  let known = present();
   const start = async () => {
     await list.ensure(0, 0);
     grid.layout();
@@ -159,7 +163,7 @@ export function images(root) {
     }),
     bar.end,
     subscribe(async (topic) => {
-      if (topic !== "review") return;
+      if (topic !== "review" || known === (known = present())) return;
       await list.reload(...grid.sight());
       readChoices();
     }),
