@@ -154,8 +154,8 @@ async def events(request: Request, service: Service) -> StreamingResponse:
     """Send what happens from now on, as server-sent events: `edit`, `images`, `job`, `map`, `adaptation` and `ping`.
 
     The first event is a `ping`: everything that happens after it is reported, and what was read before it may be out of
-    date. `edit` holds what was changed by whom, `job` holds a job, and the others hold nothing. `images` says that images
-    or predictions were added.
+    date. `edit` holds what was changed by whom, `job` holds a job, and the others hold nothing. `images` tells that
+    images or predictions were added.
     """
 
     async def allowed() -> bool:
