@@ -153,7 +153,7 @@ export function inspector({ group: id = null, selection, step }) {
             ),
             h(
               "ul",
-              { class: "neighbours" },
+              { class: "nearest" },
               reasons.nearest.map((other) =>
                 h("li", {}, looker(other.id, other.label, `nearest labelled image, ${other.label}`)),
               ),
