@@ -22,6 +22,7 @@ from opengcd.embed import EmbedderError
 from opengcd.service import (
     adaptation_routes,
     authentication,
+    browsing_routes,
     job_runner,
     map_routes,
     recognition_routes,
@@ -138,6 +139,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         recognition_routes,
         record_routes,
         review_routes,
+        browsing_routes,
         map_routes,
         adaptation_routes,
         job_runner,

@@ -106,6 +106,7 @@ def suggestions(
 def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
     """Return the details of an image: its prediction, its group, its files and where its label comes from."""
     one, group, stack, copies = workspace.views.item(id)
+    listed = workspace.browsing.image(id)
     names = [readable(os.path.basename(path)) for path in one.paths]
     return api.ItemDetails(
         id=one.item,
@@ -121,7 +122,32 @@ def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
         source=one.source,
         stack=stack,
         copies=copies,
+        files=[api.File(path=readable(path), state=state) for path, state in workspace.views.files(id)],
+        doubt=listed.doubt,
+        date=listed.date,
+        who=listed.who,
     )
+
+
+@reading.get("/items/{id}/reasons", summary="Explain a label", response_description="The reasons.", responses=MISSING)
+def reasons(
+    workspace: UserWorkspace,
+    id: Number,
+    limit: Annotated[int, Query(ge=1, le=100, description="The largest number of exemplars to return.")] = 6,
+) -> api.Reasons:
+    """Return why an image was recognised or rejected: its score beside the threshold, and the nearest exemplars."""
+    near = workspace.exemplars.labelled_like(id, limit)
+    score = workspace.views.score(id)
+    found = [api.LabelledNeighbour.model_validate(one) for one in near]
+    return api.Reasons(**score._asdict(), nearest=found)
+
+
+@reading.get(
+    "/items/{id}/camera", summary="Show the EXIF data", response_description="The EXIF data.", responses=MISSING
+)
+def camera(workspace: UserWorkspace, id: Number) -> api.Camera:
+    """Return what the camera wrote down about an image: when and where it was taken, and how."""
+    return api.Camera.model_validate(workspace.views.camera(id))
 
 
 @reading.get(

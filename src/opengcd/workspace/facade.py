@@ -15,6 +15,7 @@ from opengcd.adapt import AdaptSettings, EpochPoint, TimeEstimate
 from opengcd.adapt.networks import ignore_epoch
 from opengcd.embed import Embedder, Pixels
 from opengcd.workspace.adaptation import Adaptation, Adapted
+from opengcd.workspace.browsing import Browsing
 from opengcd.workspace.check import Check, Finding
 from opengcd.workspace.embedders import StoredEmbedder
 from opengcd.workspace.exemplars import Exemplars
@@ -99,6 +100,8 @@ class Workspace(ReviewVerbs):
         Training of the network on the images of the workspace: whether it is possible, and how long it takes.
     views : Views
         Status, groups, items and phases, for reading.
+    browsing : Browsing
+        Lists of all images, filtered and sorted.
     similarity : Similarity
         Similar images, and the map of all images.
     questions : Questions
@@ -142,6 +145,7 @@ class Workspace(ReviewVerbs):
         self.vectors = Vectors(store, embedder)
         self.recognizers = Recognizers(store)
         self.views = Views(store)
+        self.browsing = Browsing(store)
         self.similarity = Similarity(store, self.vectors, self.recognizers)
         self.questions = Questions(store, self.vectors, self.recognizers)
         self.exemplars = Exemplars(store, self.vectors, self.recognizers)

@@ -14,8 +14,8 @@ from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.errors import MissingError, WorkspaceError
 from opengcd.workspace.log import Edit
 from opengcd.workspace.names import existing, key
-from opengcd.workspace.schema import assignments, groups, items, stack_members
-from opengcd.workspace.versions import all_versions, not_learnt
+from opengcd.workspace.schema import assignments, groups, items, stack_members, training_labels
+from opengcd.workspace.versions import all_versions, learnt, not_learnt
 
 TYPICAL_FIRST = assignments.c.rank, assignments.c.item_id
 KINDS = NOVEL, KNOWN, REMOVED = "novel", "known", "removed"
@@ -133,13 +133,15 @@ def name(edit: Edit, group: int, label: str) -> int:
 
 
 def move(edit: Edit, chosen: Sequence[int], group: int) -> int:
-    """Move items to a group; return how many were not there before. Moved items are its least typical."""
+    """Move items to a group; return how many were not there before. Moved items are its least typical.
+
+    Items that are in no group, such as those that were recognised as a known class, enter one for the first time.
+    """
     connection = edit.connection
     _group(connection, group)
     homes = homes_of(connection, list(dict.fromkeys(chosen)))
     new = [item for item in dict.fromkeys(chosen) if homes.get(item) != group]
-    if ungrouped := [item for item in new if item not in homes]:
-        raise WorkspaceError(f"Item {ungrouped[0]} is in no group; run discover first.")
+    refuse_missing_items(connection, [item for item in new if item not in homes])
     if not new:
         return 0
     edit.touch(assignments, new)
@@ -270,6 +272,25 @@ def members(connection: Connection, group: int) -> list[int]:
 def refuse_missing(connection: Connection, group: int) -> None:
     """Raise an error if there is no such group."""
     _group(connection, group)
+
+
+def refuse_missing_items(connection: Connection, chosen: Sequence[int]) -> None:
+    """Raise an error if there is no such item."""
+    for part in in_parts(chosen):
+        there = set(connection.scalars(select(items.c.id).where(items.c.id.in_(part))))
+        if missing := [item for item in part if item not in there]:
+            raise MissingError(f"There is no item {missing[0]}.")
+
+
+def refuse_learnt(connection: Connection, chosen: Sequence[int]) -> None:
+    """Raise an error if the version in use has learnt an item: moving it would change nothing."""
+    for part in in_parts(chosen):
+        known = learnt(connection).where(training_labels.c.item_id.in_(part)).order_by(training_labels.c.item_id)
+        if row := connection.execute(known.limit(1)).one_or_none():
+            raise WorkspaceError(
+                f"The recogniser has already learnt item {row.item_id} as {row.label!r}, so it cannot be moved. To "
+                "correct it, undo that learning step or roll back to a version before it."
+            )
 
 
 def in_group(connection: Connection, group: int) -> ColumnElement[bool]:

@@ -326,6 +326,40 @@ export async function moveItems(items, shown, { known = false, from } = {}) {
   return home?.group ? moveTo(items, shown, home.group) : moveToLabel(items, shown, home?.label ?? chosen.text);
 }
 
+/**
+ * Ask what images really show, and correct their labels: any images that are not learnt, also recognised ones.
+ * @param {number[]} items @param {number} shown
+ */
+export async function correctItems(items, shown) {
+  const options = homes();
+  const them = items.length === 1 ? "This image" : "These images";
+  const chosen = await pick({
+    title: `What ${items.length === 1 ? "does this image" : `do these ${count(items.length, "image")}`} show?`,
+    images: items.slice(0, 8),
+    options,
+    free: true,
+    tell: (text) => {
+      const home = options.find((option) => option.label === text);
+      if (!text) return "Press Tab to complete the name of a known class or group.";
+      if (home?.group && home.group.kind === "novel" && !home.group.confirmed)
+        return `${them} will join the group “${text}”, which is learnt once it is confirmed.`;
+      return home ? `${them} will be learnt as “${text}”.` : `${them} will be learnt as the new class “${text}”.`;
+    },
+    submit: "Correct",
+  });
+  if (!chosen) return null;
+  const home = chosen.option ?? options.find((option) => option.label === chosen.text);
+  const label = home?.label ?? chosen.text;
+  /** @type {Act} */
+  const act = home?.group
+    ? { act: "move", items, group: home.group.id }
+    : { act: "move", items, label, ...(!isKnown(label) && { confirm: true }) };
+  return edit(act, shown, () => ({
+    text: `${count(items.length, "image is", "images are")} now “${label}”.`,
+    counts: { select: items.length, move: 1, ...(!home && { name: 1, confirm: 1 }) },
+  }));
+}
+
 /** @param {number[]} items @param {number} shown @param {Group} group */
 export function moveTo(items, shown, group) {
   return edit({ act: "move", items, group: group.id }, shown, () => ({

@@ -17,6 +17,8 @@
  * @typedef {{} extends Options<K> ? [Options<K>?] : [Options<K>]} OptionsOf
  */
 
+/** @typedef {Omit<NonNullable<Operations["GET /images"]["query"]>, "after"|"limit">} Filters of all images */
+
 const ROOT = new URL("../api/v1", import.meta.url).pathname;
 
 /** How often something is read again while the service says that it cannot be read at the moment. */
@@ -96,6 +98,12 @@ async function signedIn(answer) {
   return session;
 }
 
+/** The image that a picture of the service is of; null for any other picture. @param {string} url */
+export function itemOf(url) {
+  const found = new URL(url, location.href).pathname.match(/\/items\/(\d+)\/(thumbnail|image)$/);
+  return found && Number(found[1]);
+}
+
 export const api = {
   /** @param {string} token @param {string|null} who */
   signIn: (token, who) => signedIn(call("POST /session", { body: who ? { token, who } : { token } })),
@@ -123,6 +131,15 @@ export const api = {
   parts: (id) => call("GET /groups/{id}/parts", { path: { id } }),
   /** @param {number[]} items */
   suggestions: (items) => call("GET /suggestions", { query: { items: items.slice(0, 100) } }),
+  /** @param {NonNullable<Operations["GET /images"]["query"]>} query */
+  images: (query) => call("GET /images", { query }),
+  /** @param {NonNullable<Operations["GET /images/starts"]["query"]>} query */
+  starts: (query) => call("GET /images/starts", { query }),
+  choices: () => call("GET /images/choices"),
+  /** @param {number} id @param {AbortSignal} [signal] */
+  reasons: (id, signal) => call("GET /items/{id}/reasons", { path: { id }, signal }),
+  /** @param {number} id @param {AbortSignal} [signal] */
+  camera: (id, signal) => call("GET /items/{id}/camera", { path: { id }, signal }),
   /** @param {number} id @param {AbortSignal} [signal] */
   item: (id, signal) => call("GET /items/{id}", { path: { id }, signal }),
   /** @param {number} id @param {number} limit @param {AbortSignal} [signal] */
