@@ -12,6 +12,7 @@ from opengcd.cli.adaptation import adapt
 from opengcd.cli.bench import bench
 from opengcd.cli.demo import demo
 from opengcd.cli.edits import edit
+from opengcd.cli.failures import explained
 from opengcd.cli.home import app as home
 from opengcd.cli.home import open_home
 from opengcd.cli.loop import discover, learn, recognize, redo, rejection, rollback, undo
@@ -68,4 +69,8 @@ app.add_typer(bench, name="bench")
 
 def main() -> None:
     """Run the command line."""
-    app()
+    try:
+        app()
+    except OSError as error:  # of a command that does not report errors itself
+        echo(f"Error: {explained(error)}", err=True)
+        sys.exit(1)

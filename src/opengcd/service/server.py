@@ -15,6 +15,7 @@ from typing import Any
 from opengcd._internal.text import printable
 from opengcd.service.app import create_app
 from opengcd.service.connections import BoundedServer, bounded_config
+from opengcd.service.running import announcing, is_taken, running_at
 from opengcd.workspace import Workspace
 
 LINK_LASTS = timedelta(minutes=10)
@@ -42,6 +43,7 @@ def run(
     site: Site | None = None,
     *,
     open_page: bool = False,
+    show_link: bool = False,
     tell: Callable[[str], object] = print,
 ) -> None:
     """Serve a workspace until interrupted.
@@ -54,25 +56,38 @@ def run(
         Where to listen; None listens on port 8765 of this machine only.
     open_page : bool
         Whether to open the review page in a browser once the server listens.
+    show_link : bool
+        Whether to say a link that logs in once, also if there are tokens already; for a terminal, not for a log.
     tell : callable
         Called with each message for the person who started the server, such as the address.
 
+    Raises
+    ------
+    OSError
+        If the port is in use, or nothing can listen there.
+
     """
     site = site or Site()
+    if is_taken(site.host, site.port):
+        raise OSError(_who_listens(workspace, site))
     app = create_app(workspace, hosts=[site.host, *site.names])
 
     def started(address: str) -> None:
+        announce(address)
         if not len(workspace.access):
             secret = workspace.access.make(workspace.who)
             tell(f"Token, shown only once: {secret}")
             tell(f"{address}#token={secret}")
         else:
             tell(f"{address} (for a token: opengcd token {workspace.path})")
+            if show_link and not open_page:
+                tell(f"Log in within ten minutes: {login_link(workspace, address)}")
         if open_page:
-            webbrowser.open(f"{address}#token={workspace.access.make(workspace.who, once_within=LINK_LASTS)}")
+            webbrowser.open(login_link(workspace, address))
         warn_of_network(site, tell)
 
-    listen(app, site, started, app.state.service.events.stop)
+    with announcing(workspace.path) as announce:
+        listen(app, site, started, app.state.service.events.stop)
 
 
 def listen(app: Any, site: Site, started: Callable[[str], None], ending: Callable[[], None]) -> None:
@@ -106,6 +121,22 @@ def listen(app: Any, site: Site, started: Callable[[str], None], ending: Callabl
     server.started_at = lambda port: started(f"{scheme}://{shown}:{port}/")
     server.ending = ending
     server.run()
+
+
+def login_link(workspace: Workspace, address: str) -> str:
+    """Return a link to the page of a server that logs in once, within ten minutes."""
+    return f"{address}#token={workspace.access.make(workspace.who, once_within=LINK_LASTS)}"
+
+
+def _who_listens(workspace: Workspace, site: Site) -> str:
+    """Return who has the port of a site, and what to do."""
+    address = running_at(workspace.path)
+    if address is not None and address.rstrip("/").endswith(f":{site.port}"):
+        return f"This workspace is served already; log in there within ten minutes: {login_link(workspace, address)}"
+    return (
+        f"Port {site.port} of {site.host} is in use by another program; choose another one with --port, or --port 0 "
+        "for any that is free."
+    )
 
 
 def warn_of_network(site: Site, tell: Callable[[str], object]) -> None:

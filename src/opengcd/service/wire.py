@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -92,6 +93,15 @@ _ABOUT_PROBABILITY = "How likely the image belongs to its group, from 0 to 1; nu
 _ABOUT_UNKNOWN = "The probability that the image is of no known class."
 _ABOUT_EDIT = "The last edit that this shows. Send it as `on` with what you do next."
 _ABOUT_AT = "When, in UTC, as in 2026-05-01T06:30:12+00:00."
+_ABOUT_SOURCE = "Where its label comes from, as in the `counts` of the status."
+_ABOUT_DOUBT = (
+    "How likely the label is wrong, from 0 to 1; null if it was learnt, decided by a person, or there is none yet."
+)
+_ABOUT_DATE = (
+    "When the image was taken, by the camera's clock, or else when its file was last changed; null if unknown."
+)
+_ABOUT_NAMER = "The person who gave the label; null if nobody did."
+_ABOUT_COPIES = "How many images of the stack are in the group, this one included."
 _ABOUT_STEPS = "Seconds that each step took, by its name."
 _ABOUT_GROUPS = "The numbers of the groups that have changed."
 
@@ -449,6 +459,18 @@ class Nothing(Model):
     """An empty object."""
 
 
+class NextStep(Model):
+    """What to do next."""
+
+    step: Literal["init", "view", "adapt", "review", "learn", "discover", "recognize", "export"] = Field(
+        description="`init`: no class has been learnt. `view`: the workspace is read-only. `adapt`: an adaptation was "
+        "interrupted. `review`: groups wait for a person. `learn`: reviewed images can be learnt. `discover`: images "
+        "wait to be grouped. `recognize`: no image was recognised yet. `export`: everything is done."
+    )
+    images: int = Field(description="How many images it is about.")
+    groups: int = Field(description="With `review`: how many groups it is about.")
+
+
 class Status(Model):
     """The state of the workspace in numbers."""
 
@@ -466,12 +488,13 @@ class Status(Model):
     failures: int = Field(description="How many files could not be used.")
     edit: int = Field(description=_ABOUT_EDIT)
     groups: int = Field(description="How many groups are under review.")
-    to_review: int = Field(description="How many images are in them, without those that were removed.")
+    to_review: int = Field(description="How many images are in groups of new classes that nobody has confirmed.")
     to_learn: int = Field(description="How many images the job `learn` would learn.")
     memory: Memory | None = Field(description="How full the exemplar memory is; null if that is not known.")
     can_undo: Act | None = Field(description="What undo would undo; null if there is nothing.")
     can_redo: Act | None = Field(description="What redo would redo; null if there is nothing.")
     jobs: list[Job] = Field(description="The jobs that are waiting or running.")
+    next: NextStep = Field(description="What to do next, jobs aside.")
 
 
 class Group(Model):
@@ -542,6 +565,34 @@ class Questions(Model):
     )
 
 
+class Parts(Model):
+    """How a group falls in two, and whether these look like different classes."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    mixed: float = Field(
+        description="The probability that the group contains two classes; at most one half if it cannot be estimated."
+    )
+    sizes: list[int] = Field(description="How many images either part has, the larger one first.")
+    shown: list[list[int]] = Field(description="The numbers of the most typical images of either part.")
+
+
+class Suggestion(Model):
+    """A known class or a group that images may belong to."""
+
+    label: str = Field(description="Its name, or a provisional one.")
+    group: int | None = Field(description="The number of the group; null for a class without images under review.")
+    known: bool = Field(description="Whether it is a known class.")
+    likeness: float = Field(description="The cosine between its centre and that of the images, as the recogniser sees.")
+    image: int | None = Field(description="The number of a typical image; null if there is none.")
+
+
+class Suggestions(Model):
+    """The known classes and groups that images may belong to."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    homes: list[Suggestion] = Field(description="All of them, the most likely first.")
+
+
 class Item(Model):
     """An image."""
 
@@ -555,7 +606,7 @@ class Item(Model):
         description="The number of its stack of near copies, such as a burst; null if no other image of a stack is in "
         "the group."
     )
-    copies: int = Field(description="How many images of the stack are in the group, this one included.")
+    copies: int = Field(description=_ABOUT_COPIES)
 
 
 class ItemPage(Model):
@@ -566,6 +617,109 @@ class ItemPage(Model):
     items: list[Item] = Field(description="The images.")
 
 
+Source = Literal["learnt", "reviewed", "put back", "grouped", "removed", "recognized", "rejected", "waiting"]
+
+
+class Image(Model):
+    """An image with its label, in a list of all images."""
+
+    id: int = Field(description="Its number.")
+    name: str = Field(description="The name of its file.")
+    label: str = Field(description="Its present label, the name of a class or group, or `unknown`.")
+    source: Source = Field(description=_ABOUT_SOURCE)
+    group: int | None = Field(description="The number of its group; null if it is in none, or learnt.")
+    unknown: float | None = Field(description=_ABOUT_UNKNOWN)
+    doubt: float | None = Field(description=_ABOUT_DOUBT)
+    date: datetime | None = Field(description=_ABOUT_DATE)
+    who: str | None = Field(description=_ABOUT_NAMER)
+    stack: int | None = Field(description="The number of its stack of near copies; null if it is in none.")
+    copies: int = Field(description=_ABOUT_COPIES)
+
+
+class ImagePage(Model):
+    """A page of a list of images."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    images: list[Image] = Field(description="The images, in the order that was asked for.")
+    next: str | None = Field(description="Send it as `after` to get the next page; null if this is the last one.")
+
+
+class ImageStarts(Model):
+    """How long a list of images is, and where its pages begin."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    total: int = Field(description="How many images the list has.")
+    cursors: list[str] = Field(description="For each page but the first, what to send as `after` to get it.")
+
+
+class FolderCount(Model):
+    """How many files of the workspace are in a folder."""
+
+    folder: str = Field(description="The folder, on the machine of the workspace.")
+    count: int = Field(description="The number of files.")
+
+
+class Count(Model):
+    """How many images of a class there are."""
+
+    label: str = Field(description="The name of the class.")
+    count: int = Field(description="The number of images.")
+
+
+class ImageChoices(Model):
+    """What the list of images can be filtered by, as far as there are such images."""
+
+    labels: list[Count] = Field(description="All labels with their numbers of images, sorted by label.")
+    folders: list[FolderCount] = Field(description="The folders with the most files, sorted by folder.")
+    people: list[str] = Field(description="Who has given labels.")
+
+
+class File(Model):
+    """A file of an image."""
+
+    path: str = Field(description="Where it is, on the machine of the workspace.")
+    state: Literal["present", "missing", "changed"] = Field(
+        description="Whether it is still there with the content of the image, is missing, or has other content now."
+    )
+
+
+class LabelledNeighbour(Model):
+    """A learnt image that looks like another one."""
+
+    id: int = Field(description="Its number.")
+    distance: float = Field(description="How different it looks: 1 minus the cosine of the angle between both vectors.")
+    label: str = Field(description="Its class.")
+
+
+class Reasons(Model):
+    """Why an image has been recognised as a class, or rejected."""
+
+    score: float | None = Field(
+        description="Its unknown score: the higher, the less it looks like any known class; null if the version in use "
+        "has not recognised it."
+    )
+    threshold: float | None = Field(
+        description="The threshold in use now, which follows the stream: images with a higher score are rejected; null "
+        "if the recogniser has none."
+    )
+    rejected: bool | None = Field(description="Whether the image was rejected; null if it was not recognised.")
+    nearest: list[LabelledNeighbour] = Field(description="The most similar exemplars, with their classes.")
+
+
+class Camera(Model):
+    """What the camera wrote down about an image (EXIF); null where it did not."""
+
+    taken: str | None = Field(description="When it was taken, by the camera's clock, as in 2026-05-01 06:30:12.")
+    camera: str | None = Field(description="The make and model of the camera.")
+    lens: str | None = Field(description="The model of the lens.")
+    exposure: float | None = Field(description="The exposure time in seconds.")
+    aperture: float | None = Field(description="The f-number.")
+    iso: float | None = Field(description="The sensitivity.")
+    focal_length: float | None = Field(description="The focal length in millimetres.")
+    latitude: float | None = Field(description="Degrees north.")
+    longitude: float | None = Field(description="Degrees east.")
+
+
 class ItemDetails(Item):
     """An image with its details."""
 
@@ -573,7 +727,11 @@ class ItemDetails(Item):
     paths: list[str] = Field(description="The names of its files: several if copies of it were added.")
     width: int = Field(description="Its width in pixels.")
     height: int = Field(description="Its height in pixels.")
-    source: str = Field(description="Where its label comes from, as in the `counts` of the status.")
+    source: str = Field(description=_ABOUT_SOURCE)
+    files: list[File] = Field(description="Its files, with their folders.")
+    doubt: float | None = Field(description=_ABOUT_DOUBT)
+    date: datetime | None = Field(description=_ABOUT_DATE)
+    who: str | None = Field(description=_ABOUT_NAMER)
 
 
 class Neighbour(Model):
@@ -583,6 +741,15 @@ class Neighbour(Model):
     distance: float = Field(description="How different it looks: 1 minus the cosine of the angle between both vectors.")
     group: int | None = Field(description="The number of its group; null if it is learnt.")
     label: str = Field(description="Its label, or that of its group.")
+
+
+class Similar(Model):
+    """The images of a group, those that belong with one of them rather than with the rest first."""
+
+    items: list[int] = Field(
+        description="The numbers of the image itself and then of the others; of a stack of near copies only one."
+    )
+    number: int = Field(description="How many of them belong with the image, itself included.")
 
 
 class Map(Model):
@@ -723,13 +890,6 @@ class ClassNumber(Model):
     confirmed: int = Field(description="How many groups are confirmed.")
 
 
-class Count(Model):
-    """How many images of a class there are."""
-
-    label: str = Field(description="The name of the class.")
-    count: int = Field(description="The number of images.")
-
-
 class Learnable(Model):
     """What the job ``learn`` would learn."""
 
@@ -837,7 +997,7 @@ class Class(Model):
 
 
 EVENTS: dict[str, type[BaseModel]] = {"edit": EditEvent, "job": Job}
-"""What the events of ``/events`` hold, by their names; `adaptation`, `map` and `ping` hold nothing."""
+"""What the events of ``/events`` hold, by their names; `adaptation`, `images`, `map` and `ping` hold nothing."""
 
 DETAILS_FIELDS = {
     "bad": "How many files could not be used.",

@@ -87,7 +87,7 @@ def test_from_a_folder(home, root, images):
     done = ended(home)
     assert (done["state"], done["key"], done["images"], done["unusable"]) == ("done", "My birds", 12, 0)
     (card,) = get(home, "home")["projects"]
-    assert (card["name"], card["images"], card["classes"], card["next"]) == ("My birds", 12, 2, "add")
+    assert (card["name"], card["images"], card["classes"], card["next"]) == ("My birds", 12, 2, "recognize")
     assert home.get("/projects/My%20birds/api/v1/classes").json()[0]["label"] == "green"
     send(home, "DELETE", "creation", code=204)
     assert get(home, "creation") == {"creation": None}

@@ -47,7 +47,7 @@ def test_from_nothing_to_a_recognised_stream(page, world, tmp_path):
         assert violations(page) == []
         page.get_by_role("button", name="Create project").click()
         page.wait_for_url("**/projects/Colours/**", timeout=90_000)
-        page.get_by_role("heading", name="Nothing to review").wait_for()
+        page.get_by_role("heading", name="No image has been recognised yet").wait_for()
         # Anything that is dropped anywhere is added.
         files = [[file.name, list(file.read_bytes())] for file in sorted(stream.iterdir())]
         page.evaluate(

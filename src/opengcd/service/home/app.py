@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import socket
 import time
 import webbrowser
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -28,6 +26,7 @@ from opengcd.service.home.creation import Creations
 from opengcd.service.home.folder import ProjectFolder
 from opengcd.service.home.projects import Projects
 from opengcd.service.request_limits import RequestLimits
+from opengcd.service.running import is_taken
 from opengcd.service.server import LINK_LASTS, Site, is_loopback, listen, warn_of_network
 from opengcd.service.uploads import Uploads, upload_routes
 from opengcd.workspace import Workspace, WorkspaceError
@@ -176,8 +175,10 @@ def run_home(
                 tell(f"OpenGCD is already running for {projects.path}.")
                 show(_address_of(projects))
                 return
-            if any_port and not _is_free(site):
+            if any_port and is_taken(site.host, site.port):
                 site = replace(site, port=0)
+            elif is_taken(site.host, site.port):
+                raise OSError(f"Port {site.port} of {site.host} is in use by another program; choose another --port.")
             local = is_loopback(site.host) and not site.names and not site.proxies
             app = create_home(projects, access, hosts=[site.host, *site.names], local=local)
 
@@ -211,14 +212,3 @@ def _address_of(projects: ProjectFolder) -> str:
             )
         time.sleep(0.1)
     return address
-
-
-def _is_free(site: Site) -> bool:
-    kind = socket.AF_INET6 if ":" in site.host else socket.AF_INET
-    with socket.socket(kind, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((site.host, site.port))
-        except OSError as error:
-            return error.errno != errno.EADDRINUSE
-    return True

@@ -6,18 +6,16 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from opengcd.service.home import wire as api
 from opengcd.service.home.folder import ProjectFolder
-from opengcd.workspace import Status, Workspace, WorkspaceError, readable
+from opengcd.workspace import Workspace, WorkspaceError, readable
 
 PATIENCE = 4.0
 """Seconds until a project that does not answer is listed without its numbers."""
 THREADS = 4
 BUSY = "This project does not answer yet: another program may be using it, or its disk is slow."
-
-Next = Literal["wait", "fit", "review", "learn", "discover", "add"]
 
 
 class Cards:
@@ -86,35 +84,23 @@ class Cards:
 def describe(plain: api.Project, workspace: Workspace) -> api.Project:
     """Return the card of a project with what its workspace says."""
     status = workspace.status()
+    todo = workspace.views.next_step()
     history = workspace.history(limit=1)
     jobs = workspace.jobs.latest(1, unfinished=True)
-    groups = [group for group in status.groups if group.kind == "novel" and not group.confirmed]
     known: dict[str, Any] = {
         "images": sum(status.counts.values()),
         "classes": 0 if status.version is None else len(status.version.classes),
-        "groups": len(groups),
-        "to_review": sum(group.size for group in groups),
-        "to_learn": workspace.views.learnable().total(),
-        "rejected": status.counts.get("rejected", 0),
+        "groups": todo.groups,
+        "to_review": todo.images if todo.step == "review" else 0,
+        "to_learn": todo.learnable,
+        "rejected": todo.images if todo.step == "discover" else 0,
         "job": jobs[0].verb if jobs else None,
         "changed_at": history[0].at if history else None,
         "changed_by": history[0].who if history else None,
         "changed_verb": history[0].verb if history else None,
+        "next": "wait" if jobs else todo.step,
     }
-    found = plain.model_copy(update=known)
-    return found.model_copy(update={"next": _next(found, status)})
-
-
-def _next(card: api.Project, status: Status) -> Next:
-    """Return what to do next."""
-    if card.job is not None:
-        return "wait"
-    if status.version is None:
-        return "fit"
-    for step, number in (("review", card.groups), ("learn", card.to_learn), ("discover", card.rejected)):
-        if number:
-            return step  # type: ignore[return-value]
-    return "add"
+    return plain.model_copy(update=known)
 
 
 def _state(path: Path) -> object:

@@ -93,7 +93,7 @@ def known_from_table(root: Path, table: Path) -> Known:
         If the table cannot be used; the message names the row.
 
     """
-    files = {Path(found.path) for found in find_files([root]) if not found.path.lower().endswith(TABLES)}
+    files = {Path(found.path) for found in find_files([root])}
     by_name: dict[str, list[Path]] = defaultdict(list)
     for one in files:
         by_name[one.name].append(one)
@@ -139,7 +139,10 @@ def find_tables(root: Path) -> list[Path]:
     list of Path
 
     """
-    found = [Path(one.path) for one in find_files([root]) if one.path.lower().endswith(TABLES)]
+    others: list[str] = []
+    for _ in find_files([root], others.append):
+        pass
+    found = [Path(path) for path in others if path.lower().endswith(TABLES)]
     return sorted(found, key=lambda file: (len(file.parts), file.name))
 
 

@@ -24,14 +24,13 @@ class Project(Model):
     groups: int = Field(description="How many groups are to be reviewed.")
     to_review: int = Field(description="How many images are in them.")
     to_learn: int = Field(description="How many images are ready to be learnt.")
-    rejected: int = Field(description="How many images were recognised as unknown and are in no group yet.")
+    rejected: int = Field(description="How many images are to be grouped.")
     job: str | None = Field(default=None, description="The verb of the job that runs or waits; null if there is none.")
     changed_at: str | None = Field(default=None, description="When it was last changed, in UTC; null if never.")
     changed_by: str | None = Field(default=None, description="Who changed it.")
     changed_verb: str | None = Field(default=None, description="The verb of that change.")
-    next: Literal["wait", "fit", "review", "learn", "discover", "add"] = Field(
-        description="What to do next: wait for a job, learn the first classes, review, learn, find groups, or add "
-        "images."
+    next: Literal["wait", "init", "view", "adapt", "review", "learn", "discover", "recognize", "export"] = Field(
+        description="What to do next: `wait` for a job, or the step that the status of the project names."
     )
 
 

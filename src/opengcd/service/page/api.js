@@ -17,6 +17,8 @@
  * @typedef {{} extends Options<K> ? [Options<K>?] : [Options<K>]} OptionsOf
  */
 
+/** @typedef {Omit<NonNullable<Operations["GET /images"]["query"]>, "after"|"limit">} Filters of all images */
+
 const ROOT = new URL("../api/v1", import.meta.url).pathname;
 
 /** How often something is read again while the service says that it cannot be read at the moment. */
@@ -50,12 +52,13 @@ async function answerTo(path, options) {
  * Fill the parts of an address in.
  * @param {string} template as `/items/{id}`
  * @param {Record<string, any>} [parts]
- * @param {Record<string, any>} [query] what is undefined is left out
+ * @param {Record<string, any>} [query] what is undefined is left out; a list repeats the name
  */
 function address(template, parts = {}, query = {}) {
   const path = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parts[name]));
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  return given.length ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : path;
+  const pairs = given.flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)]));
+  return pairs.length ? `${path}?${new URLSearchParams(pairs)}` : path;
 }
 
 /**
@@ -103,6 +106,12 @@ async function signedIn(answer) {
   return session;
 }
 
+/** The image that a picture of the service is of; null for any other picture. @param {string} url */
+export function itemOf(url) {
+  const found = new URL(url, location.href).pathname.match(/\/items\/(\d+)\/(thumbnail|image)$/);
+  return found && Number(found[1]);
+}
+
 export const api = {
   /** @param {string} token @param {string|null} who */
   signIn: (token, who) => signedIn(call("POST /session", { body: who ? { token, who } : { token } })),
@@ -126,10 +135,25 @@ export const api = {
   /** @param {number} id @param {number} offset @param {number} limit @param {"typical"|"odd"} order */
   items: (id, offset, limit, order) =>
     call("GET /groups/{id}/items", { path: { id }, query: { offset, limit, order, stacked: true } }),
+  /** @param {number} id */
+  parts: (id) => call("GET /groups/{id}/parts", { path: { id } }),
+  /** @param {number[]} items */
+  suggestions: (items) => call("GET /suggestions", { query: { items: items.slice(0, 100) } }),
+  /** @param {NonNullable<Operations["GET /images"]["query"]>} query */
+  images: (query) => call("GET /images", { query }),
+  /** @param {NonNullable<Operations["GET /images/starts"]["query"]>} query */
+  starts: (query) => call("GET /images/starts", { query }),
+  choices: () => call("GET /images/choices"),
+  /** @param {number} id @param {AbortSignal} [signal] */
+  reasons: (id, signal) => call("GET /items/{id}/reasons", { path: { id }, signal }),
+  /** @param {number} id @param {AbortSignal} [signal] */
+  camera: (id, signal) => call("GET /items/{id}/camera", { path: { id }, signal }),
   /** @param {number} id @param {AbortSignal} [signal] */
   item: (id, signal) => call("GET /items/{id}", { path: { id }, signal }),
   /** @param {number} id @param {number} limit @param {AbortSignal} [signal] */
   neighbours: (id, limit, signal) => call("GET /items/{id}/neighbours", { path: { id }, query: { limit }, signal }),
+  /** @param {number} id */
+  similar: (id) => call("GET /items/{id}/similar", { path: { id } }),
   /** @param {number} id */
   thumbnail: (id) => `${ROOT}/items/${id}/thumbnail`,
   /** @param {number} id */

@@ -9,6 +9,7 @@ import { byId, h } from "./dom.js";
 import { follow } from "./events.js";
 import { icon } from "./icons.js";
 import { listen, useKeys } from "./keys.js";
+import { watchPictures } from "./pictures.js";
 import { go, startRouter } from "./router.js";
 import { currentJob, refresh, state, subscribe, toReview } from "./store.js";
 import { toggleTheme } from "./theme.js";
@@ -16,6 +17,7 @@ import { complain } from "./toast.js";
 import { group } from "./views/group.js";
 import { groups } from "./views/groups.js";
 import { history } from "./views/history.js";
+import { images } from "./views/images.js";
 import { learn } from "./views/learn.js";
 import { numberOfClasses } from "./views/number.js";
 import { overview } from "./views/overview.js";
@@ -35,6 +37,7 @@ const VIEWS = [
   ["rejection", "Rejection", rejection],
   ["history", "History", history],
   ["questions", "Questions", questions],
+  ["images", "Images", images],
 ];
 
 async function signOut() {
@@ -129,6 +132,7 @@ async function start() {
   await refresh();
   const top = bar();
   listen();
+  watchPictures();
   useKeys("everywhere", {
     view: (event) => go(VIEWS[Number(event.key) - 1][0]),
     undo,

@@ -32,6 +32,7 @@ export function follow(connection) {
       if (!BY_JOBS.includes(verb)) toast(`${who} ${story(verb)}.`);
     }).catch(complain);
   });
+  source.addEventListener("images", () => inTurn(refresh).catch(complain));
   source.addEventListener("map", () => noteMap().catch(complain));
   source.addEventListener("adaptation", () => noteAdaptation().catch(complain));
   source.addEventListener("job", (event) => {

@@ -18,8 +18,12 @@ function nextOf(one) {
   switch (one.next) {
     case "wait":
       return [`${DOING[one.job ?? ""] ?? "A job"} is under way`, "overview"];
-    case "fit":
+    case "init":
       return ["Learn the first classes", "overview"];
+    case "view":
+      return ["Look at it (it is read-only)", "overview"];
+    case "adapt":
+      return ["Continue the adaptation", "overview"];
     case "review":
       return [`Review ${count(one.groups, "group")} (${count(one.to_review, "image")})`, "groups"];
     case "learn":

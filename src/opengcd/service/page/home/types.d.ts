@@ -226,7 +226,7 @@ export interface Project {
   to_review: number;
   /** How many images are ready to be learnt. */
   to_learn: number;
-  /** How many images were recognised as unknown and are in no group yet. */
+  /** How many images are to be grouped. */
   rejected: number;
   /** The verb of the job that runs or waits; null if there is none. */
   job?: string | null;
@@ -236,8 +236,8 @@ export interface Project {
   changed_by?: string | null;
   /** The verb of that change. */
   changed_verb?: string | null;
-  /** What to do next: wait for a job, learn the first classes, review, learn, find groups, or add images. */
-  next: "wait" | "fit" | "review" | "learn" | "discover" | "add";
+  /** What to do next: `wait` for a job, or the step that the status of the project names. */
+  next: "wait" | "init" | "view" | "adapt" | "review" | "learn" | "discover" | "recognize" | "export";
 }
 
 /** How much of a file has arrived. */

@@ -21,10 +21,9 @@ function stepsOf(job) {
 /** @returns {[string, HTMLElement, HTMLElement|null]} heading, text and button */
 function nextStep() {
   const { status } = state;
-  const waiting = toReview();
+  const { step, images, groups } = status.next;
   const job = currentJob();
-  const rejected = status.counts.rejected ?? 0;
-  if (job && !(job.verb === "adapt" && waiting.length)) {
+  if (job && !(job.verb === "adapt" && step === "review")) {
     const share = job.total ? job.done / job.total : null;
     return [
       DOING[job.verb] ?? job.verb,
@@ -34,41 +33,53 @@ function nextStep() {
         : null,
     ];
   }
-  if (!status.version)
-    return [
-      "No classes are known yet",
-      h("p", {}, "To teach the first ones, run ", h("code", {}, `opengcd init ${status.name} --known FOLDER`), "."),
-      null,
-    ];
-  if (waiting.length) {
-    const images = waiting.reduce((sum, group) => sum + group.size, 0);
-    return [
-      `${count(waiting.length, "group", "groups")} to review`,
-      h(
-        "p",
-        {},
-        `${count(images, "image")} to look at. Name the groups that you recognise, and press Enter to confirm.`,
-      ),
-      button("Review", () => go("groups", waiting[0].id), { primary: true, icon: "next" }),
-    ];
-  }
-  if (status.to_learn) {
-    return [
-      "Everything is reviewed",
-      h("p", {}, `${count(status.to_learn, "image is", "images are")} ready to be learnt.`),
-      button("Learn", () => go("learn"), { primary: true, icon: "next" }),
-    ];
-  }
-  if (rejected) {
-    return [
-      `${count(rejected, "image was", "images were")} rejected`,
-      h("p", {}, "Group them to find new classes."),
-      button("Group them", () => startJob({ verb: "discover" }), { primary: true, icon: "next" }),
-    ];
+  /** @param {string} command */
+  const code = (command) => h("code", {}, command);
+  switch (step) {
+    case "init":
+      return [
+        "No classes are known yet",
+        h("p", {}, "To teach the first ones, run ", code(`opengcd init ${status.name} --known FOLDER`), "."),
+        null,
+      ];
+    case "view":
+      return [
+        "This workspace is read-only",
+        h("p", {}, "You can look at everything here, but change nothing. To change it, make its folder writable."),
+        null,
+      ];
+    case "adapt":
+      return [
+        "An adaptation was interrupted",
+        h("p", {}, "To continue it, run ", code(`opengcd adapt ${status.name}`), " with the same options."),
+        null,
+      ];
+    case "review":
+      return [
+        `${count(groups, "group")} to review`,
+        h(
+          "p",
+          {},
+          `${count(images, "image")} to look at. Name the groups that you recognise, and press Enter to confirm.`,
+        ),
+        button("Review", () => go("groups", toReview()[0]?.id), { primary: true, icon: "next" }),
+      ];
+    case "learn":
+      return [
+        "Everything is reviewed",
+        h("p", {}, `${count(images, "image is", "images are")} ready to be learnt.`),
+        button("Learn", () => go("learn"), { primary: true, icon: "next" }),
+      ];
+    case "discover":
+      return [
+        `${count(images, "image was", "images were")} rejected`,
+        h("p", {}, "Group them to find new classes."),
+        button("Group them", () => startJob({ verb: "discover" }), { primary: true, icon: "next" }),
+      ];
   }
   const add = canAdd();
   return [
-    "Nothing to review",
+    step === "recognize" ? "No image has been recognised yet" : "Nothing to review",
     h(
       "p",
       {},

@@ -5,7 +5,8 @@ import { invitation } from "../asking.js";
 import { button } from "../buttons.js";
 import { legend, lineChart } from "../charts.js";
 import { h, heading } from "../dom.js";
-import { state, subscribe } from "../store.js";
+import { imagesOf } from "../router.js";
+import { state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { count, number, percent } from "../words.js";
 import { adaptCard } from "./adapt.js";
@@ -32,7 +33,7 @@ function tiles() {
       "A new phase begins each time the recogniser learns",
     ),
     tile(number(seen), "images seen", status.failures ? `${count(status.failures, "file")} could not be used` : null),
-    tile(number(status.to_review), "to review", `in ${count(status.groups, "group")}`),
+    tile(number(status.to_review), "to review", `in ${count(toReview().length, "group")}`),
     tile(number(status.to_learn), "ready to learn", null),
     memory &&
       tile(
@@ -113,7 +114,11 @@ function classCards(classes, all) {
         h(
           "div",
           { class: "caption" },
-          h("strong", {}, one.label),
+          h(
+            "strong",
+            {},
+            h("a", { href: imagesOf({ label: one.label }), title: `Show all images of ${one.label}` }, one.label),
+          ),
           h(
             "span",
             { class: "soft" },
