@@ -274,8 +274,8 @@ def upload_routes(uploads: Callable[[Request], Uploads]) -> APIRouter:
         responses=MISSING,
         openapi_extra={
             "requestBody": {
-                "description": f"The piece: at most {PIECE // 2**20} MiB.",
-                "required": True,
+                "description": f"The piece: at most {PIECE // 2**20} MiB; nothing for an empty file.",
+                "required": False,
                 "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
             }
         },
