@@ -242,6 +242,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         trained: Any = None,
         found: Any = None,
         stacks: Any = None,
+        forget: Any = None,
         progress: Progress = silent,
     ) -> Self:
         """Begin the next phase with newly labelled rows, of new or known classes (Sec. 3.6).
@@ -264,6 +265,10 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             was trained on some rows, the threshold for "unknown" is calibrated on the sampled rows.
         stacks : array-like of int of shape (n,) or None
             As for :meth:`discover`.
+        forget : array-like of bool of shape (m,) or None
+            True for exemplars whose label was wrong: they are removed before anything is learnt, and a class of which
+            no exemplar is left is no longer known. To correct a label, forget the exemplar and give the row again in
+            ``X``, which may be empty if something is forgotten.
         progress : callable
             Called with the name of a step, the work done and the work in total.
 
@@ -273,19 +278,28 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             The recogniser itself. If learning fails, it stays as it was.
 
         """
-        X = self._check_rows(X, min_rows=1)
-        y = check_labels(y, len(X), like=self.classes_)
+        check_is_fitted(self)
+        forget = check_mask(forget, len(self.memory_), "forget", default=False)
+        X = self._check_rows(X, min_rows=0 if forget.any() else 1)
+        y = check_labels(y, len(X), like=self.classes_) if len(X) else self.classes_[:0]
         refuse_unknown_label(y)
         new = _NewRows(X, y, check_mask(trained, len(X), "trained", default=False), check_mask(found, len(X), "found"))
-        together, _ = share_labels(X, self._stacks(X, stacks), y, self.unknown_label_)
-        rows = self._represented(X, together).representatives
+        rows = np.empty(0, dtype=np.int64)
+        if len(X):
+            together, _ = share_labels(X, self._stacks(X, stacks), y, self.unknown_label_)
+            rows = self._represented(X, together).representatives
         memory = self._with_settings(self.memory_)
+        if forget.any():
+            memory = memory.without(forget)
         if self.memory_size is not None:
             memory.size = self.memory_size
         phase = self._phase()
-        classes = np.concatenate([phase.classes, np.setdiff1d(y[rows], phase.classes)])
+        known = phase.classes[np.isin(phase.classes, np.concatenate([memory.y, y[rows]]))]
+        classes = np.concatenate([known, np.setdiff1d(y[rows], known)])
+        if len(classes) < 2:
+            raise ValueError(f"Only {len(classes)} class would be left; keep exemplars of at least two classes.")
         phase = phase._replace(number=phase.number + 1, classes=classes, memory=memory)
-        offered = np.concatenate([np.arange(len(memory)), len(memory) + rows])
+        offered = np.concatenate([np.flatnonzero(~forget), len(self.memory_) + rows])
         self._enter(phase, _NewRows(*(values[rows] for values in new)), progress)
         memory.kept = offered[memory.kept]  # numbered over all rows that were given, copies among them
         return self

@@ -77,6 +77,7 @@ def _argument(given: Parameter, described: str) -> inspect.Parameter:
         Kind.ITEMS: list[int],
         Kind.SEEN: list[int],
         Kind.LABEL: str,
+        Kind.CLASS: str,
         Kind.GROUP_OR_LABEL: str,
         Kind.PARTS: int,
         Kind.FLAG: bool,

@@ -62,6 +62,8 @@ class Recognition:
         self.outdated = False
         """Whether another version may be in use than the one that is loaded."""
         self._recognizer: OpenWorldRecognizer | None = None
+        self._names: dict[str, str] = {}
+        """The present names of classes that were renamed."""
         self._thread = ThreadPoolExecutor(1, "recognition", initializer=_on_one_core)
         self._waiting: deque[_Asked] = deque()
         self._passes: asyncio.Task[None] | None = None
@@ -98,6 +100,7 @@ class Recognition:
     def refresh(self) -> int:
         """Load the version that is in use now; return its number."""
         version, self._recognizer = self.workspace.recognizers.follow()
+        self._names = self.workspace.models.class_names()
         return version
 
     def renew(self) -> None:
@@ -159,8 +162,11 @@ class Recognition:
         unknown, known = said.probabilities[:, 0].tolist(), said.probabilities[:, 1:]
         most = min(max(top for _, top in parts), len(classes))
         best = np.argsort(-known, axis=1, kind="stable")[:, :most]
+        labels = said.labels
+        if present := self._names:  # hardly any workspace has renamed a class
+            classes, labels = (np.array([present.get(one, one) for one in some.tolist()]) for some in (classes, labels))
         names, shares = classes[best].tolist(), np.take_along_axis(known, best, axis=1).round(6).tolist()
-        rows = zip(said.labels.tolist(), unknown, names, shares, strict=True)
+        rows = zip(labels.tolist(), unknown, names, shares, strict=True)
         return [
             [_answer(label, u, list(zip(c[:top], p[:top], strict=True))) for _, (label, u, c, p) in zip(X, rows)]  # noqa: B905
             for X, top in parts
