@@ -57,8 +57,6 @@ class RenameClass(Verb):
 class MergeClasses(Verb):
     """Merge a known class into another one: all its images get that label, and the next learn makes them one class.
 
-    Until then the recogniser still tells the two classes apart.
-
     Parameters
     ----------
     known : str

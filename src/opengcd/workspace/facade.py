@@ -37,8 +37,8 @@ from opengcd.workspace.settings import Settings, write_settings
 from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
-from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.teaching import Taught, Teaching
+from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.tokens import Access
 from opengcd.workspace.vectors import Vectors
 from opengcd.workspace.verb import Verb

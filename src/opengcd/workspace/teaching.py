@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
@@ -84,7 +84,9 @@ class Teaching:
         """Read labelled images and store their labels, all in one edit; see :meth:`opengcd.Workspace.teach`."""
         with self._store.alone(progress):
             self._refuse_early()
-            files, bad = _files_in_folders(Path(source)) if table is None else _files_in_table(Path(source), Path(table))
+            files, bad = (
+                _files_in_folders(Path(source)) if table is None else _files_in_table(Path(source), Path(table))
+            )
             label_of = {found.path: label for found, label in files.items()}
             given: dict[int, dict[str, str]] = {}
             for batch in self._intake.take(list(files), progress):
@@ -150,9 +152,8 @@ class Teaching:
             found = _sort(edit.connection, labels)
             given = {item: labels[item] for item in found.others} if replace else {}
             _give(edit, found.free | given, found.learnt)
-            conflicts = [] if replace else [
-                LabelConflict(item, paths.get(item, ""), present, labels[item]) for item, present in found.others.items()
-            ]  # fmt: skip
+            kept = {} if replace else found.others
+            conflicts = [LabelConflict(item, paths.get(item, ""), kept[item], labels[item]) for item in kept]
             counts = Counter((found.free | given).values())
             done = Taught(counts.total(), dict(sorted(counts.items())), found.already, len(given), conflicts, bad)
             if done.images:
@@ -165,7 +166,8 @@ class Teaching:
 
 def _sort(connection: Connection, labels: Mapping[int, str]) -> _Sorted:
     """Sort items by what people have said of them, given the labels that they are to get."""
-    known, homes = set[int](), {}
+    known: set[int] = set()
+    homes: dict[int, Any] = {}
     learnt = corrections.learnt_labels(connection, list(labels))
     for part in in_parts(list(labels)):
         known |= set(connection.scalars(select(items.c.id).where(items.c.id.in_(part))))
@@ -204,12 +206,17 @@ def _give(edit: Edit, labels: Mapping[int, str], learnt: set[int]) -> None:
         groups.place(edit, chosen, groups.taught_group(edit, label, chosen))
 
 
+def _find(source: Path, table: Path | None) -> tuple[dict[Found, str], list[tuple[str, str]]]:
+    """Return the files to read with their labels, and those that cannot be used, with reasons."""
+    return _files_in_folders(source) if table is None else _files_in_table(source, table)
+
+
 def _files_in_folders(source: Path) -> tuple[dict[Found, str], list[tuple[str, str]]]:
     """Return the files of a folder of folders with their labels, and the files outside of them, with reasons."""
     if not source.is_dir():
         raise WorkspaceError(
-            f"There is no folder {source}; it should hold a folder of images for each class, named after the class. For "
-            "images that are not in such folders, give their labels in a table (--labels)."
+            f"There is no folder {source}; it should hold a folder of images for each class, named after the class. "
+            "For images that are not in such folders, give their labels in a table (--labels)."
         )
     files: dict[Found, str] = {}
     bad = []
