@@ -38,7 +38,6 @@ from tests.helpers.browsing import Visit, launched
 from tests.helpers.reviewing import labels, put_in_stack
 from tests.helpers.serving import API, connect, get, send, serving
 
-
 OF_LEARNT = ("relabel", "keep_label", "discard")
 """Verbs about learnt images, which are in no group."""
 

@@ -9,6 +9,7 @@ import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -287,12 +288,19 @@ async def _vectors(request: Request, read: Callable[[bytes], np.ndarray]) -> np.
     return await run_in_threadpool(lambda: read(b"".join(pieces)))  # joining tens of megabytes takes long, too
 
 
-async def _recognize_images(request: Request, service: Service, keep: bool, top: int) -> list[dict[str, Any]]:
-    workspace = service.workspace.by(request.state.grant.who)
+@asynccontextmanager
+async def uploaded(request: Request) -> AsyncIterator[list[UploadFile]]:
+    """Yield the images that a request sends as a form."""
     async with request.form(max_files=MOST_FILES, max_fields=0) as form:
         files = [file for name, file in form.multi_items() if name == "files" and isinstance(file, UploadFile)]
         if len(files) != len(form.multi_items()) or not files:
             raise HTTPException(422, "Send the images in form fields named files, each with a file name.")
+        yield files
+
+
+async def _recognize_images(request: Request, service: Service, keep: bool, top: int) -> list[dict[str, Any]]:
+    workspace = service.workspace.by(request.state.grant.who)
+    async with uploaded(request) as files:
         names = [os.path.basename(file.filename or "") for file in files]
         async with service.recognition.image_requests.slot():
             contents = [await file.read() for file in files]
