@@ -18,6 +18,7 @@ from opengcd.workspace.files import find_files, readable
 from opengcd.workspace.folders import Changes
 from opengcd.workspace.group_discovery import Discovered
 from opengcd.workspace.groups import Group, GroupSize, check_label
+from opengcd.workspace.held_out import ClassAccuracy, ConfusedPair, Measured, Suspect, Suspects
 from opengcd.workspace.job_queue import CancelledError, Job
 from opengcd.workspace.labels import SOURCES, Labelled
 from opengcd.workspace.log import Edited, Entry
@@ -39,7 +40,9 @@ __all__ = [
     "CancelledError",
     "Changes",
     "Choice",
+    "ClassAccuracy",
     "ConflictError",
+    "ConfusedPair",
     "DamagedError",
     "DiscoverDetails",
     "Discovered",
@@ -54,6 +57,7 @@ __all__ = [
     "LabelConflict",
     "Labelled",
     "Map",
+    "Measured",
     "Member",
     "MissingError",
     "Neighbour",
@@ -63,6 +67,8 @@ __all__ = [
     "Rejection",
     "Result",
     "Status",
+    "Suspect",
+    "Suspects",
     "Taught",
     "Token",
     "TooLargeError",

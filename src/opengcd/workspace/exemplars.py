@@ -97,6 +97,34 @@ class Exemplars:
         near = dict(zip(rows, known.nearest(X, limit), strict=True))
         return [near.get(item, []) for item in items]
 
+    def most_like(self, wanted: Sequence[tuple[int, Sequence[str]]], limit: int) -> list[list[list[int]]]:
+        """Return the exemplars of some classes that look most like some exemplars.
+
+        Parameters
+        ----------
+        wanted : sequence of (int, sequence of str)
+            Items in the memory, each with the labels of the classes to search, as the recogniser has them.
+        limit : int
+            Items for each class.
+
+        Returns
+        -------
+        list of list of list of int
+            For each item and each of its classes numbers of items, the most similar first, without the item itself.
+
+        """
+        known = self._of_version()
+        row_of = {item: row for row, item in enumerate(known.items.tolist())}
+        rows_of = {label: np.flatnonzero(known.y == label) for _, labels in wanted for label in labels}
+        found = []
+        for item, labels in wanted:
+            x, near = known.X[row_of[item]], []
+            for label in labels:
+                rows = rows_of[label][known.items[rows_of[label]] != item]
+                near.append(known.items[rows[np.argsort(-(known.X[rows] @ x), kind="stable")[:limit]]].tolist())
+            found.append(near)
+        return found
+
     def of_memory(self, version: int, memory: ExemplarMemory) -> np.ndarray:
         """Return the item of each row of the memory of a version.
 

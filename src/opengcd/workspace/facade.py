@@ -21,6 +21,7 @@ from opengcd.workspace.exemplars import Exemplars
 from opengcd.workspace.formats import Formats
 from opengcd.workspace.group_discovery import Discovered, GroupDiscovery
 from opengcd.workspace.groups import Group
+from opengcd.workspace.held_out import HeldOut
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.job_queue import Jobs
 from opengcd.workspace.learning import Learning
@@ -104,6 +105,8 @@ class Workspace(ReviewVerbs):
         The most useful questions to a person about the groups.
     exemplars : Exemplars
         The items in the memory of the recogniser.
+    held_out : HeldOut
+        How well images are recognised that the recogniser was not fitted on, and labels that may be wrong.
     formats : Formats
         Exports, and the review in folders.
     access : Access
@@ -156,7 +159,8 @@ class Workspace(ReviewVerbs):
         self.formats = Formats(store)
         self._discovery = GroupDiscovery(store, *seen, self.recognition)
         self._teaching = Teaching(store, self._intake, self.recognizers)
-        self._learning = Learning(store, *seen, self.exemplars, self._intake, self.recognition)
+        self.held_out = HeldOut(store, *seen, self.exemplars)
+        self._learning = Learning(store, *seen, self.exemplars, self._intake, self.recognition, self.held_out)
         self.adaptation = Adaptation(store, *seen, self.exemplars, self._intake, self.recognition, self._estimates)
 
     @classmethod

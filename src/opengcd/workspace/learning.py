@@ -18,6 +18,7 @@ from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
 from opengcd.workspace.files import Found, find_files, readable
+from opengcd.workspace.held_out import HeldOut
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.predictions import least_of_stacks, unlearnt
 from opengcd.workspace.recognition import Recognition
@@ -47,6 +48,7 @@ class Learning:
         exemplars: Exemplars,
         intake: Intake,
         recognition: Recognition,
+        held_out: HeldOut,
     ) -> None:
         self._store = store
         self._database = store.database
@@ -55,6 +57,7 @@ class Learning:
         self._exemplars = exemplars
         self._intake = intake
         self._recognition = recognition
+        self._held_out = held_out
 
     def fit(self, known: str | os.PathLike[str], progress: Progress) -> list[tuple[str, str]]:
         """Learn the classes of a folder of folders; return the files that could not be used, with reasons."""
@@ -89,6 +92,7 @@ class Learning:
                 versions.note_report(edit.connection, version, report)
                 edit.before.clear()  # there is no earlier state to restore
                 edit.details = InitDetails(len(recognizer.classes_), len(labels), len(bad)).as_dict()
+            self._measure(progress)
         return bad
 
     def learn(self, progress: Progress, record: Callable[[Connection, Version], None]) -> Version:
@@ -152,8 +156,16 @@ class Learning:
                 self._recognition.ask_about_unseen(progress, scores)
             except (ValueError, OSError) as error:
                 warnings.warn(f"Version {new} is in use, but has not recognised all images yet: {error}", stacklevel=3)
+            self._measure(progress)
         with self._database.reading() as connection:
             return versions.all_versions(connection)[-1]
+
+    def _measure(self, progress: Progress) -> None:
+        """Measure the new version on held-out images; it stays in use if that fails."""
+        try:
+            self._held_out.measure_now(progress)
+        except (ValueError, OSError) as error:
+            warnings.warn(f"The new version is in use, but was not measured: {error}", stacklevel=4)
 
     def _take_classes(
         self, classes: Mapping[str, list[Found]], progress: Progress
