@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from opengcd.cli.adaptation import adapt_on_the_way
-from opengcd.cli.display import show_class_number, show_entry, show_groups
+from opengcd.cli.display import show_class_number, show_entry, show_groups, show_measured
 from opengcd.cli.failures import exit_for_bad_files, report_bad_file, report_bad_files, report_errors
 from opengcd.cli.options import Adapt, Folder
 from opengcd.cli.output import echo, write_out
@@ -103,6 +103,7 @@ def learn(workspace: Folder, adapt: Adapt = False) -> None:
 def show_learnt(opened: Workspace, version: Version) -> None:
     """Show what a version has learnt."""
     echo(f"Version {version.id}, phase {version.phase}: {len(version.classes)} classes.")
+    show_measured(opened.held_out.report())
 
 
 def undo(workspace: Folder) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from opengcd.cli.adaptation import adapt_on_the_way
-from opengcd.cli.display import as_text, show_class_number, show_groups, show_threshold
+from opengcd.cli.display import as_text, show_class_number, show_groups, show_measured, show_threshold
 from opengcd.cli.failures import report_bad_files, report_errors
 from opengcd.cli.options import Adapt, Copy, Folder
 from opengcd.cli.output import echo, write_out
@@ -113,6 +113,7 @@ def status(workspace: Folder) -> None:
         echo(f"classes   {len(found.version.classes)}: {', '.join(found.version.classes)}")
         if threshold := found.version.threshold:
             show_threshold(**threshold)
+        show_measured(opened.held_out.report())
         if found.discovered:
             discovered = DiscoverDetails(**found.discovered)
             show_class_number(discovered.k, discovered.k_interval)

@@ -24,6 +24,7 @@ from opengcd.service import (
     authentication,
     job_runner,
     map_routes,
+    quality_routes,
     recognition_routes,
     record_routes,
     review_routes,
@@ -143,6 +144,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         map_routes,
         adaptation_routes,
         teaching_routes,
+        quality_routes,
         job_runner,
         events_module,
     ):  # the busiest is found first

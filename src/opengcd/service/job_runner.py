@@ -165,6 +165,13 @@ def _teach(
     workspace.teach_items(given, replace=replace, progress=report.progress, record=record)
 
 
+def _measure(workspace: Workspace, report: JobReport) -> None:
+    workspace.held_out.measure(
+        progress=report.progress,
+        record=lambda connection, version: report.record(connection, {"version": version}),
+    )
+
+
 def _adapt(
     workspace: Workspace,
     report: JobReport,
@@ -193,7 +200,13 @@ def _adapt(
     )
 
 
-VERBS: dict[str, Callable[..., None]] = {"discover": _discover, "learn": _learn, "teach": _teach, "adapt": _adapt}
+VERBS: dict[str, Callable[..., None]] = {
+    "discover": _discover,
+    "learn": _learn,
+    "teach": _teach,
+    "measure": _measure,
+    "adapt": _adapt,
+}
 
 JobNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the job.")]
 

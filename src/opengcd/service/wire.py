@@ -329,6 +329,19 @@ class TeachJob(_Job):
     result: TeachResult | None = Field(description="Null until the job is done.")
 
 
+class MeasureResult(Model):
+    """The version that the job ``measure`` measured."""
+
+    version: int = Field(description="The number of the version.")
+
+
+class MeasureJob(_Job):
+    """A job that measures the version in use on held-out images."""
+
+    verb: Literal["measure"] = Field(description="What the job does.")
+    result: MeasureResult | None = Field(description="Null until the job is done.")
+
+
 class AdaptOptions(Model):
     """How to adapt the network. What is left out is chosen by the number of images and the device."""
 
@@ -377,7 +390,7 @@ class AdaptJob(_Job):
     result: AdaptResult | None = Field(description="Null until the job is done.")
 
 
-class Job(RootModel[Annotated[DiscoverJob | LearnJob | TeachJob | AdaptJob, Field(discriminator="verb")]]):
+class Job(RootModel[Annotated[DiscoverJob | LearnJob | TeachJob | MeasureJob | AdaptJob, Field(discriminator="verb")]]):
     """Long work that runs in the server. Its fields depend on ``verb``."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -627,6 +640,12 @@ class Teach(Model):
         return self
 
 
+class Measure(Model):
+    """Measure the version in use on held-out images; the job ``learn`` does it, too."""
+
+    verb: Literal["measure"] = Field(description="What the job is to do.")
+
+
 class Uploaded(Model):
     """An image that was uploaded."""
 
@@ -641,7 +660,7 @@ class Adapt(AdaptOptions):
     verb: Literal["adapt"] = Field(description="What the job is to do.")
 
 
-JobRequest = Annotated[Discover | Learn | Teach | Adapt, Field(discriminator="verb")]
+JobRequest = Annotated[Discover | Learn | Teach | Measure | Adapt, Field(discriminator="verb")]
 
 
 class LastAdaptation(Model):
@@ -708,6 +727,74 @@ class Learnable(Model):
     corrected: int = Field(description="Images that were learnt before and now have another label.")
     forgotten: int = Field(description="Images that were learnt before and were removed.")
     total: int = Field(description="The number of all these images.")
+
+
+class ClassAccuracy(Model):
+    """How many held-out images of a class are recognised."""
+
+    label: str = Field(description="The name of the class.")
+    images: int = Field(description="The number of its images.")
+    right: int = Field(description="How many of them are recognised.")
+    before: float | None = Field(
+        description="The share that the version before recognised; null if it did not know the class or was not "
+        "measured."
+    )
+
+
+class ConfusedPair(Model):
+    """How many held-out images of a class are taken for another class."""
+
+    label: str = Field(description="The class that they were learnt under.")
+    predicted: str = Field(description="The class that they are taken for.")
+    images: int = Field(description="The number of these images.")
+    before: int | None = Field(
+        description="The same for the version before; null if it did not know both classes or was not measured."
+    )
+
+
+class Measured(Model):
+    """How well a version recognises its exemplars, each judged by a classifier that was fitted without it."""
+
+    version: int = Field(description="The number of the version.")
+    previous: int | None = Field(description="The version that it is compared with; null if there is none.")
+    accuracy: float = Field(description="The share of the held-out images that are recognised.")
+    accuracy_before: float | None = Field(description="The same for the version before, on its own exemplars.")
+    images: int = Field(description="The number of held-out images.")
+    classes: list[ClassAccuracy] = Field(description="The classes, by name.")
+    pairs: list[ConfusedPair] = Field(description="All pairs that are mixed up, the most confused first.")
+    trained: bool = Field(
+        description="Whether the network was trained on some of these images, so that the result is too good."
+    )
+
+
+class ConfusedImages(Model):
+    """The held-out images of a class that are taken for a class."""
+
+    items: list[int] = Field(description="The numbers of the images, the clearest cases first.")
+
+
+class Suspect(Model):
+    """A learnt image whose label may be wrong."""
+
+    item: int = Field(description="The number of the image.")
+    label: str = Field(description="Its label.")
+    suggested: str = Field(description="The class that it is more likely of.")
+    own: float = Field(description="The probability of its label, by a classifier that was fitted without the image.")
+    rival: float = Field(description="The probability of the suggested class.")
+    copy_of: int | None = Field(
+        validation_alias="copy", description="A near copy of it with another label; null if there is none."
+    )
+    like_label: list[int] = Field(description="The images of the class of its label that look most like it.")
+    like_suggested: list[int] = Field(description="The images of the suggested class that look most like it.")
+
+
+class Suspects(Model):
+    """Learnt images whose labels may be wrong. Images that a person has judged are left out."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    measured: bool = Field(description="Whether the version in use was measured; if not, the job `measure` does it.")
+    total: int = Field(description="How many such images there are.")
+    suspects: list[Suspect] = Field(description="The most doubtful first.")
 
 
 class Rollback(_On):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, func, insert, or_, select
@@ -19,6 +20,11 @@ from opengcd.workspace.stacks import stacks_of
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
 
+if TYPE_CHECKING:
+    from opengcd.recognizer import OpenWorldRecognizer
+
+LEAST = 1e-12
+"""Added to probabilities before they are divided."""
 NEAREST = 6
 """Images of a class that are shown beside a suspect."""
 
@@ -97,6 +103,10 @@ class Suspects(NamedTuple):
     """The most doubtful first."""
 
 
+def record_nothing(connection: Connection, version: int) -> None:
+    """Record nothing."""
+
+
 class HeldOut:
     """Measures versions of the recogniser on held-out exemplars, and reads what was measured.
 
@@ -111,33 +121,46 @@ class HeldOut:
         self._recognizers = recognizers
         self._exemplars = exemplars
 
-    def measure(self, *, progress: Progress = silent) -> None:
+    def measure(
+        self, *, progress: Progress = silent, record: Callable[[Connection, int], None] = record_nothing
+    ) -> None:
         """Measure the version in use, unless that was done before; :meth:`opengcd.Workspace.learn` does it.
 
         Parameters
         ----------
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
+        record : callable
+            Called with the connection and the number of the version in the transaction that stores the result.
 
         """
         with self._store.alone(progress):
-            self.measure_now(progress)
+            self.measure_now(progress, record)
 
-    def measure_now(self, progress: Progress) -> None:
+    def measure_now(self, progress: Progress, record: Callable[[Connection, int], None] = record_nothing) -> None:
         """Do what :meth:`measure` does, within a long command.
 
         Parameters
         ----------
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
+        record : callable
+            As for :meth:`measure`.
 
         """
-        from opengcd.classify import suspect_labels
-
         version, recognizer = self._recognizers.in_use()
         with self._database.reading() as connection:
-            if _is_measured(connection, version):
-                return
+            done = _is_measured(connection, version)
+        rows = [] if done else self._judge(version, recognizer, progress)
+        with self._database.writing() as connection:
+            for part in in_parts(rows):
+                connection.execute(insert(held_out), part)
+            record(connection, version)
+
+    def _judge(self, version: int, recognizer: OpenWorldRecognizer, progress: Progress) -> list[dict[str, Any]]:
+        """Return the rows of the table for a version."""
+        from opengcd.classify import suspect_labels
+
         memory = recognizer.memory_
         items = self._exemplars.of_memory(version, memory)
         with self._database.reading() as connection:
@@ -148,7 +171,8 @@ class HeldOut:
         codes = np.array([number[label] for label in memory.y.tolist()])
         found = suspect_labels(p, codes)
         copies = _copies_with_other_labels(memory.X, codes, recognizer.stacks(memory.X))
-        rows, seen = [], {NOT_FOUND}
+        rows: list[dict[str, Any]] = []
+        seen = {NOT_FOUND}
         for row in np.flatnonzero(np.isfinite(p).all(1)).tolist():
             if (item := int(items[row])) in seen:
                 continue
@@ -167,10 +191,7 @@ class HeldOut:
                     "copy_id": None if copy is None or items[copy] == NOT_FOUND else int(items[copy]),
                 }
             )
-        with self._database.writing() as connection:
-            if not _is_measured(connection, version):
-                for part in in_parts(rows):
-                    connection.execute(insert(held_out), part)
+        return rows
 
     def report(self, version: int | None = None) -> Measured | None:
         """Return how well a version recognises held-out images, compared with the version before it.
@@ -262,7 +283,7 @@ class HeldOut:
             measured = version is not None and _is_measured(connection, version)
             names, judged = class_names.read(connection), corrections.judged(connection)
             doubtful = or_(held_out.c.suspect, held_out.c.copy_id.is_not(None))
-            order = (held_out.c.own - held_out.c.rival, held_out.c.item_id)
+            order = ((held_out.c.own + LEAST) / (held_out.c.rival + LEAST), held_out.c.item_id)
             query = select(held_out).where(held_out.c.model_id == version, doubtful).order_by(*order)
             rows = [row for row in connection.execute(query) if row.item_id not in judged]
         chosen = rows[offset : None if limit is None else offset + limit]

@@ -178,6 +178,18 @@ export interface Class {
   exemplars: number[];
 }
 
+/** How many held-out images of a class are recognised. */
+export interface ClassAccuracy {
+  /** The name of the class. */
+  label: string;
+  /** The number of its images. */
+  images: number;
+  /** How many of them are recognised. */
+  right: number;
+  /** The share that the version before recognised; null if it did not know the class or was not measured. */
+  before: number | null;
+}
+
 /** How many classes the last discovery found, and the scores behind this number. */
 export interface ClassNumber {
   /** The number of classes, known and new ones together. */
@@ -252,6 +264,24 @@ export interface ConflictingEdit {
   who: string;
   /** Its verb, such as `name` or `move`. */
   verb: string;
+}
+
+/** The held-out images of a class that are taken for a class. */
+export interface ConfusedImages {
+  /** The numbers of the images, the clearest cases first. */
+  items: number[];
+}
+
+/** How many held-out images of a class are taken for another class. */
+export interface ConfusedPair {
+  /** The class that they were learnt under. */
+  label: string;
+  /** The class that they are taken for. */
+  predicted: string;
+  /** The number of these images. */
+  images: number;
+  /** The same for the version before; null if it did not know both classes or was not measured. */
+  before: number | null;
 }
 
 /** The label of learnt images was corrected, confirmed, or taken away. */
@@ -567,7 +597,7 @@ export interface ItemPage {
 }
 
 /** Long work that runs in the server. Its fields depend on ``verb``. */
-export type Job = DiscoverJob | LearnJob | TeachJob | AdaptJob;
+export type Job = DiscoverJob | LearnJob | TeachJob | MeasureJob | AdaptJob;
 
 /** Say that a group is one class: discover leaves its images together. */
 export interface Keep {
@@ -725,6 +755,62 @@ export interface Map {
   group: number[];
   /** False while a better map is being drawn; the event `map` tells when it is ready. */
   drawn: boolean;
+}
+
+/** Measure the version in use on held-out images; the job ``learn`` does it, too. */
+export interface Measure {
+  /** What the job is to do. */
+  verb: "measure";
+}
+
+/** A job that measures the version in use on held-out images. */
+export interface MeasureJob {
+  /** The number of the job. */
+  id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
+  stage: string;
+  /** How many steps of this stage are done. */
+  done: number;
+  /** How many steps the stage has; 0 if that is not known. */
+  total: number;
+  /** Why it failed or was cancelled; null otherwise. */
+  error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who started it. */
+  who: string;
+  /** What the job does. */
+  verb: "measure";
+  /** Null until the job is done. */
+  result: MeasureResult | null;
+}
+
+/** The version that the job ``measure`` measured. */
+export interface MeasureResult {
+  /** The number of the version. */
+  version: number;
+}
+
+/** How well a version recognises its exemplars, each judged by a classifier that was fitted without it. */
+export interface Measured {
+  /** The number of the version. */
+  version: number;
+  /** The version that it is compared with; null if there is none. */
+  previous: number | null;
+  /** The share of the held-out images that are recognised. */
+  accuracy: number;
+  /** The same for the version before, on its own exemplars. */
+  accuracy_before: number | null;
+  /** The number of held-out images. */
+  images: number;
+  /** The classes, by name. */
+  classes: ClassAccuracy[];
+  /** All pairs that are mixed up, the most confused first. */
+  pairs: ConfusedPair[];
+  /** Whether the network was trained on some of these images, so that the result is too good. */
+  trained: boolean;
 }
 
 /** How full the exemplar memory is. Exemplars are the learnt images that the recogniser keeps. */
@@ -1159,6 +1245,38 @@ export interface Status {
   jobs: Job[];
 }
 
+/** A learnt image whose label may be wrong. */
+export interface Suspect {
+  /** The number of the image. */
+  item: number;
+  /** Its label. */
+  label: string;
+  /** The class that it is more likely of. */
+  suggested: string;
+  /** The probability of its label, by a classifier that was fitted without the image. */
+  own: number;
+  /** The probability of the suggested class. */
+  rival: number;
+  /** A near copy of it with another label; null if there is none. */
+  copy_of: number | null;
+  /** The images of the class of its label that look most like it. */
+  like_label: number[];
+  /** The images of the suggested class that look most like it. */
+  like_suggested: number[];
+}
+
+/** Learnt images whose labels may be wrong. Images that a person has judged are left out. */
+export interface Suspects {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** Whether the version in use was measured; if not, the job `measure` does it. */
+  measured: boolean;
+  /** How many such images there are. */
+  total: number;
+  /** The most doubtful first. */
+  suspects: Suspect[];
+}
+
 /** Give labels to images, which then are examples of known or new classes; the job ``learn`` takes them. */
 export interface Teach {
   /** What the job is to do. */
@@ -1440,13 +1558,27 @@ export interface Operations {
     body: FormData;
     answer: Uploaded[];
   };
+  /** Return how well the version in use recognises its exemplars when they are held out, and which it mixes up. */
+  "GET /held-out": {
+    answer: Measured;
+  };
+  /** Return the held-out images of one class that are taken for another class, or for their own. */
+  "GET /held-out/items": {
+    query: { label: string; predicted: string };
+    answer: ConfusedImages;
+  };
+  /** Return learnt images whose labels may be wrong. The edits `keep_label`, `relabel` and `discard` judge them. */
+  "GET /suspects": {
+    query?: { limit?: number; offset?: number };
+    answer: Suspects;
+  };
   /** Return the last hundred jobs, the latest first. */
   "GET /jobs": {
     answer: Job[];
   };
   /** Add a job: discover, learn, teach or adapt. Jobs run one after another, in the order in which they were added. */
   "POST /jobs": {
-    body: Discover | Learn | Teach | Adapt;
+    body: Discover | Learn | Teach | Measure | Adapt;
     answer: Job;
   };
   /** Return a job: how far it is, or how it ended. */
