@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import HTTPException, Query
+from fastapi import Query
 
 from opengcd.service import wire as api
-from opengcd.service.authentication import MISSING, guarded
+from opengcd.service.authentication import guarded
 from opengcd.service.state import UserWorkspace
 
 reading = guarded("read", "records")
@@ -15,13 +15,10 @@ reading = guarded("read", "records")
 ClassName = Annotated[str, Query(min_length=1, max_length=200, description="The name of a class.")]
 
 
-@reading.get("/held-out", summary="Show held-out accuracy", response_description="The accuracy.", responses=MISSING)
-def measured(workspace: UserWorkspace) -> api.Measured:
+@reading.get("/held-out", summary="Show held-out accuracy", response_description="The accuracy.")
+def measured(workspace: UserWorkspace) -> api.HeldOut:
     """Return how well the version in use recognises its exemplars when they are held out, and which it mixes up."""
-    found = workspace.held_out.report()
-    if found is None:
-        raise HTTPException(404, "The version in use was not measured; start the job measure.")
-    return api.Measured.model_validate(found)
+    return api.HeldOut.model_validate({"measured": workspace.held_out.report()})
 
 
 @reading.get("/held-out/items", summary="List confused images", response_description="The images.")

@@ -767,6 +767,12 @@ class Measured(Model):
     )
 
 
+class HeldOut(Model):
+    """What held-out images show of the version in use."""
+
+    measured: Measured | None = Field(description="Null if it was not measured; the job `measure` does it.")
+
+
 class ConfusedImages(Model):
     """The held-out images of a class that are taken for a class."""
 

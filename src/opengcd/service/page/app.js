@@ -14,6 +14,7 @@ import { complain } from "./toast.js";
 import { group } from "./views/group.js";
 import { groups } from "./views/groups.js";
 import { history } from "./views/history.js";
+import { labels } from "./views/labels.js";
 import { learn } from "./views/learn.js";
 import { numberOfClasses } from "./views/number.js";
 import { overview } from "./views/overview.js";
@@ -33,7 +34,17 @@ const VIEWS = [
   ["rejection", "Rejection", rejection],
   ["history", "History", history],
   ["questions", "Questions", questions],
+  ["labels", "Labels", labels],
 ];
+
+/** Where a job is shown. @type {Record<string, string>} */
+const HOMES = {
+  discover: "#/number",
+  learn: "#/learn",
+  teach: "#/learn",
+  measure: "#/labels",
+  adapt: "#/overview",
+};
 
 async function signOut() {
   await api.signOut().catch(complain);
@@ -93,7 +104,7 @@ function bar() {
     if (!running) return;
     const share = running.total ? ` ${Math.round((100 * running.done) / running.total)} %` : "";
     job.textContent = `${DOING[running.verb]}${share}`;
-    job.href = { learn: "#/learn", adapt: "#/overview", discover: "#/number" }[running.verb];
+    job.href = HOMES[running.verb];
   };
   subscribe(paint);
   paint();

@@ -526,6 +526,12 @@ export interface Groups {
   groups: Group[];
 }
 
+/** What held-out images show of the version in use. */
+export interface HeldOut {
+  /** Null if it was not measured; the job `measure` does it. */
+  measured: Measured | null;
+}
+
 /** The first version was learnt. */
 export interface InitDetails {
   /** How many classes were learnt. */
@@ -1560,7 +1566,7 @@ export interface Operations {
   };
   /** Return how well the version in use recognises its exemplars when they are held out, and which it mixes up. */
   "GET /held-out": {
-    answer: Measured;
+    answer: HeldOut;
   };
   /** Return the held-out images of one class that are taken for another class, or for their own. */
   "GET /held-out/items": {
