@@ -14,6 +14,8 @@ from opengcd.classify.inference import fit_classifier, infer
 
 FOLDS = 5
 """Default number of parts of which each is held out once."""
+STRENGTH = 0.5
+"""Of the doubt about a suspect label, relative to the median agreement with labels."""
 LEAST = 1e-12
 """Added to probabilities before they are divided."""
 
@@ -126,10 +128,10 @@ def suspect_labels(p: np.ndarray, codes: np.ndarray) -> SuspectLabels:
 
     .. math:: d(x) = \log \frac{\max_{j \ne y} \hat p_j(x)}{\hat p_y(x)},
 
-    negative where the classifier agrees with the label. A label is suspect if the doubt is as strong as the agreement
-    with the median of the labels that the classifier agrees with. So the limit follows how sure the classifier is:
+    negative where the classifier agrees with the label. A label is suspect if the doubt is at least half as strong as
+    the median agreement. So the limit follows how sure the classifier is:
 
-    .. math:: d(x) \ge \mathrm{median} \{ -d(x') : d(x') < 0 \}
+    .. math:: d(x) \ge \tfrac12 \, \mathrm{median} \{ -d(x') : d(x') < 0 \}
 
     Parameters
     ----------
@@ -150,10 +152,10 @@ def suspect_labels(p: np.ndarray, codes: np.ndarray) -> SuspectLabels:
     Examples
     --------
     >>> import numpy as np
-    >>> p = np.array([[0.8, 0.2], [0.3, 0.7], [0.1, 0.9], [0.2, 0.8], [0.2, 0.8]])
+    >>> p = np.array([[0.8, 0.2], [0.4, 0.6], [0.1, 0.9], [0.2, 0.8], [0.2, 0.8]])
     >>> found = suspect_labels(p, np.array([0, 0, 0, 1, 1]))
     >>> found.suspect.tolist(), np.exp(found.doubt).round(1).tolist()
-    ([False, False, True, False, False], [0.2, 2.3, 9.0, 0.2, 0.2])
+    ([False, False, True, False, False], [0.3, 1.5, 9.0, 0.3, 0.3])
 
     """
     rows, judged = np.arange(len(codes)), np.isfinite(p).all(1)
@@ -163,5 +165,5 @@ def suspect_labels(p: np.ndarray, codes: np.ndarray) -> SuspectLabels:
     other = rivals.argmax(1)
     doubt = np.log((known[rows, other] + LEAST) / (own + LEAST))
     agreed = judged & (doubt < 0)
-    limit = np.median(-doubt[agreed]) if agreed.any() else np.inf
+    limit = STRENGTH * np.median(-doubt[agreed]) if agreed.any() else np.inf
     return SuspectLabels(other, doubt, judged & (doubt >= limit))

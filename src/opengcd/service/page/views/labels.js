@@ -62,8 +62,8 @@ function card(one, acts) {
     h(
       "div",
       { class: "sides" },
-      side(one.label, "most like it, with its label", one.like_label),
-      side(one.suggested, "most like it, of the suggested class", one.like_suggested),
+      side(one.label, "the most similar of its label", one.like_label),
+      side(one.suggested, "the most similar of this class", one.like_suggested),
     ),
     h(
       "div",

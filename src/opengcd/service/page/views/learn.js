@@ -43,7 +43,7 @@ function plan(learnable, start) {
         {},
         open.length
           ? `${count(open.length, "group is", "groups are")} named but not confirmed.`
-          : "First name and confirm groups, or move images to known classes.",
+          : "First name and confirm groups, move images to known classes, or teach labelled images.",
       ),
       h("a", { class: "button", href: "#/groups" }, "Review groups"),
     );

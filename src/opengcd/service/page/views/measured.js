@@ -155,7 +155,7 @@ function heatMap(measured, size, open) {
   const place = new Map(order.map((label, i) => [label, i]));
   const total = new Map(measured.classes.map(({ label, images }) => [label, images]));
   const named = size >= NAMED;
-  const margin = named ? 11 * 7 + 10 : 0;
+  const margin = named ? 110 : 0;
   const side = order.length * size;
   /** @param {string} label @param {string} predicted @param {number} images @param {string} kind */
   const cell = (label, predicted, images, kind) => {
@@ -201,7 +201,7 @@ function heatMap(measured, size, open) {
         s(
           "text",
           { x: margin - 5, y: (i + 0.5) * size + 4, "text-anchor": "end" },
-          label.length > 13 ? `${label.slice(0, 12)}…` : label,
+          label.length > 15 ? `${label.slice(0, 14)}…` : label,
           s("title", {}, label),
         ),
       ),
