@@ -201,7 +201,7 @@ function heatMap(measured, size, open) {
         s(
           "text",
           { x: margin - 5, y: (i + 0.5) * size + 4, "text-anchor": "end" },
-          label.length > 15 ? `${label.slice(0, 14)}…` : label,
+          label.length > 14 ? `${label.slice(0, 13)}…` : label,
           s("title", {}, label),
         ),
       ),
