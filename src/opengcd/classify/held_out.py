@@ -110,7 +110,7 @@ def held_out_probabilities(
 
 
 class SuspectLabels(NamedTuple):
-    """What held-out probabilities say of the labels of n rows."""
+    """How doubtful the labels of n rows are by their held-out probabilities."""
 
     other: np.ndarray
     """(n,) The number of the most likely other class."""

@@ -303,7 +303,7 @@ class TeachResult(Model):
     images: int = Field(description="How many images have got a label.")
     classes: dict[str, int] = Field(description="How many of them there are of each class.")
     already: int = Field(description="How many images had their label before.")
-    replaced: int = Field(description="How many of the images that have got a label had another one before.")
+    replaced: int = Field(description="How many images, of those with a new label, had another label before.")
     conflicts: list[TeachConflict] = Field(description="Images with another label, which they kept; at most 1,000.")
     conflicting: int = Field(description="How many such images there are.")
 

@@ -205,7 +205,7 @@ class_names = Table(  # the present names of classes that were renamed; other ta
     Column("label", String, primary_key=True),  # as models, training labels and predictions have it
     Column("name", String, nullable=False),
 )
-corrections = Table(  # what a person says of an image that was learnt
+corrections = Table(  # labels that people have given to learnt images since
     "corrections",
     metadata,
     Column("item_id", ForeignKey("items.id"), primary_key=True, autoincrement=False),

@@ -58,7 +58,7 @@ class Taught(NamedTuple):
 
 
 class _Sorted(NamedTuple):
-    """Items to teach, by what people have said of them."""
+    """Items to teach, by the labels that people have given them."""
 
     free: dict[int, str]
     """Those that nobody has labelled, with their new labels."""
@@ -165,7 +165,7 @@ class Teaching:
 
 
 def _sort(connection: Connection, labels: Mapping[int, str]) -> _Sorted:
-    """Sort items by what people have said of them, given the labels that they are to get."""
+    """Sort items by the labels that people have given them, and the labels that they are to get."""
     known: set[int] = set()
     homes: dict[int, Any] = {}
     learnt = corrections.learnt_labels(connection, list(labels))

@@ -1349,7 +1349,7 @@ export interface TeachResult {
   classes: Record<string, number>;
   /** How many images had their label before. */
   already: number;
-  /** How many of the images that have got a label had another one before. */
+  /** How many images, of those with a new label, had another label before. */
   replaced: number;
   /** Images with another label, which they kept; at most 1,000. */
   conflicts: TeachConflict[];
