@@ -337,23 +337,24 @@ export async function correctItems(items, shown) {
     title: `What ${items.length === 1 ? "does this image" : `do these ${count(items.length, "image")}`} show?`,
     images: items.slice(0, 8),
     options,
+    ranked: byLikeness(options, items),
     free: true,
     tell: (text) => {
-      const home = options.find((option) => option.label === text);
-      if (!text) return "Press Tab to complete the name of a known class or group.";
+      const home = withName(text, options, (option) => option.label);
+      if (!text) return "The most similar classes and groups come first.";
       if (home?.group && home.group.kind === "novel" && !home.group.confirmed)
-        return `${them} will join the group “${text}”, which is learnt once it is confirmed.`;
-      return home ? `${them} will be learnt as “${text}”.` : `${them} will be learnt as the new class “${text}”.`;
+        return `${them} will join the group “${home.label}”, which is learnt once it is confirmed.`;
+      return home ? `${them} will be learnt as “${home.label}”.` : `${them} will be learnt as the new class “${text}”.`;
     },
     submit: "Correct",
   });
   if (!chosen) return null;
-  const home = chosen.option ?? options.find((option) => option.label === chosen.text);
+  const home = chosen.option ?? withName(chosen.text, options, (option) => option.label);
   const label = home?.label ?? chosen.text;
   /** @type {Act} */
   const act = home?.group
     ? { act: "move", items, group: home.group.id }
-    : { act: "move", items, label, ...(!isKnown(label) && { confirm: true }) };
+    : { act: "move", items, label, ...(!knownClass(label) && { confirm: true }) };
   return edit(act, shown, () => ({
     text: `${count(items.length, "image is", "images are")} now “${label}”.`,
     counts: { select: items.length, move: 1, ...(!home && { name: 1, confirm: 1 }) },
