@@ -155,6 +155,77 @@ class Session(Model):
     )
 
 
+class Upload(Model):
+    """An upload that was begun."""
+
+    id: str = Field(description="Its name, which the other requests about it need.")
+    piece: int = Field(description="The largest number of bytes in one piece.")
+
+
+class UploadedFile(Model):
+    """A file of an upload."""
+
+    path: str = Field(description="Its name, with folders.")
+    received: int = Field(description="Bytes that have arrived; sending goes on there.")
+    size: int = Field(description="Bytes of the whole file.")
+
+
+class Received(Model):
+    """How much of a file has arrived."""
+
+    received: int = Field(description="Where the next piece begins; the size of the file if it is complete.")
+
+
+class Finished(Model):
+    """An upload that is complete."""
+
+    files: int = Field(description="How many files it has, after zips were unpacked.")
+
+
+class Place(Model):
+    """A folder to begin at."""
+
+    name: str = Field(description="What it is called.")
+    path: str = Field(description="Where it is.")
+
+
+class FolderListing(Model):
+    """What is in a folder of this machine."""
+
+    path: str = Field(description="The folder.")
+    parent: str | None = Field(description="The folder that holds it; null for the outermost one.")
+    folders: list[str] = Field(description="The folders in it.")
+    files: list[str] = Field(description="Tables, networks and zips in it.")
+    images: int = Field(description="How many images are in it, by their names.")
+    more: bool = Field(description="Whether there is more in it than is listed.")
+    places: list[Place] = Field(description="Folders to begin at.")
+
+
+class AddImages(Model):
+    """Images to add: an upload, or a folder of the server's machine."""
+
+    upload: str | None = Field(None, pattern="^[0-9a-f]{16}$", description="An upload that is complete.")
+    folder: str | None = Field(
+        None, min_length=1, max_length=4000, description="A folder; only a person at the server's machine may name one."
+    )
+
+
+class WatchFolder(Model):
+    """A folder to watch."""
+
+    folder: str = Field(min_length=1, max_length=4000, description="A folder of the server's machine.")
+
+
+class Watch(Model):
+    """The folder whose new images are recognised as they appear."""
+
+    local: bool = Field(description="Whether you may name folders of the server's machine.")
+    folder: str | None = Field(description="The folder that is watched; null if there is none.")
+    images: int = Field(description="How many images were added since the watch began.")
+    problem: str = Field(description="Why nothing can be added at the moment; empty if it can.")
+    home: bool = Field(description="Whether this is one of several projects, which are listed at `../../`.")
+
+
 class Threshold(Model):
     """The threshold of open-set rejection: an image with a higher score is rejected as unknown."""
 
@@ -312,6 +383,24 @@ class LearnJob(_Job):
     result: LearnResult | None = Field(description="Null until the job is done.")
 
 
+class RecognizeResult(Model):
+    """What the job ``recognize`` added."""
+
+    images: int = Field(description="How many images were added.")
+    rejected: int = Field(description="How many of them were recognised as unknown.")
+    duplicates: int = Field(description="How many files were images that are in the workspace already.")
+    bad: int = Field(description="How many files could not be used.")
+    reasons: list[str] = Field(description="Some of them, with reasons.")
+
+
+class RecognizeJob(_Job):
+    """A job that adds images and recognises them; `POST /images` starts it."""
+
+    verb: Literal["recognize"] = Field(description="What the job does.")
+    result: RecognizeResult | None = Field(description="Null until the job is done.")
+    seconds_left: float | None = Field(description="Estimated seconds that the job will still run; null if unknown.")
+
+
 class AdaptOptions(Model):
     """How to adapt the network. What is left out is chosen by the number of images and the device."""
 
@@ -360,7 +449,7 @@ class AdaptJob(_Job):
     result: AdaptResult | None = Field(description="Null until the job is done.")
 
 
-class Job(RootModel[Annotated[DiscoverJob | LearnJob | AdaptJob, Field(discriminator="verb")]]):
+class Job(RootModel[Annotated[DiscoverJob | LearnJob | AdaptJob | RecognizeJob, Field(discriminator="verb")]]):
     """Long work that runs in the server. Its fields depend on ``verb``."""
 
     model_config = ConfigDict(from_attributes=True)

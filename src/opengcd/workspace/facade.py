@@ -25,7 +25,7 @@ from opengcd.workspace.group_discovery import Discovered, GroupDiscovery
 from opengcd.workspace.groups import Group
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.job_queue import Jobs
-from opengcd.workspace.learning import Learning
+from opengcd.workspace.learning import Known, Learning
 from opengcd.workspace.log import Edited, Entry
 from opengcd.workspace.making import make_workspace
 from opengcd.workspace.models import Models
@@ -262,7 +262,7 @@ class Workspace(ReviewVerbs):
 
     def fit(
         self,
-        known: str | os.PathLike[str],
+        known: Known,
         *,
         progress: Progress = silent,
         on_skipped: Callable[[str], object] = ignore_file,
@@ -271,8 +271,8 @@ class Workspace(ReviewVerbs):
 
         Parameters
         ----------
-        known : path
-            A folder with one folder of images per class, named after the class.
+        known : path or mapping
+            A folder with one folder of images per class, named after the class; or by class its files and folders.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
         on_skipped : callable

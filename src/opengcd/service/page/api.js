@@ -44,7 +44,7 @@ async function answerTo(path, options) {
     return await fetch(ROOT + path, options);
   } catch (error) {
     if (error instanceof Error && error.name === "AbortError") throw error;
-    throw new ApiError(0, { detail: "The server is not answering. Check that `opengcd serve` is still running." });
+    throw new ApiError(0, { detail: "The server is not answering. Check that `opengcd` is still running." });
   }
 }
 
@@ -68,13 +68,21 @@ function address(template, parts = {}, query = {}) {
  * @param {OptionsOf<K>} given
  * @returns {Promise<Operations[K]["answer"]>}
  */
-async function call(operation, ...given) {
-  const { path: parts, query, body, signal } = /** @type {Record<string, any>} */ (given[0] ?? {});
+const call = (operation, ...given) => request(operation, given[0]);
+
+/**
+ * Ask the service at an address that is not checked; `call` is for those of a project.
+ * @param {string} operation
+ * @param {Record<string, any>} [given]
+ * @returns {Promise<any>}
+ */
+export async function request(operation, given = {}) {
+  const { path: parts, query, body, signal } = given;
   const [method, template] = operation.split(" ");
   /** @type {Record<string, string>} */
   const headers = {};
   if (method !== "GET") headers["X-CSRF-Token"] = csrf;
-  const form = body instanceof FormData;
+  const form = body instanceof FormData || body instanceof Blob;
   if (body !== undefined && !form) headers["Content-Type"] = "application/json";
   const path = address(template, parts, query);
   /** @type {RequestInit} */
@@ -86,7 +94,7 @@ async function call(operation, ...given) {
     response = await answerTo(path, options);
   }
   const type = response.headers.get("Content-Type") ?? "";
-  const answer = type.includes("json") ? await response.json() : null;
+  const answer = response.status !== 204 && type.includes("json") ? await response.json() : null;
   if (!response.ok) throw new ApiError(response.status, answer);
   return answer;
 }
@@ -174,6 +182,14 @@ export const api = {
     for (const file of files) body.append("files", file, file.name);
     return call("POST /recognize", { query: { keep }, body });
   },
+  /** @param {Operations["POST /images"]["body"]} body */
+  addImages: (body) => call("POST /images", { body }),
+  /** @param {string|null} path */
+  folders: (path) => call("GET /folders", { query: path === null ? {} : { path } }),
+  watch: () => call("GET /watch"),
+  /** @param {string} folder */
+  startWatch: (folder) => call("PUT /watch", { body: { folder } }),
+  stopWatch: () => call("DELETE /watch"),
   rejection: () => call("GET /rejection"),
   /** @param {number|null} share @param {number} on */
   setRejection: (share, on) => call("PUT /rejection", { body: { max_known_rejected: share, on } }),
