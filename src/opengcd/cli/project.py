@@ -8,7 +8,15 @@ from typing import Annotated, Literal
 import typer
 
 from opengcd.cli.adaptation import adapt_on_the_way
-from opengcd.cli.display import as_text, show_class_number, show_groups, show_next_step, show_same_names, show_threshold
+from opengcd.cli.display import (
+    as_text,
+    show_class_number,
+    show_groups,
+    show_measured,
+    show_next_step,
+    show_same_names,
+    show_threshold,
+)
 from opengcd.cli.failures import report_bad_files, report_errors, report_skipped
 from opengcd.cli.options import Adapt, Copy, Folder
 from opengcd.cli.output import echo, write_out
@@ -125,6 +133,7 @@ def status(workspace: Folder) -> None:
         echo(f"classes   {len(found.version.classes)}: {', '.join(found.version.classes)}")
         if threshold := found.version.threshold:
             show_threshold(**threshold)
+        show_measured(opened.held_out.report())
         if found.discovered:
             discovered = DiscoverDetails(**found.discovered)
             show_class_number(discovered.k, discovered.k_interval)

@@ -18,6 +18,7 @@ from opengcd.workspace.files import find_files, readable
 from opengcd.workspace.folders import Changes
 from opengcd.workspace.group_discovery import Discovered
 from opengcd.workspace.groups import Group, GroupSize, check_label
+from opengcd.workspace.held_out import ClassAccuracy, ConfusedPair, Measured, Suspect, Suspects
 from opengcd.workspace.job_queue import CancelledError, Job
 from opengcd.workspace.labels import SOURCES, Labelled
 from opengcd.workspace.log import Edited, Entry
@@ -25,6 +26,7 @@ from opengcd.workspace.models import Choice, Rejection
 from opengcd.workspace.next_step import NextStep
 from opengcd.workspace.predictions import Result
 from opengcd.workspace.similarity import Map, Neighbour
+from opengcd.workspace.teaching import LabelConflict, Taught
 from opengcd.workspace.times import read_times
 from opengcd.workspace.tokens import SCOPES, Grant, Token, check_name
 from opengcd.workspace.versions import Version
@@ -40,7 +42,9 @@ __all__ = [
     "CancelledError",
     "Changes",
     "Choice",
+    "ClassAccuracy",
     "ConflictError",
+    "ConfusedPair",
     "DamagedError",
     "DiscoverDetails",
     "Discovered",
@@ -52,8 +56,10 @@ __all__ = [
     "GroupSize",
     "Item",
     "Job",
+    "LabelConflict",
     "Labelled",
     "Map",
+    "Measured",
     "Member",
     "MissingError",
     "Neighbour",
@@ -64,6 +70,9 @@ __all__ = [
     "Rejection",
     "Result",
     "Status",
+    "Suspect",
+    "Suspects",
+    "Taught",
     "Token",
     "TooLargeError",
     "UnavailableError",
