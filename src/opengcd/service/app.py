@@ -22,6 +22,7 @@ from opengcd.embed import EmbedderError
 from opengcd.service import (
     adaptation_routes,
     authentication,
+    export_routes,
     job_runner,
     map_routes,
     recognition_routes,
@@ -32,6 +33,7 @@ from opengcd.service import (
 from opengcd.service import events as events_module
 from opengcd.service.adaptation_routes import Estimator
 from opengcd.service.authentication import problems
+from opengcd.service.concurrency import ConcurrencyLimit
 from opengcd.service.events import Events
 from opengcd.service.job_runner import Runner
 from opengcd.service.map_routes import MapRenderer
@@ -119,6 +121,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         map_renderer=map_renderer,
         estimator=estimator,
         health=health,
+        exports=ConcurrencyLimit(export_routes.AT_ONCE, export_routes.MOST_WAITING),
     )
     state.metrics.registry.register(WorkspaceCollector(state))
     app = FastAPI(
@@ -140,6 +143,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         review_routes,
         map_routes,
         adaptation_routes,
+        export_routes,
         job_runner,
         events_module,
     ):  # the busiest is found first

@@ -538,28 +538,62 @@ class Workspace(ReviewVerbs):
         return self.review.history(limit, before)
 
     def export(
-        self, format: str, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
+        self,
+        format: str,
+        out: str | os.PathLike[str],
+        *,
+        images: str = "all",
+        copy: bool = False,
+        overwrite: bool = False,
+        deployments: str | os.PathLike[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        progress: Progress = silent,
     ) -> list[tuple[str, str]]:
-        """Write the labels of all images.
+        """Write labels in the format of another tool, all or nothing: an interrupted export leaves no target.
 
         Parameters
         ----------
-        format : {"csv", "json", "coco", "folders"}
-            The first three write one file; ``"folders"`` makes one folder of images per label.
+        format : str
+            One of :data:`opengcd.workspace.FORMATS`, such as ``"csv"`` or ``"imagefolder"``; some are a file, others a
+            folder.
         out : path
-            The file, which is replaced, or the folder, which must be empty or new.
+            The file or the folder to make.
+        images : {"all", "reviewed", "new"}
+            Which images: all, those whose class a person has given or confirmed, or those of classes and groups that
+            were discovered.
         copy : bool
-            With ``"folders"``: whether to copy the images instead of linking to them.
+            Whether a folder holds copies of the images instead of links.
+        overwrite : bool
+            Whether to replace a file, or a folder that an export wrote. A folder with anything else is never replaced.
+        deployments : path or None
+            A table of where and when cameras were, which ``"camtrap-dp"`` needs; ``"darwin-core"`` and
+            ``"inaturalist"`` take coordinates from it.
+        metadata : mapping or None
+            With ``"camtrap-dp"``: fields of its ``datapackage.json``, such as ``contributors`` and ``project``.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
 
         Returns
         -------
         list of (str, str)
-            Images that could not be written to the folders, with reasons.
+            The files that could not be exported, with reasons.
+
+        Raises
+        ------
+        WorkspaceError
+            If there is something at ``out`` that may not be replaced.
 
         """
-        return self.formats.export(format, out, copy=copy, progress=progress)
+        return self.formats.export(
+            format,
+            out,
+            images=images,
+            copy=copy,
+            overwrite=overwrite,
+            deployments=deployments,
+            metadata=metadata,
+            progress=progress,
+        )
 
     def check(self, *, repair: bool = False, progress: Progress = silent) -> list[Finding]:
         """Look for damage: in the database, edit log, networks, vectors, models, uploads, thumbnails and maps.

@@ -39,6 +39,8 @@ class Labelled(NamedTuple):
     top: list[tuple[str, float]]
     probability: float | None
     """Probability of being in the right group, by discovery; None if it is in no group, or a person put it there."""
+    provisional: bool = False
+    """Whether the label is the provisional name of a group, to which nobody has given another."""
 
 
 def labelled_items(connection: Connection, only: int | None = None) -> list[Labelled]:
@@ -64,7 +66,8 @@ def labelled_items(connection: Connection, only: int | None = None) -> list[Labe
         origin = _source(row)
         top = [(name, p) for name, p in row.top or ()]
         place = (row.id, row.hash, files.get(row.id, []), row.width, row.height)
-        found.append(Labelled(*place, _label(row, origin), origin, row.unknown, top, row.probability))
+        provisional = origin in ("reviewed", "grouped") and row.name is None
+        found.append(Labelled(*place, _label(row, origin), origin, row.unknown, top, row.probability, provisional))
     return found
 
 

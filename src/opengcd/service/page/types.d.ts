@@ -436,6 +436,18 @@ export interface Epoch {
   accuracy: number | null;
 }
 
+/** A format of exports. */
+export interface ExportFormat {
+  /** The name of the format, as `/export` takes it. */
+  name: string;
+  /** Its name for people. */
+  title: string;
+  /** What it holds or is for. */
+  about: string;
+  /** The suffix of the file: `zip` for a folder. */
+  suffix: string;
+}
+
 /** A file that could not be used. */
 export interface Failure {
   /** The name of the file. */
@@ -1195,11 +1207,6 @@ export interface Operations {
   "GET /learnable": {
     answer: Learnable;
   };
-  /** Return the label of every image, and where it comes from. */
-  "GET /export": {
-    query?: { format?: "csv" | "json" | "coco" };
-    answer: any;
-  };
   /** Return the files that could not be used. */
   "GET /failures": {
     answer: Failure[];
@@ -1262,6 +1269,15 @@ export interface Operations {
   /** Return what the job `adapt` would use, whether it is possible, and how long it would take here. */
   "GET /adaptation": {
     answer: AdaptationPlan;
+  };
+  /** Return the formats of `/export`. Camtrap DP needs a table of deployments: use `opengcd export`. */
+  "GET /export/formats": {
+    answer: ExportFormat[];
+  };
+  /** Return the label of every image, and where it comes from. */
+  "GET /export": {
+    query?: { format?: "csv" | "json" | "coco" | "folders" | "yolo" | "imagefolder" | "fiftyone" | "darwin-core" | "inaturalist"; images?: "all" | "reviewed" | "new" };
+    answer: any;
   };
   /** Return the last hundred jobs, the latest first. */
   "GET /jobs": {
