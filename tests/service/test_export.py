@@ -25,8 +25,9 @@ def test_a_download_is_what_is_written_to_disk(client, workspace, format):
     answer = client.get(f"{API}/export", params={"format": format, "images": "reviewed"})
     assert answer.status_code == 200
     assert answer.headers["content-type"] == FORMATS[format].media_type
+    suffix = FORMATS[format].suffix or "zip"
+    assert answer.headers["content-disposition"] == f"attachment; filename*=utf-8''workspace-{format}.{suffix}"
     if FORMATS[format].is_folder:
-        assert answer.headers["content-disposition"] == f'attachment; filename="labels-{format}.zip"'
         archive = zipfile.ZipFile(io.BytesIO(answer.content))
         assert archive.testzip() is None
         assert sum(name.endswith(".png") for name in archive.namelist()) == 32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import Query, Response
 from fastapi.responses import StreamingResponse
@@ -83,8 +84,8 @@ def export(
     Folders come as a zip file with copies of the images. Images whose file is missing are listed in its `left-out.txt`.
     """
     chosen = OFFERED[format]
-    name = f"labels-{format}.zip" if chosen.is_folder else f"labels.{chosen.suffix}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    name = quote(f"{workspace.path.resolve().name}-{format}.{chosen.suffix or 'zip'}")
+    headers = {"Content-Disposition": f"attachment; filename*=utf-8''{name}"}
     if chosen.is_folder:
         pieces = workspace.formats.export_zip(format, images=images)
         return _Zip(service.exports, pieces, media_type=chosen.media_type, headers=headers)

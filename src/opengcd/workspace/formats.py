@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import select
 
 from opengcd._internal.progress import Progress, silent
-from opengcd.workspace import exports, folders, groups
-from opengcd.workspace import review_folder
+from opengcd.workspace import exports, folders, groups, review_folder
 from opengcd.workspace.details import ReviewDetails
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.items import paths_of

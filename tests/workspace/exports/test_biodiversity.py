@@ -161,7 +161,7 @@ def read_archive(raw):
     """Read a Darwin Core Archive by its meta.xml, as the text guide of Darwin Core says."""
     archive = zipfile.ZipFile(io.BytesIO(raw))
     space = {"": "http://rs.tdwg.org/dwc/text/"}
-    (core,) = ElementTree.fromstring(archive.read("meta.xml"))  # noqa: S314
+    (core,) = ElementTree.fromstring(archive.read("meta.xml"))
     assert core.tag == "{http://rs.tdwg.org/dwc/text/}core"
     assert core.get("rowType") == "http://rs.tdwg.org/dwc/terms/Occurrence"
     settings = {"fieldsTerminatedBy": ",", "linesTerminatedBy": "\\n", "fieldsEnclosedBy": '"', "encoding": "UTF-8"}

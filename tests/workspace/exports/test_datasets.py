@@ -69,8 +69,8 @@ def test_yolo_has_the_same_classes_for_training_and_validation(named, tmp_path):
         side: {folder.name: len(list(folder.glob("*.png"))) for folder in (tmp_path / "out" / side).iterdir()}
         for side in ("train", "val")
     }
-    assert classes["train"] == {colour: 13 for colour in KNOWN} | {"a%2Fb%3A %2E": 6}
-    assert classes["val"] == {colour: 3 for colour in KNOWN} | {"a%2Fb%3A %2E": 2}
+    assert classes["train"] == dict.fromkeys(KNOWN, 13) | {"a%2Fb%3A %2E": 6}
+    assert classes["val"] == dict.fromkeys(KNOWN, 3) | {"a%2Fb%3A %2E": 2}
     assert not list((tmp_path / "out").rglob("*yellow*"))
 
 

@@ -43,18 +43,18 @@ CSV, JSON, ZIP = "text/csv; charset=utf-8", "application/json", "application/zip
 _ALL = (
     Format("csv", "CSV", "A table with one line for each file, for spreadsheets.", "csv", CSV, as_csv),
     Format("json", "JSON", "One object for each image, with all its files.", "json", JSON, as_json),
-    Format("coco", "COCO", "COCO's format; each image has one box, the whole image.", "coco.json", JSON, as_coco),
+    Format("coco", "COCO", "COCO's format; each image has one box, the whole image.", "json", JSON, as_coco),
     Format("folders", "Folders", "A folder of images for each label.", "", ZIP, as_folders),
     Format("yolo", "YOLO classification", "Folders of classes in train and val, for Ultralytics.", "", ZIP, as_yolo),
     Format(
         "imagefolder",
         "Hugging Face ImageFolder",
-        "Images with metadata.jsonl, for load_dataset of Hugging Face.",
+        "Images with metadata.jsonl, which load_dataset reads.",
         "",
         ZIP,
         as_imagefolder,
     ),
-    Format("fiftyone", "FiftyOne", "FiftyOneImageClassificationDataset, for FiftyOne.", "", ZIP, as_fiftyone),
+    Format("fiftyone", "FiftyOne", "Images with labels.json, which FiftyOne opens.", "", ZIP, as_fiftyone),
     Format(
         "camtrap-dp",
         "Camtrap DP",
