@@ -19,7 +19,11 @@ from opengcd.cli.output import echo, write_out
 def init(
     workspace: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new workspace.")],
     known: Annotated[
-        Path, typer.Option(help="Folder with one folder of labelled images per known class, named after the class.")
+        Path,
+        typer.Option(
+            help="Folder with one folder of labelled images per known class, named after the class; or a list of "
+            "images with labels (.csv, .jsonl, COCO's .json)."
+        ),
     ],
     embedder: Annotated[
         str,

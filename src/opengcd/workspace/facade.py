@@ -255,7 +255,9 @@ class Workspace(ReviewVerbs):
         Parameters
         ----------
         known : path
-            A folder with one folder of images per class, named after the class.
+            A folder with one folder of images per class, named after the class, also within ``train``, ``val`` and
+            ``test``; an ImageFolder of Hugging Face; or a list of images with labels: CSV with the columns ``file`` and
+            ``label``, JSON lines with these keys, or a dataset in COCO's format.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
 
@@ -278,7 +280,8 @@ class Workspace(ReviewVerbs):
         Parameters
         ----------
         sources : iterable of path
-            Files, and folders that are searched with all folders in them.
+            Files, folders that are searched with all folders in them, and lists of images as in :meth:`fit`, whose
+            labels are not used.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
 

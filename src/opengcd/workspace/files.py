@@ -12,8 +12,8 @@ from opengcd._internal.images import MAX_BYTES, TOO_LARGE, EmbedderError
 from opengcd._internal.limited_reading import read_limited
 from opengcd.workspace.settings import FILE
 
-NO_IMAGES = {"thumbs.db", "desktop.ini"}
-"""Files that file managers leave behind; hidden files are skipped, too."""
+NO_IMAGES = {"thumbs.db", "desktop.ini", "metadata.csv", "metadata.jsonl"}
+"""Files that file managers and datasets have beside images; hidden files are skipped, too."""
 
 
 class Found(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from opengcd.workspace.details import InitDetails, LearnDetails
 from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
-from opengcd.workspace.files import Found, find_files, readable
+from opengcd.workspace.files import Found
+from opengcd.workspace.image_lists import read_known
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.predictions import least_of_stacks, unlearnt
 from opengcd.workspace.recognition import Recognition
@@ -57,14 +57,14 @@ class Learning:
         self._recognition = recognition
 
     def fit(self, known: str | os.PathLike[str], progress: Progress) -> list[tuple[str, str]]:
-        """Learn the classes of a folder of folders; return the files that could not be used, with reasons."""
+        """Learn the classes of a folder or a list; return the files that could not be used, with reasons."""
         with self._store.alone(progress):
             with self._database.reading() as connection:
                 if versions.in_use(connection) is not None:
                     raise WorkspaceError(
                         f"{self._store.path} has learnt its first classes already; add more with discover and learn."
                     )
-            classes, bad = _class_folders(Path(known))
+            classes, bad = read_known(known)
             from opengcd.recognizer import OpenWorldRecognizer
 
             recognizer = OpenWorldRecognizer(device=self._store.device, **self._store.settings.recognizer)
@@ -196,21 +196,3 @@ def learning_report(recognizer: OpenWorldRecognizer, after: dict[str, float], **
     """Return the report of a new version; see :func:`opengcd.workspace.versions.note_report`."""
     memory = recognizer.memory_
     return {"memory": {"size": memory.size, "used": len(memory)}, "after": after} | more
-
-
-def _class_folders(known: Path) -> tuple[dict[str, list[Found]], list[tuple[str, str]]]:
-    """Return the files of each class folder, and the files outside of them, with reasons."""
-    if not known.is_dir():
-        raise WorkspaceError(f"There is no folder {known}; it should hold a folder of images for each known class.")
-    found: dict[str, list[Found]] = {}
-    bad = []
-    for entry in sorted(known.iterdir()):
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir():
-            found[groups.check_label(readable(entry.name))] = list(find_files([entry]))
-        else:
-            bad.append((str(entry), "not in the folder of a class"))
-    if len(found) < 2:
-        raise WorkspaceError(f"{known} should hold a folder of images for each of at least two classes.")
-    return found, bad

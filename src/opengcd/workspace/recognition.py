@@ -17,6 +17,7 @@ from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import RecognizeDetails
 from opengcd.workspace.embedders import without_vector
 from opengcd.workspace.files import Found, find_files, look_at
+from opengcd.workspace.image_lists import find_images
 from opengcd.workspace.intake import NOT_FINITE, Intake, Taken
 from opengcd.workspace.predictions import Prediction, Result, predicted, unseen, write_predictions
 from opengcd.workspace.recognizers import ObservedScores, Recognizers
@@ -37,7 +38,7 @@ class Recognition:
 
     def recognize(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = silent) -> Iterator[Result]:
         """Recognise the images under some paths: see :meth:`Workspace.recognize`."""
-        return self.recognize_files(list(find_files(sources)), progress=progress)
+        return self.recognize_files(list(find_images(sources)), progress=progress)
 
     def recognize_files(self, files: Sequence[Found], *, progress: Progress = silent) -> Iterator[Result]:
         """Recognise files and add them to the stream.
