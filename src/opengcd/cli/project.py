@@ -29,7 +29,8 @@ def init(
         str,
         typer.Option(
             help="Network that computes the embedding of each image, a vector: its name on the Hugging Face hub, a "
-            "local folder, or an .onnx file; or pixels, which needs no network and suits tiny images only."
+            "local folder, or an .onnx file; or pixels, which needs no network and suits tiny images only; or "
+            "vectors, if you have vectors instead of images."
         ),
     ] = "facebook/dino-vitb16",
     pooling: Annotated[

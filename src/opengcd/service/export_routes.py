@@ -53,11 +53,12 @@ class _Zip(StreamingResponse):
 
 
 @reading.get("/export/formats", summary="List the formats of exports", response_description="The formats.")
-def formats() -> list[api.ExportFormat]:
+def formats(workspace: UserWorkspace) -> list[api.ExportFormat]:
     """Return the formats of `/export`. Camtrap DP needs a table of deployments: use `opengcd export`."""
     return [
         api.ExportFormat(name=one.name, title=one.title, about=one.about, suffix=one.suffix or "zip")
         for one in OFFERED.values()
+        if not (one.needs_images and workspace.settings.takes_vectors)
     ]
 
 

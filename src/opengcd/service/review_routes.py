@@ -12,6 +12,7 @@ from opengcd.service.authentication import MISSING, Responses, guarded
 from opengcd.service.edit_requests import EditBase, edit_request
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.workspace import Entry, Workspace, read_details, readable
+from opengcd.workspace.thumbnails import media_type
 
 FOR_EVER = "private, max-age=31536000, immutable"
 """Items are identified by their content, so their pictures never change."""
@@ -108,7 +109,8 @@ def thumbnail(request: Request, workspace: UserWorkspace, id: Number) -> Respons
     """Return a small picture of an image."""
     if known := _known(request, workspace, id):
         return known
-    return Response(workspace.views.thumbnail(id), media_type="image/jpeg", headers=_headers(workspace, id))
+    small = workspace.views.thumbnail(id)
+    return Response(small, media_type=media_type(small), headers=_headers(workspace, id))
 
 
 @reading.get(

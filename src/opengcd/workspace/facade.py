@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from opengcd._internal.progress import Progress, silent
 from opengcd.adapt import AdaptSettings, EpochPoint, TimeEstimate
 from opengcd.adapt.networks import ignore_epoch
-from opengcd.embed import Embedder, Pixels
+from opengcd.embed import Embedder, GivenVectors, Pixels
 from opengcd.workspace.adaptation import Adaptation, Adapted
 from opengcd.workspace.check import Check, Finding
 from opengcd.workspace.embedders import StoredEmbedder
@@ -39,6 +39,7 @@ from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
 from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.tokens import Access
+from opengcd.workspace.vector_intake import VectorIntake
 from opengcd.workspace.vectors import Vectors
 from opengcd.workspace.verb import Verb
 from opengcd.workspace.verbs import ReviewVerbs
@@ -141,7 +142,11 @@ class Workspace(ReviewVerbs):
         self.similarity = Similarity(store, self.vectors, self.recognizers)
         self.questions = Questions(store, self.vectors, self.recognizers)
         self.exemplars = Exemplars(store, self.vectors, self.recognizers)
-        self._intake = Intake(store.database, self.vectors)
+        self._intake = (
+            VectorIntake(store.database, self.vectors, store.path / "thumbnails")
+            if store.settings.takes_vectors
+            else Intake(store.database, self.vectors)
+        )
         self._estimates: dict[Any, TimeEstimate] = {}
         self._sign_as(store)
 
@@ -193,7 +198,7 @@ class Workspace(ReviewVerbs):
 
         """
         name = embedder if isinstance(embedder, str) else embedder.name
-        if name != Pixels.name and os.path.exists(name):
+        if name not in (Pixels.name, GivenVectors.name) and os.path.exists(name):
             name = os.path.abspath(name)
         made = Settings(name, pooling, {"random_state": 0} | dict(recognizer or {}), database, precision)
         create_database(Path(path), write_settings(Path(path), made))
@@ -257,7 +262,8 @@ class Workspace(ReviewVerbs):
         known : path
             A folder with one folder of images per class, named after the class, also within ``train``, ``val`` and
             ``test``; an ImageFolder of Hugging Face; or a list of images with labels: CSV with the columns ``file`` and
-            ``label``, JSON lines with these keys, or a dataset in COCO's format.
+            ``label``, JSON lines with these keys, or a dataset in COCO's format. With the embedder ``"vectors"``: a
+            file of labelled vectors, or a dataset of Hugging Face on disk.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
 

@@ -37,7 +37,7 @@ class Formats:
         progress: Progress = silent,
     ) -> list[tuple[str, str]]:
         """Write labels to a file or a folder, all or nothing: see :meth:`opengcd.Workspace.export`."""
-        chosen = exports.format_named(format)
+        chosen = self._format(format)
         places = None if deployments is None else exports.read_places(deployments)
         labels = self._labels(images, places=places, metadata=metadata or {}, progress=progress)
         exports.write(chosen, labels, out, copy=copy, overwrite=overwrite)
@@ -58,7 +58,7 @@ class Formats:
         bytes
 
         """
-        chosen = exports.format_named(format)
+        chosen = self._format(format)
         if chosen.is_folder:
             raise WorkspaceError(f"The format {format!r} is a folder of files; name a folder to write to.")
         return exports.as_bytes(chosen, self._labels(images))
@@ -79,10 +79,16 @@ class Formats:
             The images are read as the pieces are asked for.
 
         """
-        chosen = exports.format_named(format)
+        chosen = self._format(format)
         if not chosen.is_folder or chosen.needs_places:
             raise WorkspaceError(f"The format {format!r} cannot be exported as a zip file; use opengcd export.")
         return exports.as_zip(chosen, self._labels(images))
+
+    def _format(self, name: str) -> exports.Format:
+        found = exports.format_named(name)
+        if found.needs_images and self._store.settings.takes_vectors:
+            raise WorkspaceError(f"The format {name!r} needs images, and this workspace has vectors; use csv or json.")
+        return found
 
     def _labels(self, images: str, **options: Any) -> exports.ExportLabels:
         title = self._store.path.resolve().name

@@ -6,8 +6,9 @@ A batch is on disk before it is returned: reported results survive a crash, and 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from opengcd.embed import Decoded, Embedder, embed_files
 from opengcd.workspace.database import Database, in_parts
 from opengcd.workspace.embedders import embedder_of, without_vector
 from opengcd.workspace.files import Found, content_hash, read_file
+from opengcd.workspace.image_lists import find_images
 from opengcd.workspace.log import now
 from opengcd.workspace.originals import embed_originals, find_originals, store_vectors
 from opengcd.workspace.revision import raise_revision
@@ -58,6 +60,10 @@ class Intake:
     def __init__(self, database: Database, vectors: Vectors) -> None:
         self._database = database
         self._vectors = vectors
+
+    def find(self, starts: Iterable[str | os.PathLike[str]]) -> Iterator[Found]:
+        """Find the images under some paths, and those in lists of images."""
+        return find_images(starts)
 
     def take(self, files: Sequence[Found], progress: Progress) -> Iterator[list[Taken]]:
         """Yield the files in batches as they are safely stored."""
@@ -156,8 +162,8 @@ class Intake:
                 store_vectors(connection, self._vectors.folder, embedder, ids, vectors)
                 raise_revision(connection)
                 placed += [(found, id) for id, (_, copies, _) in zip(ids, batch, strict=True) for found in copies]
-            _write_paths(connection, placed)
-            _write_failures(connection, bad)
+            write_paths(connection, placed)
+            write_failures(connection, bad)
         return [Taken(f.path, id) for f, id in placed] + [Taken(f.path, None, reason) for f, reason in bad]
 
     def _known_paths(self, connection: Connection, files: list[Found]) -> dict[Found, int]:
@@ -213,7 +219,8 @@ def _make_items(connection: Connection, new: list[tuple[str, Decoded]]) -> list[
     return [ids[content] for content in hashes]
 
 
-def _write_paths(connection: Connection, placed: list[tuple[Found, int]]) -> None:
+def write_paths(connection: Connection, placed: Sequence[tuple[Found, int]]) -> None:
+    """Note of which item each file is."""
     for part in in_parts(placed):
         names = [found.path for found, _ in part]
         connection.execute(delete(paths).where(paths.c.path.in_(names)))
@@ -222,7 +229,8 @@ def _write_paths(connection: Connection, placed: list[tuple[Found, int]]) -> Non
         connection.execute(insert(paths), rows)
 
 
-def _write_failures(connection: Connection, bad: list[tuple[Found, str]]) -> None:
+def write_failures(connection: Connection, bad: Sequence[tuple[Found, str]]) -> None:
+    """Note files that cannot be used, with reasons."""
     for part in in_parts(bad):
         for table in (failures, paths):  # a file that could be used before has changed
             connection.execute(delete(table).where(table.c.path.in_([found.path for found, _ in part])))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
@@ -16,14 +16,14 @@ from opengcd.workspace.details import InitDetails, LearnDetails
 from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
-from opengcd.workspace.files import Found
-from opengcd.workspace.image_lists import read_known
-from opengcd.workspace.intake import Intake
+from opengcd.workspace.image_lists import NO_LABEL, read_known
+from opengcd.workspace.intake import Intake, Taken
 from opengcd.workspace.predictions import least_of_stacks, unlearnt
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.stacks import stacks_of
 from opengcd.workspace.store import Store
+from opengcd.workspace.vector_intake import AnyIntake, VectorIntake
 from opengcd.workspace.vectors import Vectors
 from opengcd.workspace.versions import Version
 
@@ -45,7 +45,7 @@ class Learning:
         vectors: Vectors,
         recognizers: Recognizers,
         exemplars: Exemplars,
-        intake: Intake,
+        intake: AnyIntake,
         recognition: Recognition,
     ) -> None:
         self._store = store
@@ -64,15 +64,15 @@ class Learning:
                     raise WorkspaceError(
                         f"{self._store.path} has learnt its first classes already; add more with discover and learn."
                     )
-            classes, bad = read_known(known)
+            source = self._known_images(known) if isinstance(self._intake, Intake) else self._known_vectors(known)
             from opengcd.recognizer import OpenWorldRecognizer
 
             recognizer = OpenWorldRecognizer(device=self._store.device, **self._store.settings.recognizer)
-            recognizer.check_parameters(len(classes))
-            labels, unusable = self._take_classes(classes, progress)
-            bad += unusable
+            recognizer.check_parameters(len(source.classes))
+            labels, unusable = _label_items(source, progress)
+            bad = [*source.bad, *unusable]
             if not labels:
-                raise WorkspaceError(f"No image in {known} can be used: {bad[0][1]}.")
+                raise WorkspaceError(f"Nothing in {known} can be used: {bad[0][1]}.")
             if "memory_size" not in self._store.settings.recognizer:
                 recognizer.set_params(memory_size=max(MEMORY, len(labels)))
             recognizer.fit(self._vectors.of_items(list(labels)), list(labels.values()), progress=progress)
@@ -144,21 +144,47 @@ class Learning:
         with self._database.reading() as connection:
             return versions.all_versions(connection)[-1]
 
-    def _take_classes(
-        self, classes: Mapping[str, list[Found]], progress: Progress
-    ) -> tuple[dict[int, str], list[tuple[str, str]]]:
-        """Take in the files of class folders; return the label of each item, and what cannot be used, with reasons."""
-        labels: dict[int, str] = {}
-        bad = []
+    def _known_images(self, known: str | os.PathLike[str]) -> _Known:
+        classes, bad = read_known(known)
         label_of = {found.path: label for label, files in classes.items() for found in files}
-        for batch in self._intake.take([found for files in classes.values() for found in files], progress):
-            for path, item, reason in batch:
-                if item is None:
-                    bad.append((path, reason))
-                elif labels.setdefault(item, label_of[path]) != label_of[path]:
-                    bad.append((path, f"the same image is in {labels[item]!r}, too; delete one of them"))
-        missing = sorted(set(classes) - set(labels.values()))
-        return labels, bad + [(label, "no image of this class can be used") for label in missing]
+        files = [found for files in classes.values() for found in files]
+        return _Known(sorted(classes), label_of, bad, lambda progress: self._intake.take(files, progress))
+
+    def _known_vectors(self, known: str | os.PathLike[str]) -> _Known:
+        intake = self._intake
+        assert isinstance(intake, VectorIntake)
+        rows = intake.read(known)
+        label_of = {name: label for name, label in zip(rows.names, rows.labels, strict=True) if label is not None}
+        bad = [(name, NO_LABEL) for name in rows.names if name not in label_of]
+        classes = sorted(set(label_of.values()))
+        if len(classes) < 2:
+            raise WorkspaceError(f"{known} should hold labelled vectors of at least two classes, in labels.")
+        kept = rows.only([name in label_of for name in rows.names])
+        return _Known(classes, label_of, bad, lambda progress: intake.take_rows(kept, progress))
+
+
+class _Known(NamedTuple):
+    """Labelled images or vectors that were found, and a way to take them in."""
+
+    classes: list[str]
+    label_of: dict[str, str]
+    """By path."""
+    bad: list[tuple[str, str]]
+    take: Callable[[Progress], Iterator[list[Taken]]]
+
+
+def _label_items(known: _Known, progress: Progress) -> tuple[dict[int, str], list[tuple[str, str]]]:
+    """Take in known images; return the label of each item, and what cannot be used, with reasons."""
+    labels: dict[int, str] = {}
+    bad = []
+    for batch in known.take(progress):
+        for path, item, reason in batch:
+            if item is None:
+                bad.append((path, reason))
+            elif labels.setdefault(item, known.label_of[path]) != known.label_of[path]:
+                bad.append((path, f"the same image is in {labels[item]!r}, too; delete one of them"))
+    missing = sorted(set(known.classes) - set(labels.values()))
+    return labels, bad + [(label, "no image of this class can be used") for label in missing]
 
 
 def _refuse_other_labels(connection: Connection, labels: Mapping[int, str]) -> None:

@@ -27,6 +27,8 @@ class Format(NamedTuple):
     """Makes its files, one after the other."""
     needs_places: bool = False
     """Whether it cannot do without a table of deployments."""
+    needs_images: bool = False
+    """Whether it cannot be made of vectors that have no images."""
 
     @property
     def is_folder(self) -> bool:
@@ -43,9 +45,25 @@ CSV, JSON, ZIP = "text/csv; charset=utf-8", "application/json", "application/zip
 _ALL = (
     Format("csv", "CSV", "A table with one line for each file, for spreadsheets.", "csv", CSV, as_csv),
     Format("json", "JSON", "One object for each image, with all its files.", "json", JSON, as_json),
-    Format("coco", "COCO", "COCO's format; each image has one box, the whole image.", "json", JSON, as_coco),
-    Format("folders", "Folders", "A folder of images for each label.", "", ZIP, as_folders),
-    Format("yolo", "YOLO classification", "Folders of classes in train and val, for Ultralytics.", "", ZIP, as_yolo),
+    Format(
+        "coco",
+        "COCO",
+        "COCO's format; each image has one box, the whole image.",
+        "json",
+        JSON,
+        as_coco,
+        needs_images=True,
+    ),
+    Format("folders", "Folders", "A folder of images for each label.", "", ZIP, as_folders, needs_images=True),
+    Format(
+        "yolo",
+        "YOLO classification",
+        "Folders of classes in train and val, for Ultralytics.",
+        "",
+        ZIP,
+        as_yolo,
+        needs_images=True,
+    ),
     Format(
         "imagefolder",
         "Hugging Face ImageFolder",
@@ -53,8 +71,17 @@ _ALL = (
         "",
         ZIP,
         as_imagefolder,
+        needs_images=True,
     ),
-    Format("fiftyone", "FiftyOne", "Images with labels.json, which FiftyOne opens.", "", ZIP, as_fiftyone),
+    Format(
+        "fiftyone",
+        "FiftyOne",
+        "Images with labels.json, which FiftyOne opens.",
+        "",
+        ZIP,
+        as_fiftyone,
+        needs_images=True,
+    ),
     Format(
         "camtrap-dp",
         "Camtrap DP",
@@ -63,6 +90,7 @@ _ALL = (
         ZIP,
         as_camtrap_dp,
         needs_places=True,
+        needs_images=True,
     ),
     Format(
         "darwin-core",

@@ -37,7 +37,7 @@ export function inspector(id, selection) {
     );
     try {
       const [one, near] = await Promise.all([api.item(item.id, signal), api.neighbours(item.id, NEIGHBOURS, signal)]);
-      const facts = [`${one.width} × ${one.height}`];
+      const facts = one.width ? [`${one.width} × ${one.height}`] : [];
       if (one.probability !== null) facts.push(`${percent(one.probability)} likely to belong here`);
       element.append(h("p", { class: "soft" }, facts.join(" · ")));
       if (one.unknown !== null) {
