@@ -94,7 +94,7 @@ def load_embedder(
     ----------
     name : str
         ``"pixels"``, a folder with a network in the Hugging Face format, the id of a network on the Hugging Face
-        hub, such as ``facebook/dino-vitb16``, or an ``.onnx`` file; ``"vectors"`` stands for no network, where vectors
+        hub, such as ``facebook/dino-vitb16``, or an ``.onnx`` file; with ``"vectors"`` there is none: vectors
         are given instead of images. The other parameters concern networks only.
     device : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.

@@ -17,7 +17,7 @@ from opengcd.workspace.thumbnails import media_type
 FOR_EVER = "private, max-age=31536000, immutable"
 """Items are identified by their content, so their pictures never change."""
 PICTURE: Responses = MISSING | {
-    200: {"content": {"image/jpeg": {}, "image/png": {}}},
+    200: {"content": {"image/jpeg": {}, "image/png": {}, "image/svg+xml": {}}},
     304: {"description": "The picture is the one whose `ETag` was sent as `If-None-Match`."},
 }
 GroupNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the group.")]
@@ -106,7 +106,7 @@ def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
     responses=PICTURE,
 )
 def thumbnail(request: Request, workspace: UserWorkspace, id: Number) -> Response:
-    """Return a small picture of an image."""
+    """Return a small picture of an image; for a vector without a picture, a card with its name."""
     if known := _known(request, workspace, id):
         return known
     small = workspace.views.thumbnail(id)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import html
 
-SIDE, LINES, LETTERS = 256, 8, 17
-"""Width and height of a card, its lines of text, and the letters in a line."""
+SIDE, LINES, LETTERS, STEP = 256, 7, 16, 31
+"""Width and height of a card, its lines of text, the letters in a line, and the distance of lines."""
 MEDIA_TYPE = "image/svg+xml"
 
 
-def card(content: str, name: str) -> bytes:
-    """Return a card; its colour follows from the hash of the item."""
-    hue = int(content[:4], 16) % 360
-    lines = _wrapped(name)
-    top = (SIDE - 26 * (len(lines) - 1)) / 2 + 7
+def card(name: str) -> bytes:
+    """Return a card with the name of a row: of what is before the sign #, its file, nothing is shown."""
+    lines = _wrapped(name.partition("#")[2] or name)
+    top = (SIDE - STEP * (len(lines) - 1)) / 2 + 10
     told = "".join(
-        f'<text x="128" y="{top + 26 * place:g}">{html.escape(line)}</text>' for place, line in enumerate(lines)
+        f'<text x="{SIDE // 2}" y="{top + STEP * place:g}">{html.escape(line)}</text>'
+        for place, line in enumerate(lines)
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}" width="{SIDE}" height="{SIDE}">'
-        f'<rect width="{SIDE}" height="{SIDE}" fill="hsl({hue},42%,90%)"/>'
-        f'<rect width="{SIDE}" height="8" fill="hsl({hue},45%,48%)"/>'
-        f'<g font-family="system-ui,sans-serif" font-size="21" text-anchor="middle" fill="hsl({hue},45%,18%)">'
+        f'<rect width="{SIDE}" height="{SIDE}" fill="#e7ecef"/>'
+        f'<rect width="{SIDE}" height="8" fill="#5c8f8a"/>'
+        '<g font-family="system-ui" font-size="25" text-anchor="middle" fill="#1b2430">'
         f"{told}</g></svg>"
     ).encode("utf-8", "replace")
 

@@ -333,7 +333,7 @@ class Views:
         """
         folder, content, files = self._store.path / "thumbnails", self.content(item), self.paths(item)
         if self._store.settings.takes_vectors and not thumbnail_file(folder, content).exists():
-            return card(content, _name(files) or content[:12])
+            return card(_name(files) or content[:12])
         return thumbnail(folder, content, files)
 
     def learnable(self) -> Counter[str]:
