@@ -18,7 +18,8 @@ from opengcd._internal.limited_reading import read_limited
 from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace import groups
 from opengcd.workspace.errors import WorkspaceError
-from opengcd.workspace.files import Found, find_files, look_at, readable
+from opengcd.workspace.files import Found, find_files, ignore_file, is_stray, look_at, readable
+from opengcd.workspace.settings import FILE as SETTINGS_FILE
 
 SPLITS = {"train", "val", "valid", "validation", "test"}
 """Folders that split a dataset; within each are folders of classes."""
@@ -32,6 +33,8 @@ LARGEST = 2**30
 """Bytes of a list."""
 NO_LABEL = "the list gives it no label"
 
+Known = str | os.PathLike[str] | Mapping[str, Iterable[str | os.PathLike[str]]]
+"""A folder or a list of images with labels, or the files and folders of each class."""
 Labelled = tuple[str, str | None]
 """The path of a file, and its label; None if it has none."""
 
@@ -45,15 +48,17 @@ class KnownImages(NamedTuple):
     """Files without a label, with reasons."""
 
 
-def read_known(source: str | os.PathLike[str]) -> KnownImages:
+def read_known(source: Known, on_skipped: Callable[[str], object] = ignore_file) -> KnownImages:
     """Read which images are of which known class.
 
     Parameters
     ----------
-    source : path
-        A folder of class folders, also in the splits ``train``, ``val`` and ``test``; an ImageFolder with
-        ``metadata.csv`` or ``metadata.jsonl``; a list: CSV with the columns ``file`` and ``label``, JSON lines with
-        these keys, or a dataset in COCO's format.
+    source : path or mapping
+        By class its files and folders; or a folder of class folders, also in the splits ``train``, ``val`` and
+        ``test``; an ImageFolder with ``metadata.csv`` or ``metadata.jsonl``; a list: CSV with the columns ``file`` and
+        ``label``, JSON lines with these keys, or a dataset in COCO's format.
+    on_skipped : callable
+        Called with the path of each file in a folder that is skipped.
 
     Returns
     -------
@@ -65,30 +70,39 @@ def read_known(source: str | os.PathLike[str]) -> KnownImages:
         If it is none of these, is damaged, or has less than two classes.
 
     """
+    if isinstance(source, Mapping):
+        return _class_files(source, on_skipped)
     path = Path(os.path.abspath(source))
     if path.is_dir():
         lists = _metadata_of(path)
-        found = _from_rows(row for file in lists for row in _read_list(file)) if lists else _class_folders(path)
+        if not lists:
+            return _class_folders(Path(source), on_skipped)
+        found = _from_rows(row for file in lists for row in _read_list(file))
     elif not path.exists():
         raise WorkspaceError(f"There is no folder {source}; it should hold a folder of images for each known class.")
     elif path.suffix.lower() in READERS:
         found = _from_rows(_read_list(path))
     else:
-        raise WorkspaceError(f"{source} is neither a folder nor a list of images ({', '.join(READERS)}).")
-    if len(found.classes) < 2:
         raise WorkspaceError(
-            f"{source} should hold images of at least two classes, as a folder for each, or in a list."
+            f"{source} is neither a folder nor a list of images ({', '.join(READERS)}). For vectors, use "
+            "the embedder vectors."
         )
+    if len(found.classes) < 2:
+        raise WorkspaceError(f"{source} should hold images of at least two classes.")
     return found
 
 
-def find_images(starts: Iterable[str | os.PathLike[str]]) -> Iterator[Found]:
+def find_images(
+    starts: Iterable[str | os.PathLike[str]], on_skipped: Callable[[str], object] = ignore_file
+) -> Iterator[Found]:
     """Find all files under some paths, and those that lists among these paths name; each file once.
 
     Parameters
     ----------
     starts : iterable of path
         Files, folders, and lists as :func:`read_known` reads them; labels in lists are not needed and not used.
+    on_skipped : callable
+        Called with the path of each file in a folder that is skipped.
 
     Yields
     ------
@@ -98,7 +112,7 @@ def find_images(starts: Iterable[str | os.PathLike[str]]) -> Iterator[Found]:
     places = list(starts)
     lists = [place for place in places if Path(place).suffix.lower() in READERS and os.path.isfile(place)]
     named = [path for place in lists for path, _ in _read_list(Path(os.path.abspath(place)), labels=False)]
-    yield from find_files([*(place for place in places if place not in lists), *named])
+    yield from find_files([*(place for place in places if place not in lists), *named], on_skipped)
 
 
 def _metadata_of(folder: Path) -> list[Path]:
@@ -107,19 +121,53 @@ def _metadata_of(folder: Path) -> list[Path]:
     return [place / name for place in places for name in METADATA if (place / name).is_file()]
 
 
-def _class_folders(known: Path) -> KnownImages:
-    """Return the files of each class folder, and the files outside of them."""
-    classes: dict[str, list[Found]] = {}
+def _class_files(
+    known: Mapping[str, Iterable[str | os.PathLike[str]]], on_skipped: Callable[[str], object]
+) -> KnownImages:
+    """Return the files of each class."""
+    if len(known) < 2:
+        raise WorkspaceError("Give images of at least two classes.")
+    found = {groups.check_label(label): list(find_files(starts, on_skipped)) for label, starts in known.items()}
+    return KnownImages(found, [])
+
+
+def _class_folders(known: Path, on_skipped: Callable[[str], object]) -> KnownImages:
+    """Return the files of each class folder, and the files outside of them, with reasons."""
+    found: dict[str, list[Found]] = {}
     bad = []
-    for folder in _splits_of(known) or [known]:
-        for entry in sorted(folder.iterdir()):
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir():
-                classes.setdefault(groups.check_label(readable(entry.name)), []).extend(find_files([entry]))
-            else:
-                bad.append((str(entry), "not in the folder of a class"))
-    return KnownImages(classes, bad)
+    for entry in sorted(entry for folder in _splits_of(known) or [known] for entry in folder.iterdir()):
+        if entry.is_dir():
+            if not entry.name.startswith(".") and not (entry / SETTINGS_FILE).exists():
+                label = groups.check_label(readable(entry.name))
+                found.setdefault(label, []).extend(find_files([entry], on_skipped))
+        elif is_stray(entry.name):
+            on_skipped(str(entry))
+        else:
+            bad.append((str(entry), "not in the folder of a class"))
+    if not found and bad:
+        raise WorkspaceError(
+            f"{known} holds files, but no folders; sort the images into one folder for each known class, named after "
+            "the class."
+        )
+    if len(found) < 2:
+        deeper = _single_folders(known)
+        if deeper != known:
+            raise WorkspaceError(
+                f"{known} holds one folder only, and those of the classes seem to be deeper; give {deeper} instead."
+            )
+        there = f"has only the class {next(iter(found))!r}" if found else "is empty"
+        raise WorkspaceError(f"{known} {there}; it should hold a folder of images for each of at least two classes.")
+    return KnownImages(found, bad)
+
+
+def _single_folders(folder: Path) -> Path:
+    """Return the folder itself, or the first one below it that holds several folders, if each above holds only one."""
+    start = folder
+    while True:
+        inner = [one for one in folder.iterdir() if one.is_dir() and not one.name.startswith(".")]
+        if len(inner) != 1:
+            return folder if inner else start
+        folder = inner[0]
 
 
 def _splits_of(known: Path) -> list[Path]:

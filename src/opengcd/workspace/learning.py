@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,13 +10,15 @@ import numpy as np
 from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress
-from opengcd.workspace import groups, versions
+from opengcd.workspace import class_names, corrections, groups, versions
 from opengcd.workspace.details import InitDetails, LearnDetails
 from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
-from opengcd.workspace.image_lists import NO_LABEL, read_known
-from opengcd.workspace.intake import Intake, Taken
+from opengcd.workspace.files import ignore_file
+from opengcd.workspace.held_out import HeldOut
+from opengcd.workspace.image_lists import NO_LABEL, Known, read_known
+from opengcd.workspace.intake import Intake, Taken, forget_unlabelled
 from opengcd.workspace.predictions import least_of_stacks, unlearnt
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
@@ -47,6 +48,7 @@ class Learning:
         exemplars: Exemplars,
         intake: AnyIntake,
         recognition: Recognition,
+        held_out: HeldOut,
     ) -> None:
         self._store = store
         self._database = store.database
@@ -55,24 +57,34 @@ class Learning:
         self._exemplars = exemplars
         self._intake = intake
         self._recognition = recognition
+        self._held_out = held_out
 
-    def fit(self, known: str | os.PathLike[str], progress: Progress) -> list[tuple[str, str]]:
-        """Learn the classes of a folder or a list; return the files that could not be used, with reasons."""
+    def fit(
+        self, known: Known, progress: Progress, on_skipped: Callable[[str], object] = ignore_file
+    ) -> list[tuple[str, str]]:
+        """Learn the known classes; return the files that could not be used, with reasons."""
         with self._store.alone(progress):
             with self._database.reading() as connection:
                 if versions.in_use(connection) is not None:
                     raise WorkspaceError(
                         f"{self._store.path} has learnt its first classes already; add more with discover and learn."
                     )
-            source = self._known_images(known) if isinstance(self._intake, Intake) else self._known_vectors(known)
+            if isinstance(self._intake, VectorIntake):
+                source = _known_vectors(self._intake, known)
+            else:
+                source = _known_images(self._intake, known, on_skipped)
             from opengcd.recognizer import OpenWorldRecognizer
 
             recognizer = OpenWorldRecognizer(device=self._store.device, **self._store.settings.recognizer)
             recognizer.check_parameters(len(source.classes))
             labels, unusable = _label_items(source, progress)
             bad = [*source.bad, *unusable]
+            where = "" if isinstance(known, Mapping) else f" in {known}"
             if not labels:
-                raise WorkspaceError(f"Nothing in {known} can be used: {bad[0][1]}.")
+                why = f": {bad[0][1]}" if bad else ""
+                raise WorkspaceError(f"No image{where} can be used{why}.")
+            if len(labels) == len(source.classes):
+                raise WorkspaceError(f"Every class{where} has a single image; add more images, at least ten each.")
             if "memory_size" not in self._store.settings.recognizer:
                 recognizer.set_params(memory_size=max(MEMORY, len(labels)))
             recognizer.fit(self._vectors.of_items(list(labels)), list(labels.values()), progress=progress)
@@ -87,8 +99,10 @@ class Learning:
                 versions.add(edit, saved, labels)
                 store_exemplars(edit.connection, version, np.array(list(labels))[memory.kept])
                 versions.note_report(edit.connection, version, report)
+                forget_unlabelled(edit.connection, {path for path, _ in bad})
                 edit.before.clear()  # there is no earlier state to restore
                 edit.details = InitDetails(len(recognizer.classes_), len(labels), len(bad)).as_dict()
+            self._measure(progress)
         return bad
 
     def learn(self, progress: Progress, record: Callable[[Connection, Version], None]) -> Version:
@@ -96,29 +110,34 @@ class Learning:
         with self._store.alone(progress):
             self._intake.complete(progress)
             with self._database.reading() as connection:
-                labels = groups.to_learn(connection)
+                names, corrected = class_names.read_all(connection), corrections.pending(connection)
+                labels = _to_learn(connection, corrected)
                 version, new = self._recognizers.version(connection), versions.next_id(connection)
                 embedder = embedder_of(connection)
                 limit = versions.rejection_limit(connection)
                 stream: list[int] = list(connection.scalars(unlearnt(connection)))
                 copies = stacks_of(connection, stream)
                 trained = None if embedder is None else was_trained_on(connection, embedder, list(labels))
-            if not labels:
+            if not labels and not corrected:
                 raise WorkspaceError(
-                    "There is nothing to learn: no group is named and confirmed. Name and confirm a group in the "
-                    "review first."
+                    "There is nothing to learn: no group is named and confirmed, and no label is corrected. Name and "
+                    "confirm a group in the review first, or teach labelled images."
                 )
             self._recognizers.recall()
-            X, y = self._vectors.of_items(list(labels), version), np.array(list(labels.values()))
+            stored = {item: names.label(name) for item, name in labels.items()}
             recognizer = self._recognizers.read(version, limit)  # one of its own: learning changes it
+            y = np.array(list(stored.values()), dtype=str)
+            X = self._vectors.of_items(list(labels), version) if labels else recognizer.memory_.X[:0]
+            known = self._exemplars.of_memory(version, recognizer.memory_)
+            forget = np.isin(known, list(corrected))
             rows: dict[str, LabelledRows] = {
-                "memory": (recognizer.memory_.X, recognizer.memory_.y),
+                "memory": (recognizer.memory_.X[~forget], recognizer.memory_.y[~forget]),
                 "confirmed": (X, y),
             }
             before = accuracies(self._recognizers.in_use()[1], **rows)
-            offered = np.concatenate([self._exemplars.of_memory(version, recognizer.memory_), list(labels)])
+            offered = np.concatenate([known, np.array(list(labels), dtype=np.int64)])
             together = [copies.get(item, item) for item in labels]
-            recognizer.learn(X, y, trained=trained, stacks=together, progress=progress)
+            recognizer.learn(X, y, trained=trained, stacks=together, forget=forget, progress=progress)
             exemplars = offered[recognizer.memory_.kept]
             progress("storing the version", 0, 2)
             digest = versions.save(recognizer, self._store.models, new)
@@ -129,38 +148,34 @@ class Learning:
             progress("storing the version", 1, 2)
             with self._store.editing("learn") as edit:
                 self._recognizers.refuse_other_version(edit.connection, version, "learn")
-                _refuse_other_labels(edit.connection, labels)
-                new_classes = sorted(set(recognizer.classes_.tolist()) - set(groups.classes(edit.connection)))
+                _refuse_other_labels(edit.connection, labels, corrected)
+                if class_names.read_all(edit.connection) != names:
+                    raise WorkspaceError(
+                        "A class was renamed while learn ran, so nothing was changed. Run learn again."
+                    )
+                fresh = {label: name for name, label in zip(labels.values(), stored.values(), strict=True)}
+                class_names.write(edit, {label: name for label, name in fresh.items() if label not in names.known})
+                new_classes = sorted(set(fresh.values()) - set(groups.classes(edit.connection)))
                 saved = versions.Saved(new, recognizer, digest, None if embedder is None else embedder.id)
-                versions.add(edit, saved, labels)
+                versions.add(edit, saved, dict.fromkeys(corrected, versions.FORGOTTEN) | stored)
                 store_exemplars(edit.connection, new, exemplars)
                 versions.note_report(edit.connection, new, report)
-                edit.details = LearnDetails(new, len(labels), new_classes).as_dict()
+                edit.details = LearnDetails(new, len(labels), new_classes, len(corrected) or None).as_dict()
                 record(edit.connection, versions.all_versions(edit.connection)[-1])
             try:
                 self._recognition.ask_about_unseen(progress, scores)
             except (ValueError, OSError) as error:
                 warnings.warn(f"Version {new} is in use, but has not recognised all images yet: {error}", stacklevel=3)
+            self._measure(progress)
         with self._database.reading() as connection:
             return versions.all_versions(connection)[-1]
 
-    def _known_images(self, known: str | os.PathLike[str]) -> _Known:
-        classes, bad = read_known(known)
-        label_of = {found.path: label for label, files in classes.items() for found in files}
-        files = [found for files in classes.values() for found in files]
-        return _Known(sorted(classes), label_of, bad, lambda progress: self._intake.take(files, progress))
-
-    def _known_vectors(self, known: str | os.PathLike[str]) -> _Known:
-        intake = self._intake
-        assert isinstance(intake, VectorIntake)
-        rows = intake.read(known)
-        label_of = {name: label for name, label in zip(rows.names, rows.labels, strict=True) if label is not None}
-        bad = [(name, NO_LABEL) for name in rows.names if name not in label_of]
-        classes = sorted(set(label_of.values()))
-        if len(classes) < 2:
-            raise WorkspaceError(f"{known} should hold labelled vectors of at least two classes, in labels.")
-        kept = rows.only([name in label_of for name in rows.names])
-        return _Known(classes, label_of, bad, lambda progress: intake.take_rows(kept, progress))
+    def _measure(self, progress: Progress) -> None:
+        """Measure the new version on held-out images; it stays in use if that fails."""
+        try:
+            self._held_out.measure_now(progress)
+        except (ValueError, OSError) as error:
+            warnings.warn(f"The new version is in use, but was not measured: {error}", stacklevel=4)
 
 
 class _Known(NamedTuple):
@@ -171,6 +186,26 @@ class _Known(NamedTuple):
     """By path."""
     bad: list[tuple[str, str]]
     take: Callable[[Progress], Iterator[list[Taken]]]
+
+
+def _known_images(intake: Intake, known: Known, on_skipped: Callable[[str], object]) -> _Known:
+    classes, bad = read_known(known, on_skipped)
+    label_of = {found.path: label for label, files in classes.items() for found in files}
+    files = [found for files in classes.values() for found in files]
+    return _Known(sorted(classes), label_of, bad, lambda progress: intake.take(files, progress))
+
+
+def _known_vectors(intake: VectorIntake, known: Known) -> _Known:
+    if isinstance(known, Mapping):
+        raise WorkspaceError("Give one file of labelled vectors, not files by class.")
+    rows = intake.read(known)
+    label_of = {name: label for name, label in zip(rows.names, rows.labels, strict=True) if label is not None}
+    bad = [(name, NO_LABEL) for name in rows.names if name not in label_of]
+    classes = sorted(set(label_of.values()))
+    if len(classes) < 2:
+        raise WorkspaceError(f"{known} should hold labelled vectors of at least two classes, in labels.")
+    kept = rows.only([name in label_of for name in rows.names])
+    return _Known(classes, label_of, bad, lambda progress: intake.take_rows(kept, progress))
 
 
 def _label_items(known: _Known, progress: Progress) -> tuple[dict[int, str], list[tuple[str, str]]]:
@@ -187,13 +222,24 @@ def _label_items(known: _Known, progress: Progress) -> tuple[dict[int, str], lis
     return labels, bad + [(label, "no image of this class can be used") for label in missing]
 
 
-def _refuse_other_labels(connection: Connection, labels: Mapping[int, str]) -> None:
+def _to_learn(connection: Connection, corrected: Mapping[int, str | None]) -> dict[int, str]:
+    """Return the items to learn with their classes: newly labelled ones, and those with a corrected label."""
+    again = {item: label for item, label in corrected.items() if label is not None}
+    return dict(sorted((groups.to_learn(connection) | again).items()))
+
+
+def _refuse_other_labels(
+    connection: Connection, labels: Mapping[int, str], corrected: Mapping[int, str | None]
+) -> None:
     """Refuse to store what was learnt if the label of an item has changed meanwhile."""
-    now = groups.to_learn(connection)
+    again = corrections.pending(connection)
+    now = _to_learn(connection, again)
     changed = sum(now.get(item) != label for item, label in labels.items())
-    if changed:
+    changed += sum(again.get(item, item) != label for item, label in corrected.items() if label is None)
+    if changed or set(corrected) - set(again):
+        images = len(labels.keys() | corrected.keys())
         raise WorkspaceError(
-            f"{changed} of the {len(labels)} images to learn were moved, renamed or unconfirmed while learn ran, so "
+            f"{max(changed, 1)} of the {images} images to learn were moved, renamed or unconfirmed while learn ran, so "
             "nothing was changed. Run learn again."
         )
 
@@ -215,7 +261,7 @@ def future_scores(
 
 def accuracies(recognizer: OpenWorldRecognizer, **rows: LabelledRows) -> dict[str, float]:
     """Return the share of correct predictions on each set of labelled rows."""
-    return {name: float((recognizer.predict(X) == y).mean()) for name, (X, y) in rows.items()}
+    return {name: float((recognizer.predict(X) == y).mean()) for name, (X, y) in rows.items() if len(X)}
 
 
 def learning_report(recognizer: OpenWorldRecognizer, after: dict[str, float], **more: Any) -> dict[str, Any]:

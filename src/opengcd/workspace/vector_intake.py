@@ -6,7 +6,7 @@ It has the methods of :class:`~opengcd.workspace.intake.Intake`; a file of which
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,11 +19,12 @@ from opengcd.embed.given import GivenVectors
 from opengcd.workspace.database import Database, in_parts
 from opengcd.workspace.embedders import embedder_of
 from opengcd.workspace.errors import DamagedError, UnavailableError, WorkspaceError
-from opengcd.workspace.files import Found, find_files, read_file
+from opengcd.workspace.files import Found, ignore_file, look_at, read_file
 from opengcd.workspace.intake import Intake, Taken, write_failures, write_paths
 from opengcd.workspace.originals import store_vectors
 from opengcd.workspace.revision import raise_revision
 from opengcd.workspace.schema import items
+from opengcd.workspace.settings import FILE
 from opengcd.workspace.thumbnails import SIDE, thumbnail_file
 from opengcd.workspace.vector_files import DATASET, VectorRows, is_vector_file, read_vectors
 from opengcd.workspace.vectors import Vectors
@@ -41,12 +42,23 @@ class VectorIntake:
         self._vectors = vectors
         self._thumbnails = thumbnails
 
-    def find(self, starts: Iterable[str | os.PathLike[str]]) -> Iterator[Found]:
-        """Find all files under some paths; of a dataset on disk, the one that describes it."""
-        for found in find_files(starts):
-            beside = os.path.join(os.path.dirname(found.path), DATASET)
-            if found.path == beside or not os.path.isfile(beside):
-                yield found
+    def find(
+        self, starts: Iterable[str | os.PathLike[str]], on_skipped: Callable[[str], object] = ignore_file
+    ) -> Iterator[Found]:
+        """Find the files of vectors under some paths; of a dataset on disk, the one that describes it."""
+        for start in starts:
+            if not os.path.isdir(start):
+                yield look_at(os.path.abspath(start))
+                continue
+            for folder, inner, names in os.walk(os.path.abspath(start)):
+                inner[:] = sorted(name for name in inner if not name.startswith("."))
+                if FILE in names:  # a workspace among the files holds none itself
+                    inner.clear()
+                    continue
+                chosen = [DATASET] if DATASET in names else sorted(name for name in names if is_vector_file(name))
+                for name in sorted(set(names).difference(chosen)):
+                    on_skipped(os.path.join(folder, name))
+                yield from (look_at(os.path.join(folder, name)) for name in chosen)
 
     def complete(self, progress: Progress, among: Sequence[int] | None = None, version: int | None = None) -> None:
         """Do nothing: every item has come with its vector."""

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.validation import UNKNOWN_STR
+from opengcd.workspace import class_names
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exports.places import Place, Places
 from opengcd.workspace.labels import Labelled, labelled_items
@@ -131,8 +132,8 @@ def collect(connection: Connection, title: str, author: str, images: str, **opti
     if images == "reviewed":
         found = [one for one in found if one.source in BY_PERSON]
     elif images == "new":
-        versions = all_versions(connection)
-        first = {UNKNOWN_STR, *(versions[0].classes if versions else ())}
+        versions, names = all_versions(connection), class_names.read(connection)
+        first = {UNKNOWN_STR, *class_names.present(names, versions[0].classes if versions else ())}
         found = [one for one in found if one.label not in first]
     rows = connection.execute(select(captures.c.item_id, captures.c.taken).where(captures.c.taken.is_not(None)))
     taken = {row.item_id: row.taken for row in rows}
