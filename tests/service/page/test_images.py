@@ -145,7 +145,9 @@ def test_a_word_stands_in_place_of_a_missing_picture(site, tmp_path):
     one.press("i")
     one.page.locator(".stage").get_by_role("img", name="file missing").wait_for()
     one.page.locator(".files").get_by_text("file missing").wait_for()
-    assert one.page.locator("img[src*='items/']").evaluate_all("(all) => all.every((i) => !i.complete || i.naturalWidth > 0)")
+    assert one.page.locator("img[src*='items/']").evaluate_all(
+        "(all) => all.every((i) => !i.complete || i.naturalWidth > 0)"
+    )
 
 
 def test_the_page_hears_of_what_commands_beside_it_do(site, tmp_path):
