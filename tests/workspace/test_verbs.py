@@ -252,7 +252,7 @@ def test_a_new_verb_has_a_button_on_the_page(workspace):
         visit.said("Done: extract.")
         assert next(one.items for one in workspace.groups() if one.label == "dawn") == [group.items[0]]
         page.get_by_role("button", name="Undo", exact=True).first.click()
-        visit.said("Undone: extract.")
+        visit.said("Undone: “extract”.")
         page.get_by_role("button", name="Empty").click()
         visit.said("Done: empty.")
         assert group.id not in [one.id for one in workspace.groups()]
