@@ -78,7 +78,7 @@ bench: .venv/ready ## speed and memory as ratios to textbook versions
 	$(BIN)/python -m benchmarks.run
 
 docs: .venv/ready ## the site, in site/; a broken link, anchor or reference is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 docs-serve: .venv/ready ## the site at http://127.0.0.1:8000, built again at every change
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --watch src

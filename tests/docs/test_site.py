@@ -11,7 +11,9 @@ from tools.docs import api_reference
 
 
 def build(*arguments):
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", *arguments]
+    """Run the command of `make docs`, with its options: some of them, such as --quiet, hide what is broken."""
+    options = re.search(r"mkdocs build(.*)", (ROOT / "Makefile").read_text(encoding="utf-8"))[1].split()
+    command = [sys.executable, "-m", "mkdocs", "build", *options, *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 

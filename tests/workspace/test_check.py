@@ -237,6 +237,17 @@ def test_files_that_nobody_names_are_deleted(workspace):
     assert not left.exists()
 
 
+def test_files_that_were_merged_are_no_damage(tmp_path, monkeypatch):
+    """They stay until the next merge, for readers that are about to open them."""
+    monkeypatch.setattr(feature_files, "FANOUT", 2)
+    known, stream = paint_world(tmp_path / "world")
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER) as merged:
+        merged.fit(known)
+        for image in sorted(stream.iterdir())[:3]:
+            list(merged.recognize([image]))
+        assert merged.check() == []
+
+
 def test_an_interrupted_repair_goes_on(workspace):
     before = vectors(workspace)
     for file in shard_files(workspace):

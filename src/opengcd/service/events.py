@@ -25,7 +25,7 @@ from opengcd.workspace import Job, Workspace, WorkspaceError
 POLL_SECONDS = 0.25
 """Seconds between two polls of the database while there are listeners."""
 IMAGES_SECONDS = 1.0
-"""Least seconds between two events that tell of new images: recognising adds many in a row."""
+"""Least seconds between two events that report new images: recognising adds many in a row."""
 PING = 15.0
 """Seconds without an event after which a ping is sent."""
 BACKLOG = 1000

@@ -43,6 +43,7 @@ def status(workspace: UserWorkspace) -> api.Status:
         can_undo=_act(undo),
         can_redo=_act(redo),
         jobs=[as_job(job) for job in workspace.jobs.latest(unfinished=True)],
+        next=api.NextStep.model_validate(workspace.views.next_step()),
     )
 
 

@@ -6,6 +6,7 @@ import os
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import Field
 
 from opengcd.service import wire as api
 from opengcd.service.authentication import MISSING, Responses, guarded
@@ -21,6 +22,7 @@ PICTURE: Responses = MISSING | {
 }
 GroupNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the group.")]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the image.")]
+Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="How many images to pass over.")]
 
 reading = guarded("read", "review")
@@ -66,6 +68,17 @@ def members(
     return api.ItemPage(edit=page.edit, total=page.total, items=items)
 
 
+@reading.get(
+    "/groups/{id}/parts",
+    summary="Tell whether a group is mixed",
+    response_description="How it falls in two.",
+    responses=MISSING,
+)
+def parts(workspace: UserWorkspace, id: GroupNumber) -> api.Parts:
+    """Return how a group falls in two, and how likely the two are different classes."""
+    return api.Parts.model_validate(workspace.questions.parts(id))
+
+
 @reading.get("/questions", summary="List questions about the groups", response_description="The questions.")
 def questions(
     workspace: UserWorkspace,
@@ -73,6 +86,20 @@ def questions(
 ) -> api.Questions:
     """Return the questions that save the most work. Each answer has an edit: to give the answer, make that edit."""
     return api.Questions.model_validate(workspace.questions.ask(limit))
+
+
+@reading.get(
+    "/suggestions",
+    summary="List where images may belong",
+    response_description="The classes and groups.",
+    responses=MISSING,
+)
+def suggestions(
+    workspace: UserWorkspace,
+    items: Annotated[list[Id], Query(min_length=1, max_length=100, description="The numbers of the images.")],
+) -> api.Suggestions:
+    """Return all known classes and groups, the most likely ones for some images first."""
+    return api.Suggestions.model_validate(workspace.suggestions.of_items(items))
 
 
 @reading.get("/items/{id}", summary="Describe an image", response_description="The details.", responses=MISSING)
@@ -165,6 +192,17 @@ def neighbours(
 ) -> list[api.Neighbour]:
     """Return the images that look most like one, of those that are under review or learnt."""
     return [api.Neighbour.model_validate(one) for one in workspace.similarity.neighbours(id, limit)]
+
+
+@reading.get(
+    "/items/{id}/similar",
+    summary="List similar images of its group",
+    response_description="The images, the most similar first.",
+    responses=MISSING,
+)
+def similar(workspace: UserWorkspace, id: Number) -> api.Similar:
+    """Return the images of an image's group, and how many of them belong with it rather than with the rest."""
+    return api.Similar.model_validate(workspace.similarity.similar(id))
 
 
 def edit_routes() -> APIRouter:

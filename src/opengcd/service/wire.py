@@ -155,6 +155,77 @@ class Session(Model):
     )
 
 
+class Upload(Model):
+    """An upload that was begun."""
+
+    id: str = Field(description="Its name, which the other requests about it need.")
+    piece: int = Field(description="The largest number of bytes in one piece.")
+
+
+class UploadedFile(Model):
+    """A file of an upload."""
+
+    path: str = Field(description="Its name, with folders.")
+    received: int = Field(description="Bytes that have arrived; sending goes on there.")
+    size: int = Field(description="Bytes of the whole file.")
+
+
+class Received(Model):
+    """How much of a file has arrived."""
+
+    received: int = Field(description="Where the next piece begins; the size of the file if it is complete.")
+
+
+class Finished(Model):
+    """An upload that is complete."""
+
+    files: int = Field(description="How many files it has, after zips were unpacked.")
+
+
+class Place(Model):
+    """A folder to begin at."""
+
+    name: str = Field(description="What it is called.")
+    path: str = Field(description="Where it is.")
+
+
+class FolderListing(Model):
+    """What is in a folder of this machine."""
+
+    path: str = Field(description="The folder.")
+    parent: str | None = Field(description="The folder that holds it; null for the outermost one.")
+    folders: list[str] = Field(description="The folders in it.")
+    files: list[str] = Field(description="Tables, networks and zips in it.")
+    images: int = Field(description="How many images are in it, by their names.")
+    more: bool = Field(description="Whether there is more in it than is listed.")
+    places: list[Place] = Field(description="Folders to begin at.")
+
+
+class AddImages(Model):
+    """Images to add: an upload, or a folder of the server's machine."""
+
+    upload: str | None = Field(None, pattern="^[0-9a-f]{16}$", description="An upload that is complete.")
+    folder: str | None = Field(
+        None, min_length=1, max_length=4000, description="A folder; only a person at the server's machine may name one."
+    )
+
+
+class WatchFolder(Model):
+    """A folder to watch."""
+
+    folder: str = Field(min_length=1, max_length=4000, description="A folder of the server's machine.")
+
+
+class Watch(Model):
+    """The folder whose new images are recognised as they appear."""
+
+    local: bool = Field(description="Whether you may name folders of the server's machine.")
+    folder: str | None = Field(description="The folder that is watched; null if there is none.")
+    images: int = Field(description="How many images were added since the watch began.")
+    problem: str = Field(description="Why nothing can be added at the moment; empty if it can.")
+    home: bool = Field(description="Whether this is one of several projects, which are listed at `../../`.")
+
+
 class Threshold(Model):
     """The threshold of open-set rejection: an image with a higher score is rejected as unknown."""
 
@@ -312,6 +383,24 @@ class LearnJob(_Job):
     result: LearnResult | None = Field(description="Null until the job is done.")
 
 
+class RecognizeResult(Model):
+    """What the job ``recognize`` added."""
+
+    images: int = Field(description="How many images were added.")
+    rejected: int = Field(description="How many of them were recognised as unknown.")
+    duplicates: int = Field(description="How many files were images that are in the workspace already.")
+    bad: int = Field(description="How many files could not be used.")
+    reasons: list[str] = Field(description="Some of them, with reasons.")
+
+
+class RecognizeJob(_Job):
+    """A job that adds images and recognises them; `POST /images` starts it."""
+
+    verb: Literal["recognize"] = Field(description="What the job does.")
+    result: RecognizeResult | None = Field(description="Null until the job is done.")
+    seconds_left: float | None = Field(description="Estimated seconds that the job will still run; null if unknown.")
+
+
 class AdaptOptions(Model):
     """How to adapt the network. What is left out is chosen by the number of images and the device."""
 
@@ -360,7 +449,7 @@ class AdaptJob(_Job):
     result: AdaptResult | None = Field(description="Null until the job is done.")
 
 
-class Job(RootModel[Annotated[DiscoverJob | LearnJob | AdaptJob, Field(discriminator="verb")]]):
+class Job(RootModel[Annotated[DiscoverJob | LearnJob | AdaptJob | RecognizeJob, Field(discriminator="verb")]]):
     """Long work that runs in the server. Its fields depend on ``verb``."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -368,6 +457,18 @@ class Job(RootModel[Annotated[DiscoverJob | LearnJob | AdaptJob, Field(discrimin
 
 class Nothing(Model):
     """An empty object."""
+
+
+class NextStep(Model):
+    """What to do next."""
+
+    step: Literal["init", "view", "adapt", "review", "learn", "discover", "recognize", "export"] = Field(
+        description="`init`: no class has been learnt. `view`: the workspace is read-only. `adapt`: an adaptation was "
+        "interrupted. `review`: groups wait for a person. `learn`: reviewed images can be learnt. `discover`: images "
+        "wait to be grouped. `recognize`: no image was recognised yet. `export`: everything is done."
+    )
+    images: int = Field(description="How many images it is about.")
+    groups: int = Field(description="With `review`: how many groups it is about.")
 
 
 class Status(Model):
@@ -393,6 +494,7 @@ class Status(Model):
     can_undo: Act | None = Field(description="What undo would undo; null if there is nothing.")
     can_redo: Act | None = Field(description="What redo would redo; null if there is nothing.")
     jobs: list[Job] = Field(description="The jobs that are waiting or running.")
+    next: NextStep = Field(description="What to do next, jobs aside.")
 
 
 class Group(Model):
@@ -461,6 +563,34 @@ class Questions(Model):
         description="Whether a question was answered since the images were last grouped. If so, the edit `regroup` "
         "assigns the images to the groups again by the answers."
     )
+
+
+class Parts(Model):
+    """How a group falls in two, and whether these look like different classes."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    mixed: float = Field(
+        description="The probability that the group contains two classes; at most one half if it cannot be estimated."
+    )
+    sizes: list[int] = Field(description="How many images either part has, the larger one first.")
+    shown: list[list[int]] = Field(description="The numbers of the most typical images of either part.")
+
+
+class Suggestion(Model):
+    """A known class or a group that images may belong to."""
+
+    label: str = Field(description="Its name, or a provisional one.")
+    group: int | None = Field(description="The number of the group; null for a class without images under review.")
+    known: bool = Field(description="Whether it is a known class.")
+    likeness: float = Field(description="The cosine between its centre and that of the images, as the recogniser sees.")
+    image: int | None = Field(description="The number of a typical image; null if there is none.")
+
+
+class Suggestions(Model):
+    """The known classes and groups that images may belong to."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    homes: list[Suggestion] = Field(description="All of them, the most likely first.")
 
 
 class Item(Model):
@@ -611,6 +741,15 @@ class Neighbour(Model):
     distance: float = Field(description="How different it looks: 1 minus the cosine of the angle between both vectors.")
     group: int | None = Field(description="The number of its group; null if it is learnt.")
     label: str = Field(description="Its label, or that of its group.")
+
+
+class Similar(Model):
+    """The images of a group, those that belong with one of them rather than with the rest first."""
+
+    items: list[int] = Field(
+        description="The numbers of the image itself and then of the others; of a stack of near copies only one."
+    )
+    number: int = Field(description="How many of them belong with the image, itself included.")
 
 
 class Map(Model):

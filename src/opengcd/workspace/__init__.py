@@ -22,8 +22,10 @@ from opengcd.workspace.job_queue import CancelledError, Job
 from opengcd.workspace.labels import SOURCES, Labelled
 from opengcd.workspace.log import Edited, Entry
 from opengcd.workspace.models import Choice, Rejection
+from opengcd.workspace.next_step import NextStep
 from opengcd.workspace.predictions import Result
 from opengcd.workspace.similarity import Map, Neighbour
+from opengcd.workspace.times import read_times
 from opengcd.workspace.tokens import SCOPES, Grant, Token, check_name
 from opengcd.workspace.versions import Version
 from opengcd.workspace.views import Item, Member, Page, Phase, Status
@@ -55,6 +57,7 @@ __all__ = [
     "Member",
     "MissingError",
     "Neighbour",
+    "NextStep",
     "Page",
     "Phase",
     "ReadOnlyError",
@@ -72,5 +75,6 @@ __all__ = [
     "csv_line",
     "find_files",
     "read_details",
+    "read_times",
     "readable",
 ]

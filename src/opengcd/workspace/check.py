@@ -228,7 +228,11 @@ class Check:
         """Yield a finding if there are files of interrupted commands that nothing refers to."""
 
         def unused(connection: Connection) -> list[Path]:
-            known = {store.file(row.sha256) for store in stores for row in store.shards(connection)}
+            known = {
+                store.file(row.sha256)
+                for store in stores
+                for row in (*store.shards(connection), *store.retired(connection))
+            }
             return [file for store in stores for file in store.folder.glob("*") if file not in known]
 
         with self.database.reading() as connection:

@@ -19,25 +19,27 @@ from opengcd.workspace.browsing import Browsing
 from opengcd.workspace.check import Check, Finding
 from opengcd.workspace.embedders import StoredEmbedder
 from opengcd.workspace.exemplars import Exemplars
+from opengcd.workspace.files import ignore_file
 from opengcd.workspace.formats import Formats
 from opengcd.workspace.group_discovery import Discovered, GroupDiscovery
 from opengcd.workspace.groups import Group
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.job_queue import Jobs
-from opengcd.workspace.learning import Learning
+from opengcd.workspace.learning import Known, Learning
 from opengcd.workspace.log import Edited, Entry
+from opengcd.workspace.making import make_workspace
 from opengcd.workspace.models import Models
-from opengcd.workspace.opening import create_database
 from opengcd.workspace.originals import Original, embed_originals
 from opengcd.workspace.predictions import Result
 from opengcd.workspace.questions import Questions
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.review import Review
-from opengcd.workspace.settings import Settings, write_settings
+from opengcd.workspace.settings import Settings
 from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
+from opengcd.workspace.suggestions import Suggestions
 from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.tokens import Access
 from opengcd.workspace.vectors import Vectors
@@ -104,6 +106,8 @@ class Workspace(ReviewVerbs):
         Similar images, and the map of all images.
     questions : Questions
         The most useful questions to a person about the groups.
+    suggestions : Suggestions
+        The known classes and groups that images may belong to.
     exemplars : Exemplars
         The items in the memory of the recogniser.
     formats : Formats
@@ -145,6 +149,7 @@ class Workspace(ReviewVerbs):
         self.similarity = Similarity(store, self.vectors, self.recognizers)
         self.questions = Questions(store, self.vectors, self.recognizers)
         self.exemplars = Exemplars(store, self.vectors, self.recognizers)
+        self.suggestions = Suggestions(store, self.vectors, self.recognizers, self.exemplars, self.views.counts)
         self._intake = Intake(store.database, self.vectors)
         self._estimates: dict[Any, TimeEstimate] = {}
         self._sign_as(store)
@@ -175,6 +180,8 @@ class Workspace(ReviewVerbs):
     ) -> Self:
         """Make a workspace and open it; if it exists with the same settings, it is only opened.
 
+        One that has not learnt its first classes, since :meth:`fit` failed or was interrupted, takes other settings.
+
         Parameters
         ----------
         path : path
@@ -200,7 +207,7 @@ class Workspace(ReviewVerbs):
         if name != Pixels.name and os.path.exists(name):
             name = os.path.abspath(name)
         made = Settings(name, pooling, {"random_state": 0} | dict(recognizer or {}), database, precision)
-        create_database(Path(path), write_settings(Path(path), made))
+        make_workspace(Path(path), made)
         return cls(path, embedder=None if isinstance(embedder, str) else embedder, **options)
 
     def by(self, who: str) -> Self:
@@ -253,15 +260,23 @@ class Workspace(ReviewVerbs):
 
     # The loop.
 
-    def fit(self, known: str | os.PathLike[str], *, progress: Progress = silent) -> list[tuple[str, str]]:
+    def fit(
+        self,
+        known: Known,
+        *,
+        progress: Progress = silent,
+        on_skipped: Callable[[str], object] = ignore_file,
+    ) -> list[tuple[str, str]]:
         """Learn the known classes: make the first version of the recogniser.
 
         Parameters
         ----------
-        known : path
-            A folder with one folder of images per class, named after the class.
+        known : path or mapping
+            A folder with one folder of images per class, named after the class; or by class its files and folders.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
+        on_skipped : callable
+            Called with the path of each file in a folder that is skipped, since by its name it is not an image.
 
         Returns
         -------
@@ -274,9 +289,15 @@ class Workspace(ReviewVerbs):
             If the workspace has a version already, or no image can be used.
 
         """
-        return self._learning.fit(known, progress)
+        return self._learning.fit(known, progress, on_skipped)
 
-    def recognize(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = silent) -> Iterator[Result]:
+    def recognize(
+        self,
+        sources: Iterable[str | os.PathLike[str]],
+        *,
+        progress: Progress = silent,
+        on_skipped: Callable[[str], object] = ignore_file,
+    ) -> Iterator[Result]:
         """Recognise the images under some paths, and add them to the stream.
 
         Parameters
@@ -285,6 +306,8 @@ class Workspace(ReviewVerbs):
             Files, and folders that are searched with all folders in them.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
+        on_skipped : callable
+            Called with the path of each file in a folder that is skipped, since by its name it is not an image.
 
         Yields
         ------
@@ -292,7 +315,7 @@ class Workspace(ReviewVerbs):
             The prediction for a file, as soon as it is safely stored; for a file that cannot be used, the reason.
 
         """
-        return self.recognition.recognize(sources, progress=progress)
+        return self.recognition.recognize(sources, progress=progress, on_skipped=on_skipped)
 
     def set_times(self, table: str | os.PathLike[str]) -> int:
         """Read the times at which images were taken from a CSV file, where the image files have none or wrong ones.

@@ -129,6 +129,10 @@ class FeatureStore:
         query = select(shards).where(shards.c.embedder_id == self.id, ~shards.c.retired)
         return list(connection.execute(query.order_by(shards.c.id)))
 
+    def retired(self, connection: Connection) -> list[Row[Any]]:
+        """Return the shards that were merged into others, and whose files the next merge deletes."""
+        return list(connection.execute(select(shards).where(shards.c.embedder_id == self.id, shards.c.retired)))
+
     def open(self, shard: Row[Any]) -> np.ndarray:
         """Return the records of a shard through a memory map, its checksum compared."""
         file = self.file(shard.sha256)
@@ -203,9 +207,8 @@ class FeatureStore:
 
     def _delete_retired(self, connection: Connection) -> None:
         """Delete files of shards that were merged in an earlier transaction."""
-        old = select(shards).where(shards.c.embedder_id == self.id, shards.c.retired)
         used = {shard.sha256 for shard in self.shards(connection)}
-        for shard in connection.execute(old).all():
+        for shard in self.retired(connection):
             if shard.sha256 not in used:
                 file = self.file(shard.sha256)
                 file.unlink(missing_ok=True)

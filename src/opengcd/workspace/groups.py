@@ -13,6 +13,7 @@ from opengcd.workspace.database import in_parts
 from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.errors import MissingError, WorkspaceError
 from opengcd.workspace.log import Edit
+from opengcd.workspace.names import existing, key
 from opengcd.workspace.schema import assignments, groups, items, stack_members, training_labels
 from opengcd.workspace.versions import all_versions, learnt, not_learnt
 
@@ -113,7 +114,7 @@ def open_groups(connection: Connection) -> list[Group]:
 
 def name(edit: Edit, group: int, label: str) -> int:
     """Name a group; with the name of a known class or of another group it joins that one. Return where it is now."""
-    label = check_label(label)
+    label = spelling(edit.connection, label, of=group)
     row = _group(edit.connection, group)
     if row.kind != NOVEL:
         raise WorkspaceError(
@@ -254,7 +255,7 @@ def provisional_label(connection: Connection) -> str:
 
 def group_named(edit: Edit, label: str) -> int:
     """Return the group of that name, a new one if there is none: known if the class is, else novel."""
-    label = check_label(label)
+    label = spelling(edit.connection, label)
     home = _home(edit.connection, label)
     if home is not None:
         return home
@@ -336,6 +337,33 @@ def classes(connection: Connection) -> list[str]:
     return next((version.classes for version in all_versions(connection) if version.in_use), [])
 
 
+def spelling(connection: Connection, label: str, of: int | None = None) -> str:
+    """Return a name as the workspace spells it: as the class or group that has it already, else as given.
+
+    Parameters
+    ----------
+    connection : Connection
+    label : str
+    of : int or None
+        The group that is to have the name: its present name may be spelt differently.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    WorkspaceError
+        As :func:`check_label`.
+
+    """
+    label = check_label(label)
+    given = select(groups.c.name).where(groups.c.name.is_not(None), groups.c.kind != REMOVED)
+    others = given if of is None else given.where(groups.c.id != of)
+    names = [*classes(connection), *connection.scalars(others.order_by(groups.c.id))]
+    return existing(label, names) or label
+
+
 def check_label(label: str) -> str:
     """Return the name of a class without spaces around it.
 
@@ -350,11 +378,11 @@ def check_label(label: str) -> str:
     Raises
     ------
     WorkspaceError
-        If it is empty, ``"unknown"``, or has invisible or misleading characters.
+        If it is empty, a spelling of ``"unknown"``, or has invisible or misleading characters.
 
     """
     label = label.strip()
-    if not label or label == UNKNOWN_STR or MISLEADING.search(label):
+    if not label or key(label) == UNKNOWN_STR or MISLEADING.search(label):
         raise WorkspaceError(f"A class cannot be named {label!r}; choose another name, without invisible characters.")
     return label
 

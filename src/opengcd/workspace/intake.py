@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from opengcd.workspace.items import paths_of
 from opengcd.workspace.log import now
 from opengcd.workspace.originals import embed_originals, find_originals, store_vectors
 from opengcd.workspace.revision import raise_revision
-from opengcd.workspace.schema import captures, failures, items, paths
+from opengcd.workspace.schema import captures, failures, features, items, paths, training_labels
 from opengcd.workspace.vectors import Vectors
 
 SURVEY = 1000
@@ -194,6 +194,22 @@ class Intake:
     def _embedded(self, connection: Connection, ids: list[int]) -> set[int]:
         store = self._vectors.find_shards(connection)
         return set() if store is None else store.having(connection, ids)
+
+
+def forget_unlabelled(connection: Connection, bad: Container[str]) -> None:
+    """Delete the items that no version has learnt, and the failures of all but some files.
+
+    Only for the first version: items without a label come from an earlier attempt with other folders, and would
+    otherwise count as new images.
+    """
+    others = select(items.c.id).where(items.c.id.not_in(select(training_labels.c.item_id)))
+    for table in (features, captures, paths):
+        connection.execute(delete(table).where(table.c.item_id.in_(others)))
+    connection.execute(delete(items).where(items.c.id.in_(others)))
+    old = [path for path in connection.scalars(select(failures.c.path)) if path not in bad]
+    for part in in_parts(old):
+        connection.execute(delete(failures).where(failures.c.path.in_(part)))
+    raise_revision(connection)
 
 
 def _hash(found: Found) -> str | OSError:

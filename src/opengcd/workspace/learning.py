@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,12 @@ from opengcd.workspace.details import InitDetails, LearnDetails
 from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
-from opengcd.workspace.files import Found, find_files, readable
-from opengcd.workspace.intake import Intake
+from opengcd.workspace.files import Found, find_files, ignore_file, is_stray, readable
+from opengcd.workspace.intake import Intake, forget_unlabelled
 from opengcd.workspace.predictions import least_of_stacks, unlearnt
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
+from opengcd.workspace.settings import FILE as SETTINGS_FILE
 from opengcd.workspace.stacks import stacks_of
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
@@ -30,6 +31,8 @@ from opengcd.workspace.versions import Version
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
+Known = str | os.PathLike[str] | Mapping[str, Iterable[str | os.PathLike[str]]]
+"""A folder with a folder of images per class, or the files and folders of each class."""
 LabelledRows = tuple[np.ndarray, np.ndarray]
 MEMORY = 20_000
 """Default size of the memory. All images stay on disk, so exemplars are dropped only where learning from all of them
@@ -56,23 +59,32 @@ class Learning:
         self._intake = intake
         self._recognition = recognition
 
-    def fit(self, known: str | os.PathLike[str], progress: Progress) -> list[tuple[str, str]]:
-        """Learn the classes of a folder of folders; return the files that could not be used, with reasons."""
+    def fit(
+        self, known: Known, progress: Progress, on_skipped: Callable[[str], object] = ignore_file
+    ) -> list[tuple[str, str]]:
+        """Learn the known classes; return the files that could not be used, with reasons."""
         with self._store.alone(progress):
             with self._database.reading() as connection:
                 if versions.in_use(connection) is not None:
                     raise WorkspaceError(
                         f"{self._store.path} has learnt its first classes already; add more with discover and learn."
                     )
-            classes, bad = _class_folders(Path(known))
+            if isinstance(known, Mapping):
+                classes, bad = _class_files(known, on_skipped)
+            else:
+                classes, bad = _class_folders(Path(known), on_skipped)
             from opengcd.recognizer import OpenWorldRecognizer
 
             recognizer = OpenWorldRecognizer(device=self._store.device, **self._store.settings.recognizer)
             recognizer.check_parameters(len(classes))
             labels, unusable = self._take_classes(classes, progress)
             bad += unusable
+            where = "" if isinstance(known, Mapping) else f" in {known}"
             if not labels:
-                raise WorkspaceError(f"No image in {known} can be used: {bad[0][1]}.")
+                why = f": {bad[0][1]}" if bad else ""
+                raise WorkspaceError(f"No image{where} can be used{why}.")
+            if len(labels) == len(classes):
+                raise WorkspaceError(f"Every class{where} has a single image; add more images, at least ten each.")
             if "memory_size" not in self._store.settings.recognizer:
                 recognizer.set_params(memory_size=max(MEMORY, len(labels)))
             recognizer.fit(self._vectors.of_items(list(labels)), list(labels.values()), progress=progress)
@@ -87,6 +99,7 @@ class Learning:
                 versions.add(edit, saved, labels)
                 store_exemplars(edit.connection, version, np.array(list(labels))[memory.kept])
                 versions.note_report(edit.connection, version, report)
+                forget_unlabelled(edit.connection, {path for path, _ in bad})
                 edit.before.clear()  # there is no earlier state to restore
                 edit.details = InitDetails(len(recognizer.classes_), len(labels), len(bad)).as_dict()
         return bad
@@ -198,19 +211,52 @@ def learning_report(recognizer: OpenWorldRecognizer, after: dict[str, float], **
     return {"memory": {"size": memory.size, "used": len(memory)}, "after": after} | more
 
 
-def _class_folders(known: Path) -> tuple[dict[str, list[Found]], list[tuple[str, str]]]:
+def _class_files(
+    known: Mapping[str, Iterable[str | os.PathLike[str]]], on_skipped: Callable[[str], object]
+) -> tuple[dict[str, list[Found]], list[tuple[str, str]]]:
+    """Return the files of each class."""
+    if len(known) < 2:
+        raise WorkspaceError("Give images of at least two classes.")
+    return {groups.check_label(label): list(find_files(starts, on_skipped)) for label, starts in known.items()}, []
+
+
+def _class_folders(
+    known: Path, on_skipped: Callable[[str], object]
+) -> tuple[dict[str, list[Found]], list[tuple[str, str]]]:
     """Return the files of each class folder, and the files outside of them, with reasons."""
     if not known.is_dir():
         raise WorkspaceError(f"There is no folder {known}; it should hold a folder of images for each known class.")
     found: dict[str, list[Found]] = {}
     bad = []
     for entry in sorted(known.iterdir()):
-        if entry.name.startswith("."):
-            continue
         if entry.is_dir():
-            found[groups.check_label(readable(entry.name))] = list(find_files([entry]))
+            if not entry.name.startswith(".") and not (entry / SETTINGS_FILE).exists():
+                found[groups.check_label(readable(entry.name))] = list(find_files([entry], on_skipped))
+        elif is_stray(entry.name):
+            on_skipped(str(entry))
         else:
             bad.append((str(entry), "not in the folder of a class"))
+    if not found and bad:
+        raise WorkspaceError(
+            f"{known} holds files, but no folders; sort the images into one folder for each known class, named after "
+            "the class."
+        )
     if len(found) < 2:
-        raise WorkspaceError(f"{known} should hold a folder of images for each of at least two classes.")
+        deeper = _single_folders(known)
+        if deeper != known:
+            raise WorkspaceError(
+                f"{known} holds one folder only, and those of the classes seem to be deeper; give {deeper} instead."
+            )
+        there = f"has only the class {next(iter(found))!r}" if found else "is empty"
+        raise WorkspaceError(f"{known} {there}; it should hold a folder of images for each of at least two classes.")
     return found, bad
+
+
+def _single_folders(folder: Path) -> Path:
+    """Return the folder itself, or the first one below it that holds several folders, if each above holds only one."""
+    start = folder
+    while True:
+        inner = [one for one in folder.iterdir() if one.is_dir() and not one.name.startswith(".")]
+        if len(inner) != 1:
+            return folder if inner else start
+        folder = inner[0]

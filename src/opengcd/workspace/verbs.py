@@ -65,6 +65,8 @@ def review_verb(verb: AnyVerb) -> AnyVerb:
 class Name(Verb):
     """Name a group; if a known class or another group has this name, the two are merged.
 
+    Case, spaces, hyphens and underscores do not count: "blue jay" means an existing class Blue_Jay.
+
     Parameters
     ----------
     group : int
@@ -83,10 +85,11 @@ class Name(Verb):
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
-        home = groups.name(edit, self.group, self.label)
+        label = groups.spelling(edit.connection, self.label, of=self.group)
+        home = groups.name(edit, self.group, label)
         if self.confirm:
             groups.confirm(edit, home)
-        edit.details = NameDetails(self.group, self.label, self.confirm).as_dict()
+        edit.details = NameDetails(self.group, label, self.confirm).as_dict()
         return home
 
 

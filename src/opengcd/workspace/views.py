@@ -18,6 +18,7 @@ from opengcd.workspace.files import content_hash, readable
 from opengcd.workspace.groups import GroupSize
 from opengcd.workspace.items import FileState, file_states, hash_of, paths_of
 from opengcd.workspace.labels import Labelled, count_by_source, labelled_items
+from opengcd.workspace.next_step import NextStep, adaptation_interrupted, next_step
 from opengcd.workspace.predictions import Prediction, predicted
 from opengcd.workspace.revision import revision
 from opengcd.workspace.schema import assignments, failures, items, predictions, training_labels
@@ -143,6 +144,20 @@ class Views:
                 {} if current is None else log.last_discovery(connection, current.id),
                 connection.scalar(select(func.count()).select_from(failures)) or 0,
                 None if embedder is None or embedder.digest is None else embedder.name,
+            )
+
+    def next_step(self) -> NextStep:
+        """Return what to do next."""
+        with self._database.reading() as connection:
+            if versions.in_use(connection) is None:
+                return NextStep("init")
+            sizes = self._group_sizes(connection)
+            return next_step(
+                count_by_source(connection, self.counts),
+                sizes,
+                self._learnable(connection, sizes).total(),
+                read_only=self._database.read_only,
+                interrupted=adaptation_interrupted(connection, self._store.path),
             )
 
     def revision(self) -> int:
@@ -411,11 +426,7 @@ class Views:
     def learnable(self) -> Counter[str]:
         """Return how many images of each class learn would take."""
         with self._database.reading() as connection:
-            counts = self.counts.of_groups(connection)
-            found: Counter[str] = Counter()
-            for group in self._group_sizes(connection):
-                found[group.label] += groups.count_to_learn(group, counts[group.id].by_person)
-            return +found
+            return self._learnable(connection, self._group_sizes(connection))
 
     def learnt(self) -> Counter[str]:
         """Return how many images of each class the version in use has learnt."""
@@ -432,6 +443,14 @@ class Views:
                 Phase(version, learnt[version.id], asked[version.id], rejected[version.id])
                 for version in versions.all_versions(connection)
             ]
+
+    def _learnable(self, connection: Connection, sizes: Sequence[GroupSize]) -> Counter[str]:
+        """Return how many images of each class learn would take."""
+        counts = self.counts.of_groups(connection)
+        found: Counter[str] = Counter()
+        for group in sizes:
+            found[group.label] += groups.count_to_learn(group, counts[group.id].by_person)
+        return +found
 
     def _group_sizes(self, connection: Connection) -> list[GroupSize]:
         """Return the groups under review without their items, in the order of the review."""

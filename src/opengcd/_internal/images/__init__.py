@@ -3,7 +3,7 @@
 from opengcd._internal.images.camera import CameraNotes
 from opengcd._internal.images.captures import CAPTURE, Capture
 from opengcd._internal.images.pool import MAX_BYTES, TOO_LARGE, Decoders, Header, decoders
-from opengcd._internal.images.reading import FORMATS, MAX_PIXELS, EmbedderError, as_rgb, open_image, read_image
+from opengcd._internal.images.reading import FORMATS, MAX_PIXELS, RAW, EmbedderError, as_rgb, open_image, read_image
 from opengcd._internal.images.squares import Prepared, Square, centered
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "FORMATS",
     "MAX_BYTES",
     "MAX_PIXELS",
+    "RAW",
     "TOO_LARGE",
     "CameraNotes",
     "Capture",

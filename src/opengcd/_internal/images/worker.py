@@ -44,7 +44,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
 
 def _answer(replies: BinaryIO, file: BinaryIO, kind: bytes, most: int, side: int, shape: Square | None) -> None:
     image, taken = None, nan
-    with open_image(file) as opened:
+    with open_image(file, confined=True) as opened:
         size, format = opened.size, (opened.format or "").encode()
         if kind == protocol.NOTES:
             _reply(replies, protocol.DONE, size, json.dumps(camera_notes(opened)).encode())

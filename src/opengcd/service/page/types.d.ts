@@ -158,6 +158,14 @@ export interface AdaptationReport {
   seconds: Record<string, number>;
 }
 
+/** Images to add: an upload, or a folder of the server's machine. */
+export interface AddImages {
+  /** An upload that is complete. */
+  upload?: string | null;
+  /** A folder; only a person at the server's machine may name one. */
+  folder?: string | null;
+}
+
 /** An answer to a question. */
 export interface Answer {
   /** The key that gives this answer on the page and in the terminal. */
@@ -474,12 +482,36 @@ export interface File {
   state: "present" | "missing" | "changed";
 }
 
+/** An upload that is complete. */
+export interface Finished {
+  /** How many files it has, after zips were unpacked. */
+  files: number;
+}
+
 /** How many files of the workspace are in a folder. */
 export interface FolderCount {
   /** The folder, on the machine of the workspace. */
   folder: string;
   /** The number of files. */
   count: number;
+}
+
+/** What is in a folder of this machine. */
+export interface FolderListing {
+  /** The folder. */
+  path: string;
+  /** The folder that holds it; null for the outermost one. */
+  parent: string | null;
+  /** The folders in it. */
+  folders: string[];
+  /** Tables, networks and zips in it. */
+  files: string[];
+  /** How many images are in it, by their names. */
+  images: number;
+  /** Whether there is more in it than is listed. */
+  more: boolean;
+  /** Folders to begin at. */
+  places: Place[];
 }
 
 /** A group of images under review. */
@@ -651,7 +683,7 @@ export interface ItemPage {
 }
 
 /** Long work that runs in the server. Its fields depend on ``verb``. */
-export type Job = DiscoverJob | LearnJob | AdaptJob;
+export type Job = DiscoverJob | LearnJob | AdaptJob | RecognizeJob;
 
 /** Say that a group is one class: discover leaves its images together. */
 export interface Keep {
@@ -895,6 +927,16 @@ export interface Neighbour {
   label: string;
 }
 
+/** What to do next. */
+export interface NextStep {
+  /** `init`: no class has been learnt. `view`: the workspace is read-only. `adapt`: an adaptation was interrupted. `review`: groups wait for a person. `learn`: reviewed images can be learnt. `discover`: images wait to be grouped. `recognize`: no image was recognised yet. `export`: everything is done. */
+  step: "init" | "view" | "adapt" | "review" | "learn" | "discover" | "recognize" | "export";
+  /** How many images it is about. */
+  images: number;
+  /** With `review`: how many groups it is about. */
+  groups: number;
+}
+
 /** An empty object. */
 export interface Nothing {
 }
@@ -903,6 +945,18 @@ export interface Nothing {
 export interface On {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+}
+
+/** How a group falls in two, and whether these look like different classes. */
+export interface Parts {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** The probability that the group contains two classes; at most one half if it cannot be estimated. */
+  mixed: number;
+  /** How many images either part has, the larger one first. */
+  sizes: number[];
+  /** The numbers of the most typical images of either part. */
+  shown: number[][];
 }
 
 /** A version of the recogniser with its statistics. */
@@ -927,6 +981,14 @@ export interface Phase {
   unknown_rate: number | null;
   /** Null if it was not measured. */
   accuracy: Accuracy | null;
+}
+
+/** A folder to begin at. */
+export interface Place {
+  /** What it is called. */
+  name: string;
+  /** Where it is. */
+  path: string;
 }
 
 /** Why a request failed. */
@@ -975,6 +1037,12 @@ export interface Reasons {
   nearest: LabelledNeighbour[];
 }
 
+/** How much of a file has arrived. */
+export interface Received {
+  /** Where the next piece begins; the size of the file if it is complete. */
+  received: number;
+}
+
 /** Images were recognised. */
 export interface RecognizeDetails {
   /** The number of images. */
@@ -983,6 +1051,46 @@ export interface RecognizeDetails {
   rejected: number;
   /** How many files could not be used. */
   bad: number;
+}
+
+/** A job that adds images and recognises them; `POST /images` starts it. */
+export interface RecognizeJob {
+  /** The number of the job. */
+  id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
+  stage: string;
+  /** How many steps of this stage are done. */
+  done: number;
+  /** How many steps the stage has; 0 if that is not known. */
+  total: number;
+  /** Why it failed or was cancelled; null otherwise. */
+  error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who started it. */
+  who: string;
+  /** What the job does. */
+  verb: "recognize";
+  /** Null until the job is done. */
+  result: RecognizeResult | null;
+  /** Estimated seconds that the job will still run; null if unknown. */
+  seconds_left: number | null;
+}
+
+/** What the job ``recognize`` added. */
+export interface RecognizeResult {
+  /** How many images were added. */
+  images: number;
+  /** How many of them were recognised as unknown. */
+  rejected: number;
+  /** How many files were images that are in the workspace already. */
+  duplicates: number;
+  /** How many files could not be used. */
+  bad: number;
+  /** Some of them, with reasons. */
+  reasons: string[];
 }
 
 /** What the recogniser says about a vector or an image. */
@@ -1145,6 +1253,14 @@ export interface Session {
   csrf: string;
 }
 
+/** The images of a group, those that belong with one of them rather than with the rest first. */
+export interface Similar {
+  /** The numbers of the image itself and then of the others; of a stack of near copies only one. */
+  items: number[];
+  /** How many of them belong with the image, itself included. */
+  number: number;
+}
+
 /** Split a group into n groups by clustering its images. */
 export interface Split {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
@@ -1197,6 +1313,30 @@ export interface Status {
   can_redo: Act | null;
   /** The jobs that are waiting or running. */
   jobs: Job[];
+  /** What to do next, jobs aside. */
+  next: NextStep;
+}
+
+/** A known class or a group that images may belong to. */
+export interface Suggestion {
+  /** Its name, or a provisional one. */
+  label: string;
+  /** The number of the group; null for a class without images under review. */
+  group: number | null;
+  /** Whether it is a known class. */
+  known: boolean;
+  /** The cosine between its centre and that of the images, as the recogniser sees. */
+  likeness: number;
+  /** The number of a typical image; null if there is none. */
+  image: number | null;
+}
+
+/** The known classes and groups that images may belong to. */
+export interface Suggestions {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** All of them, the most likely first. */
+  homes: Suggestion[];
 }
 
 /** The threshold of open-set rejection: an image with a higher score is rejected as unknown. */
@@ -1257,6 +1397,24 @@ export interface UnstackDetails {
   images: number;
 }
 
+/** An upload that was begun. */
+export interface Upload {
+  /** Its name, which the other requests about it need. */
+  id: string;
+  /** The largest number of bytes in one piece. */
+  piece: number;
+}
+
+/** A file of an upload. */
+export interface UploadedFile {
+  /** Its name, with folders. */
+  path: string;
+  /** Bytes that have arrived; sending goes on there. */
+  received: number;
+  /** Bytes of the whole file. */
+  size: number;
+}
+
 /** A version of the recogniser. Learning and adapting each make a new one, and all are kept. */
 export interface Version {
   /** Its number. */
@@ -1275,6 +1433,26 @@ export interface Version {
   threshold: Threshold | null;
   /** What was measured when it was made; null if nothing was. */
   report: LearningReport | null;
+}
+
+/** The folder whose new images are recognised as they appear. */
+export interface Watch {
+  /** Whether you may name folders of the server's machine. */
+  local: boolean;
+  /** The folder that is watched; null if there is none. */
+  folder: string | null;
+  /** How many images were added since the watch began. */
+  images: number;
+  /** Why nothing can be added at the moment; empty if it can. */
+  problem: string;
+  /** Whether this is one of several projects, which are listed at `../../`. */
+  home: boolean;
+}
+
+/** A folder to watch. */
+export interface WatchFolder {
+  /** A folder of the server's machine. */
+  folder: string;
 }
 
 /** What each address of the API takes and gives, by method and path. */
@@ -1347,10 +1525,20 @@ export interface Operations {
     query?: { offset?: number; limit?: number; order?: "typical" | "odd"; stacked?: boolean };
     answer: ItemPage;
   };
+  /** Return how a group falls in two, and how likely the two are different classes. */
+  "GET /groups/{id}/parts": {
+    path: { id: number };
+    answer: Parts;
+  };
   /** Return the questions that save the most work. Each answer has an edit: to give the answer, make that edit. */
   "GET /questions": {
     query?: { limit?: number };
     answer: Questions;
+  };
+  /** Return all known classes and groups, the most likely ones for some images first. */
+  "GET /suggestions": {
+    query: { items: number[] };
+    answer: Suggestions;
   };
   /** Return the details of an image: its prediction, its group, its files and where its label comes from. */
   "GET /items/{id}": {
@@ -1384,6 +1572,11 @@ export interface Operations {
     query?: { limit?: number };
     answer: Neighbour[];
   };
+  /** Return the images of an image's group, and how many of them belong with it rather than with the rest. */
+  "GET /items/{id}/similar": {
+    path: { id: number };
+    answer: Similar;
+  };
   /** Undo the last edit that is not undone. It is refused with 409 if someone has made an edit since `on`. */
   "POST /undo": {
     body: On;
@@ -1398,6 +1591,11 @@ export interface Operations {
   "GET /images": {
     query?: { after?: string | null; limit?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
     answer: ImagePage;
+  };
+  /** Recognise the images of an upload or a folder, in a job. An image that the workspace has is not added again. */
+  "POST /images": {
+    body: AddImages;
+    answer: Job;
   };
   /** Return how many images the filters let pass, and the cursors by which to go to any page directly. */
   "GET /images/starts": {
@@ -1443,6 +1641,49 @@ export interface Operations {
   "POST /edits": {
     body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup;
     answer: Edited;
+  };
+  /** Return which folder of the server's machine is watched, and whether others may be named. */
+  "GET /watch": {
+    answer: Watch;
+  };
+  /** Recognise images as they appear in a folder of the server's machine, until that is stopped. */
+  "PUT /watch": {
+    body: WatchFolder;
+    answer: Watch;
+  };
+  /** Watch the folder no longer. What was recognised stays. */
+  "DELETE /watch": {
+    answer: Watch;
+  };
+  /** Begin an upload of files in pieces. It can be continued for two weeks, also after a restart. */
+  "POST /uploads": {
+    answer: Upload;
+  };
+  /** Return what has arrived of each file: sending goes on there. */
+  "GET /uploads/{upload}": {
+    path: { upload: string };
+    answer: UploadedFile[];
+  };
+  /** Delete what has arrived. */
+  "DELETE /uploads/{upload}": {
+    path: { upload: string };
+    answer: null;
+  };
+  /** Send a piece of a file. If it does not follow what has arrived, nothing is written: send what is missing. */
+  "PUT /uploads/{upload}/file": {
+    path: { upload: string };
+    query: { path: string; size: number; offset?: number };
+    answer: Received;
+  };
+  /** Unpack the zips among the files once everything has arrived. */
+  "POST /uploads/{upload}/finish": {
+    path: { upload: string };
+    answer: Finished;
+  };
+  /** Return what is in a folder of the server's machine, for a person at that machine. */
+  "GET /folders": {
+    query?: { path?: string | null };
+    answer: FolderListing;
   };
   /** Return who is signed in, and what they may do. */
   "GET /session": {

@@ -10,6 +10,7 @@ import { state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { count, number, percent } from "../words.js";
 import { adaptCard } from "./adapt.js";
+import { addCard } from "./addcard.js";
 import { mapCard } from "./mapcard.js";
 import { nextCard } from "./nextstep.js";
 
@@ -140,6 +141,7 @@ export function overview(root) {
   const knows = h("section", { "aria-label": "Known classes" });
   const map = mapCard();
   const adapt = adaptCard();
+  const add = addCard();
 
   const readPhases = async () => {
     const phases = await api.phases();
@@ -156,6 +158,7 @@ export function overview(root) {
   };
   const paint = () => {
     next.paint();
+    add.paint();
     numbers.replaceChildren(tiles());
   };
 
@@ -166,6 +169,7 @@ export function overview(root) {
       `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}. It turns each image into a vector (an embedding), by which images are compared.`,
     ),
     next.element,
+    add.element,
     numbers,
     h("div", { class: "overview" }, map.element, curves),
     adapt.element,
@@ -194,6 +198,7 @@ export function overview(root) {
       return map.read();
     }),
     map.end,
+    add.end,
   ];
   return () => ends.forEach((end) => end());
 }
