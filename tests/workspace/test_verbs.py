@@ -159,7 +159,7 @@ def test_every_verb_is_a_method_and_a_request(client, workspace):
             assert method.__doc__.startswith(documented)
             assert "\non : " in method.__doc__
         model = schema["components"]["schemas"][verb.__name__]
-        assert model["description"] == documented.split("\n\nParameters\n")[0]
+        assert model["description"] == documented.split("\n\n")[0]
         assert {*expected, "act"} <= set(model["properties"])
 
 
