@@ -1068,6 +1068,15 @@ class EditMade(Model):
     edit: int = Field(description="Its number.")
 
 
+class ExportFormat(Model):
+    """A format of exports."""
+
+    name: str = Field(description="The name of the format, as `/export` takes it.")
+    title: str = Field(description="Its name for people.")
+    about: str = Field(description="What it holds or is for.")
+    suffix: str = Field(description="The suffix of the file: `zip` for a folder.")
+
+
 class Failure(Model):
     """A file that could not be used."""
 
