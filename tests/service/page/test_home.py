@@ -12,7 +12,7 @@ from tests.helpers.pictures import paint
 @pytest.fixture
 def page(browser):
     """A page that must not complain."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
     context.set_default_timeout(WAIT)
     found = context.new_page()
     complaints = []

@@ -71,7 +71,7 @@ def test_the_story_by_mouse(browser, world, tmp_path):
             page.get_by_role("heading", name="Version 2 is ready").wait_for()
             page.get_by_role("link", name="Try it").click()
             (file,) = paint(tmp_path, "blue", [900])
-            page.locator("input[type=file]").set_input_files(file)
+            page.locator("input#file").set_input_files(file)
             result = page.locator(".result")
             result.get_by_role("heading", name="blue").wait_for()
             assert result.locator(".bars li").count() >= 4
