@@ -23,7 +23,12 @@ const PAN = 0.2; // of the stage, by a key
  *   group: the open one, if there is one; step: go to the next image of the list, or the previous one
  */
 export function inspector({ group: id = null, selection, step }) {
-  const element = h("aside", { class: "inspector", "aria-label": "Details of the image", hidden: true });
+  const element = h("div", {
+    class: "inspector",
+    role: "complementary",
+    "aria-label": "Details of the image",
+    hidden: true,
+  });
   /** @type {AbortController|null} */
   let reading = null;
   /** @type {(() => void)|null} ends the enlargement */
@@ -87,7 +92,7 @@ export function inspector({ group: id = null, selection, step }) {
       end();
       for (const one of behind) one.inert = false;
       element.classList.remove("enlarged");
-      element.removeAttribute("role");
+      element.setAttribute("role", "complementary");
       element.removeAttribute("aria-modal");
       enlarger.title = "Enlarge";
       enlarger.setAttribute("aria-label", "Enlarge");
