@@ -56,12 +56,23 @@ class ExportLabels:
     """Where and when cameras were."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """What the person says about the dataset."""
-    progress: Progress = silent
+    progress: Progress = field(default_factory=lambda: silent)
     left_out: list[tuple[str, str]] = field(default_factory=list)
     """Files that the format could not export, with reasons; filled while its parts are made."""
 
     def pictures(self, found: Sequence[Labelled] | None = None) -> Iterator[tuple[Labelled, Source]]:
-        """Yield items with a file that still has their content; others are noted as left out."""
+        """Yield items with a file that still has their content; others are noted as left out.
+
+        Parameters
+        ----------
+        found : sequence of Labelled or None
+            The items; None for all.
+
+        Yields
+        ------
+        (Labelled, Source)
+
+        """
         chosen = self.found if found is None else found
         for done, one in enumerate(chosen):
             self.progress("writing images", done, len(chosen))
@@ -73,17 +84,50 @@ class ExportLabels:
         self.progress("writing images", len(chosen), len(chosen))
 
     def labelled(self, reason: str) -> list[Labelled]:
-        """Return the items of named classes, for a format that has no others; those are noted as left out."""
+        """Return the items of named classes, for a format that has no others; those are noted as left out.
+
+        Parameters
+        ----------
+        reason : str
+            Why others are left out.
+
+        Returns
+        -------
+        list of Labelled
+
+        """
         found = [one for one in self.found if has_class(one)]
         self.left_out += [(_name(one), reason) for one in self.found if not has_class(one)]
         return found
 
     def place_of(self, one: Labelled) -> Place | None:
-        """Return where the camera of an item was; None if that is not known."""
+        """Return where the camera of an item was; None if that is not known.
+
+        Parameters
+        ----------
+        one : Labelled
+            The item.
+
+        Returns
+        -------
+        Place or None
+
+        """
         return None if self.places is None else self.places.of_files(one.paths)
 
     def time_of(self, one: Labelled) -> datetime | None:
-        """Return when an image was taken, by the clock of its camera; the zone is that of its place, if known."""
+        """Return when an image was taken, by the clock of its camera; the zone is that of its place, if known.
+
+        Parameters
+        ----------
+        one : Labelled
+            The item.
+
+        Returns
+        -------
+        datetime or None
+
+        """
         if one.item not in self.taken:
             return None
         moment = datetime.fromtimestamp(self.taken[one.item], UTC).replace(microsecond=0, tzinfo=None)

@@ -39,7 +39,18 @@ class Places:
     """Those of the table but ``folder``."""
 
     def of_files(self, files: Sequence[str]) -> Place | None:
-        """Return the deployment of the first file that is in, or below, the folder of one; the innermost counts."""
+        """Return the deployment of the first file that is in, or below, the folder of one; the innermost counts.
+
+        Parameters
+        ----------
+        files : sequence of str
+            Absolute paths.
+
+        Returns
+        -------
+        Place or None
+
+        """
         for file in files:
             folder = os.path.dirname(file)
             while True:

@@ -113,7 +113,18 @@ FORMATS = {one.name: one for one in _ALL}
 
 
 def format_named(name: str) -> Format:
-    """Return a format by its name; raise an error if there is none."""
+    """Return a format by its name; raise an error if there is none.
+
+    Parameters
+    ----------
+    name : str
+        A key of :data:`FORMATS`.
+
+    Returns
+    -------
+    Format
+
+    """
     if name not in FORMATS:
         raise WorkspaceError(f"Unknown format {name!r}; choose from {', '.join(FORMATS)}.")
     return FORMATS[name]
