@@ -51,7 +51,7 @@ def shown(one, workspace, view):
     one.page.wait_for_load_state("networkidle")
     if view == VIEWS[2]:
         one.page.locator(".grid:focus img").first.wait_for()
-    if view == "images":
+    if view.startswith("images"):
         one.page.locator(".grid:focus .caption").first.wait_for()
 
 
