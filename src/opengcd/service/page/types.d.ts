@@ -751,7 +751,7 @@ export interface Name {
   act: "name";
   /** Number of the group. */
   group: number;
-  /** Its name: of a new class, or of a known one. */
+  /** Its name: of a new class, or of a known one. Case, spaces, hyphens and underscores do not count: "blue jay" means an existing class Blue_Jay. */
   label: string;
   /** Whether to confirm the group, too. */
   confirm?: boolean;
