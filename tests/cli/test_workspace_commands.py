@@ -36,7 +36,8 @@ def test_the_commands(tmp_path):
     lines = run("recognize", birds, stream).stdout.splitlines()
     assert lines[0].split() == ["label", "unknown", "most", "likely", "classes", "image"]
     assert len(lines) == 50
-    assert lines[-1] == f"Next: opengcd discover {birds} groups the images of new classes."
+    rejected = sum(line.startswith("unknown ") for line in lines)
+    assert lines[-1] == f"Next: opengcd discover {birds}, to group {rejected} images of classes that may be new."
     assert "2 groups" in run("discover", birds, "--k", 6).stdout
     run("review", birds, "--export", out)
     for folder in (f for f in out.iterdir() if f.is_dir() and not f.name.startswith("_")):
@@ -44,6 +45,7 @@ def test_the_commands(tmp_path):
     assert "2 groups named" in run("review", birds, "--import", out).stdout
     assert "6 classes" in run("learn", birds).stdout
     status = run("status", birds).stdout
+    assert status.splitlines()[-1].startswith("Next: opengcd ")
     assert "phase 2" in status
     assert "blue" in status
     rows = list(csv.DictReader(io.StringIO(run("export", birds, "--format", "csv").stdout)))
@@ -139,6 +141,16 @@ def test_errors_are_one_line(tmp_path, workspace):
     result = run("init", tmp_path / "new", "--known", tmp_path / "none", "--embedder", "pixels", code=1)
     assert "Error: There is no folder" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_the_next_command_can_be_pasted_into_a_shell(world, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("init", "my birds", "--known", tmp_path / "none", "--embedder", "pixels", code=1)
+    text = run("status", "my birds").stdout
+    assert text.splitlines()[-1] == "Next: opengcd init 'my birds' --known FOLDER, to learn the first classes."
+    run("init", "my birds", "--known", world[0], "--embedder", "pixels")
+    last = run("status", "my birds").stdout.splitlines()[-1]
+    assert last == "Next: opengcd recognize 'my birds' IMAGES, with files or folders of new images."
 
 
 def test_status_needs_no_heavy_library(workspace):

@@ -8,8 +8,16 @@ from typing import Annotated, Literal
 import typer
 
 from opengcd.cli.adaptation import adapt_on_the_way
-from opengcd.cli.display import as_text, show_class_number, show_groups, show_same_names, show_threshold
-from opengcd.cli.failures import report_bad_files, report_errors
+from opengcd.cli.display import (
+    as_text,
+    show_class_number,
+    show_groups,
+    show_measured,
+    show_next_step,
+    show_same_names,
+    show_threshold,
+)
+from opengcd.cli.failures import report_bad_files, report_errors, report_skipped
 from opengcd.cli.options import Adapt, Copy, Folder
 from opengcd.cli.output import echo, write_out
 
@@ -23,7 +31,8 @@ def init(
         str,
         typer.Option(
             help="Network that computes the embedding of each image, a vector: its name on the Hugging Face hub, a "
-            "local folder, or an .onnx file; or pixels, which needs no network and suits tiny images only."
+            "local folder, or an .onnx file; or pixels, which needs no network, and is for demos and tests only: it "
+            "compares colours, not what an image shows."
         ),
     ] = "facebook/dino-vitb16",
     pooling: Annotated[
@@ -68,11 +77,13 @@ def init(
 ) -> None:
     """Make a workspace and learn the known classes.
 
-    If the command is interrupted, run it again to continue.
+    If the command fails or is interrupted, run it again to continue, with other settings if you like.
     """
     from opengcd import Workspace
     from opengcd._internal import terminal
     from opengcd.adapt import check_trainable
+    from opengcd.embed import Pixels
+    from opengcd.embed.pixels import FOR_TESTS
 
     given = {
         "preset": preset,
@@ -87,32 +98,42 @@ def init(
         with Workspace.create(
             workspace, embedder, pooling=pooling, precision=precision, recognizer=recognizer, database=database
         ) as made:
+            skipped = list[str]()
             with terminal.progress_bar() as progress:
-                bad = made.fit(known, progress=progress)
+                bad = made.fit(known, progress=progress, on_skipped=skipped.append)
             status = made.status()
             assert status.version is not None
             echo(f"{workspace}: {status.counts['learnt']} images of {len(status.version.classes)} classes.")
+            if embedder == Pixels.name:
+                echo(f"The embedder pixels is {FOR_TESTS}. For photographs choose a network by --embedder.", err=True)
             if adapt:
                 adapt_on_the_way(made)
-        echo(f"Next: opengcd recognize {workspace} IMAGES, with files or folders of new images.")
+            show_next_step(made)
+        report_skipped(skipped)
         report_bad_files(bad)
 
 
 def status(workspace: Folder) -> None:
     """Show the classes, images and groups, and the estimated number of classes."""
     from opengcd import Workspace
+    from opengcd.embed import Pixels
+    from opengcd.embed.pixels import FOR_TESTS
     from opengcd.workspace import SOURCES, DiscoverDetails
 
     with report_errors(), Workspace(workspace) as opened:
         found = opened.status()
-        echo(f"embedder  {found.embedder}" + (f", adapted to these images: {found.network}" if found.network else ""))
+        toy = f" ({FOR_TESTS})" if found.embedder == Pixels.name else ""
+        adapted = f", adapted to these images: {found.network}" if found.network else ""
+        echo(f"embedder  {found.embedder}{toy}{adapted}")
         if found.version is None:
-            echo("No class has been learnt yet; run opengcd init again to finish.")
+            echo("No class has been learnt yet.")
+            show_next_step(opened)
             return
         echo(f"version   {found.version.id} of {found.versions}, phase {found.version.phase}")
         echo(f"classes   {len(found.version.classes)}: {', '.join(found.version.classes)}")
         if threshold := found.version.threshold:
             show_threshold(**threshold)
+        show_measured(opened.held_out.report())
         if found.discovered:
             discovered = DiscoverDetails(**found.discovered)
             show_class_number(discovered.k, discovered.k_interval)
@@ -123,6 +144,7 @@ def status(workspace: Folder) -> None:
             echo(f"{found.failures:9,} files could not be used")
         show_groups(found.groups)
         show_same_names(workspace, found.version.classes, found.groups)
+        show_next_step(opened)
 
 
 def export(

@@ -13,6 +13,7 @@ from opengcd.service.job_runner import as_job
 from opengcd.service.review_routes import as_entry
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.workspace import DiscoverDetails, Entry, readable
+from opengcd.workspace.groups import NOVEL
 
 KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "coco": "application/json"}
 
@@ -25,7 +26,7 @@ def status(workspace: UserWorkspace) -> api.Status:
     """Return the state of the workspace in numbers: versions, images, groups, jobs, and what can be undone."""
     edit, undo, redo = workspace.review.undo_state()  # read first: the rest may be newer, but not older
     found = workspace.status()
-    learnable = workspace.views.learnable()
+    to_learn = workspace.views.learnable().total() + workspace.views.corrected().total()
     return api.Status(
         name=workspace.path.resolve().name,
         embedder=os.path.basename(found.embedder) if os.path.isabs(found.embedder) else found.embedder,
@@ -36,12 +37,13 @@ def status(workspace: UserWorkspace) -> api.Status:
         failures=found.failures,
         edit=edit,
         groups=len(found.groups),
-        to_review=sum(group.size for group in found.groups if group.kind != "removed"),
-        to_learn=learnable.total(),
+        to_review=sum(group.size for group in found.groups if group.kind == NOVEL and not group.confirmed),
+        to_learn=to_learn,
         memory=api.Memory(**found.version.report["memory"]) if found.version and found.version.report else None,
         can_undo=_act(undo),
         can_redo=_act(redo),
         jobs=[as_job(job) for job in workspace.jobs.latest(unfinished=True)],
+        next=api.NextStep.model_validate(workspace.views.next_step()),
     )
 
 
@@ -151,7 +153,11 @@ def learnable(workspace: UserWorkspace) -> api.Learnable:
         [api.Count(label=label, count=n) for label, n in sorted(counts.items()) if (label in known) == old]
         for old in (False, True)
     )
-    return api.Learnable(new=new, known=more, total=counts.total())
+    corrected = workspace.views.corrected()
+    forgotten = corrected.pop(None, 0)
+    again = corrected.total()
+    total = counts.total() + again + forgotten
+    return api.Learnable(new=new, known=more, corrected=again, forgotten=forgotten, total=total)
 
 
 @reading.get(

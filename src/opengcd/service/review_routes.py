@@ -20,6 +20,8 @@ PICTURE: Responses = MISSING | {
     200: {"content": {"image/jpeg": {}, "image/png": {}}},
     304: {"description": "The picture is the one whose `ETag` was sent as `If-None-Match`."},
 }
+RENAME = "rename_class"
+"""The verb after which answers have other names."""
 GroupNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the group.")]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the image.")]
 Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -106,6 +108,7 @@ def suggestions(
 def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
     """Return the details of an image: its prediction, its group, its files and where its label comes from."""
     one, group, stack, copies = workspace.views.item(id)
+    listed = workspace.browsing.image(id)
     names = [readable(os.path.basename(path)) for path in one.paths]
     return api.ItemDetails(
         id=one.item,
@@ -121,7 +124,32 @@ def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
         source=one.source,
         stack=stack,
         copies=copies,
+        files=[api.File(path=readable(path), state=state) for path, state in workspace.views.files(id)],
+        doubt=listed.doubt,
+        date=listed.date,
+        who=listed.who,
     )
+
+
+@reading.get("/items/{id}/reasons", summary="Explain a label", response_description="The reasons.", responses=MISSING)
+def reasons(
+    workspace: UserWorkspace,
+    id: Number,
+    limit: Annotated[int, Query(ge=1, le=100, description="The largest number of exemplars to return.")] = 6,
+) -> api.Reasons:
+    """Return why an image was recognised or rejected: its score beside the threshold, and the nearest exemplars."""
+    near = workspace.exemplars.labelled_like(id, limit)
+    score = workspace.views.score(id)
+    found = [api.LabelledNeighbour.model_validate(one) for one in near]
+    return api.Reasons(**score._asdict(), nearest=found)
+
+
+@reading.get(
+    "/items/{id}/camera", summary="Show the EXIF data", response_description="The EXIF data.", responses=MISSING
+)
+def camera(workspace: UserWorkspace, id: Number) -> api.Camera:
+    """Return what the camera wrote down about an image: when and where it was taken, and how."""
+    return api.Camera.model_validate(workspace.views.camera(id))
 
 
 @reading.get(
@@ -183,12 +211,15 @@ def edit_routes() -> APIRouter:
     """Return the route that takes every verb of the review that there is now."""
     router = guarded("write", "review")
 
-    def edit(workspace: UserWorkspace, request: EditBase) -> api.Edited:
+    def edit(workspace: UserWorkspace, service: Service, request: EditBase) -> api.Edited:
         """Make one change to groups or images; `act` says which.
 
         It is refused with 409 if someone has changed what it is about since the edit `on`.
         """
-        done = workspace.apply(request.verb())
+        verb = request.verb()
+        done = workspace.apply(verb)
+        if verb.act == RENAME:
+            service.recognition.renew()
         return api.Edited(edit=done.id, groups=done.groups, made=done.group, images=done.images)
 
     edit.__annotations__["request"] = edit_request()

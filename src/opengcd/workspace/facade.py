@@ -15,29 +15,33 @@ from opengcd.adapt import AdaptSettings, EpochPoint, TimeEstimate
 from opengcd.adapt.networks import ignore_epoch
 from opengcd.embed import Embedder, Pixels
 from opengcd.workspace.adaptation import Adaptation, Adapted
+from opengcd.workspace.browsing import Browsing
 from opengcd.workspace.check import Check, Finding
 from opengcd.workspace.embedders import StoredEmbedder
 from opengcd.workspace.exemplars import Exemplars
+from opengcd.workspace.files import ignore_file
 from opengcd.workspace.formats import Formats
 from opengcd.workspace.group_discovery import Discovered, GroupDiscovery
 from opengcd.workspace.groups import Group
+from opengcd.workspace.held_out import HeldOut
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.job_queue import Jobs
-from opengcd.workspace.learning import Learning
+from opengcd.workspace.learning import Known, Learning
 from opengcd.workspace.log import Edited, Entry
+from opengcd.workspace.making import make_workspace
 from opengcd.workspace.models import Models
-from opengcd.workspace.opening import create_database
 from opengcd.workspace.originals import Original, embed_originals
 from opengcd.workspace.predictions import Result
 from opengcd.workspace.questions import Questions
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.review import Review
-from opengcd.workspace.settings import Settings, write_settings
+from opengcd.workspace.settings import Settings
 from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
 from opengcd.workspace.suggestions import Suggestions
+from opengcd.workspace.teaching import Taught, Teaching
 from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.tokens import Access
 from opengcd.workspace.vectors import Vectors
@@ -98,6 +102,8 @@ class Workspace(ReviewVerbs):
         Training of the network on the images of the workspace: whether it is possible, and how long it takes.
     views : Views
         Status, groups, items and phases, for reading.
+    browsing : Browsing
+        Lists of all images, filtered and sorted.
     similarity : Similarity
         Similar images, and the map of all images.
     questions : Questions
@@ -106,6 +112,8 @@ class Workspace(ReviewVerbs):
         The known classes and groups that images may belong to.
     exemplars : Exemplars
         The items in the memory of the recogniser.
+    held_out : HeldOut
+        How well images are recognised that the recogniser was not fitted on, and labels that may be wrong.
     formats : Formats
         Exports, and the review in folders.
     access : Access
@@ -141,6 +149,7 @@ class Workspace(ReviewVerbs):
         self.vectors = Vectors(store, embedder)
         self.recognizers = Recognizers(store)
         self.views = Views(store)
+        self.browsing = Browsing(store)
         self.similarity = Similarity(store, self.vectors, self.recognizers)
         self.questions = Questions(store, self.vectors, self.recognizers)
         self.exemplars = Exemplars(store, self.vectors, self.recognizers)
@@ -158,7 +167,9 @@ class Workspace(ReviewVerbs):
         self.models = Models(store, self.recognizers)
         self.formats = Formats(store)
         self._discovery = GroupDiscovery(store, *seen, self.recognition)
-        self._learning = Learning(store, *seen, self.exemplars, self._intake, self.recognition)
+        self._teaching = Teaching(store, self._intake, self.recognizers)
+        self.held_out = HeldOut(store, *seen, self.exemplars)
+        self._learning = Learning(store, *seen, self.exemplars, self._intake, self.recognition, self.held_out)
         self.adaptation = Adaptation(store, *seen, self.exemplars, self._intake, self.recognition, self._estimates)
 
     @classmethod
@@ -174,6 +185,8 @@ class Workspace(ReviewVerbs):
         **options: Any,
     ) -> Self:
         """Make a workspace and open it; if it exists with the same settings, it is only opened.
+
+        One that has not learnt its first classes, since :meth:`fit` failed or was interrupted, takes other settings.
 
         Parameters
         ----------
@@ -200,7 +213,7 @@ class Workspace(ReviewVerbs):
         if name != Pixels.name and os.path.exists(name):
             name = os.path.abspath(name)
         made = Settings(name, pooling, {"random_state": 0} | dict(recognizer or {}), database, precision)
-        create_database(Path(path), write_settings(Path(path), made))
+        make_workspace(Path(path), made)
         return cls(path, embedder=None if isinstance(embedder, str) else embedder, **options)
 
     def by(self, who: str) -> Self:
@@ -253,15 +266,23 @@ class Workspace(ReviewVerbs):
 
     # The loop.
 
-    def fit(self, known: str | os.PathLike[str], *, progress: Progress = silent) -> list[tuple[str, str]]:
+    def fit(
+        self,
+        known: Known,
+        *,
+        progress: Progress = silent,
+        on_skipped: Callable[[str], object] = ignore_file,
+    ) -> list[tuple[str, str]]:
         """Learn the known classes: make the first version of the recogniser.
 
         Parameters
         ----------
-        known : path
-            A folder with one folder of images per class, named after the class.
+        known : path or mapping
+            A folder with one folder of images per class, named after the class; or by class its files and folders.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
+        on_skipped : callable
+            Called with the path of each file in a folder that is skipped, since by its name it is not an image.
 
         Returns
         -------
@@ -274,9 +295,15 @@ class Workspace(ReviewVerbs):
             If the workspace has a version already, or no image can be used.
 
         """
-        return self._learning.fit(known, progress)
+        return self._learning.fit(known, progress, on_skipped)
 
-    def recognize(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = silent) -> Iterator[Result]:
+    def recognize(
+        self,
+        sources: Iterable[str | os.PathLike[str]],
+        *,
+        progress: Progress = silent,
+        on_skipped: Callable[[str], object] = ignore_file,
+    ) -> Iterator[Result]:
         """Recognise the images under some paths, and add them to the stream.
 
         Parameters
@@ -285,6 +312,8 @@ class Workspace(ReviewVerbs):
             Files, and folders that are searched with all folders in them.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
+        on_skipped : callable
+            Called with the path of each file in a folder that is skipped, since by its name it is not an image.
 
         Yields
         ------
@@ -292,7 +321,7 @@ class Workspace(ReviewVerbs):
             The prediction for a file, as soon as it is safely stored; for a file that cannot be used, the reason.
 
         """
-        return self.recognition.recognize(sources, progress=progress)
+        return self.recognition.recognize(sources, progress=progress, on_skipped=on_skipped)
 
     def set_times(self, table: str | os.PathLike[str]) -> int:
         """Read the times at which images were taken from a CSV file, where the image files have none or wrong ones.
@@ -385,6 +414,91 @@ class Workspace(ReviewVerbs):
 
         """
         return self.review.apply(verb)
+
+    def teach(
+        self,
+        source: str | os.PathLike[str],
+        labels: str | os.PathLike[str] | None = None,
+        *,
+        replace: bool = False,
+        progress: Progress = silent,
+    ) -> Taught:
+        """Add labelled images of known classes or of new ones; the next :meth:`learn` takes them.
+
+        Images that are in the workspace already, by their content, get the label. All labels are stored in one edit
+        at the end. If the call is interrupted, call it again: images that it has read are not read again.
+
+        Parameters
+        ----------
+        source : path
+            A folder with one folder of images per class, named after the class; with ``labels``, the folder to which
+            the files are relative.
+        labels : path or None
+            A CSV file with the columns ``file`` and ``label``.
+        replace : bool
+            Whether images that a person has given another label, or removed, get the new one. If not, they are listed
+            as conflicts and stay as they are.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Returns
+        -------
+        Taught
+
+        Raises
+        ------
+        WorkspaceError
+            If no image can be used, or no class has been learnt yet.
+
+        """
+        return self._teaching.teach(source, labels, progress, replace=replace)
+
+    def teach_items(
+        self,
+        labels: Mapping[int, str],
+        *,
+        replace: bool = False,
+        progress: Progress = silent,
+        record: Callable[[Connection, Taught], None] = record_nothing,
+    ) -> Taught:
+        """Give labels to images of the workspace, as :meth:`teach` does.
+
+        Parameters
+        ----------
+        labels : mapping of int to str
+            The label of each image, by its number.
+        replace : bool
+            As for :meth:`teach`.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+        record : callable
+            Called with the connection and the result in the transaction that stores the labels: what it writes is
+            stored together with them, and if it raises an error, nothing is stored.
+
+        Returns
+        -------
+        Taught
+
+        """
+        return self._teaching.teach_items(labels, record, progress, replace=replace)
+
+    def upload(self, contents: Sequence[bytes], *, progress: Progress = silent) -> list[tuple[int | None, str]]:
+        """Store images that come as bytes, without recognising them, so that :meth:`teach_items` can label them.
+
+        Parameters
+        ----------
+        contents : sequence of bytes
+            The content of image files.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Returns
+        -------
+        list of (int or None, str)
+            The number of each image; None and a reason if it cannot be used.
+
+        """
+        return self._teaching.upload(contents, progress)
 
     def learn(
         self,

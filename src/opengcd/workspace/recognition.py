@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -16,7 +16,7 @@ from opengcd.workspace import versions
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import RecognizeDetails
 from opengcd.workspace.embedders import without_vector
-from opengcd.workspace.files import Found, find_files, look_at
+from opengcd.workspace.files import Found, find_files, ignore_file, look_at
 from opengcd.workspace.intake import NOT_FINITE, Intake, Taken
 from opengcd.workspace.predictions import Prediction, Result, predicted, unseen, write_predictions
 from opengcd.workspace.recognizers import ObservedScores, Recognizers
@@ -35,9 +35,15 @@ class Recognition:
         self._recognizers = recognizers
         self._intake = intake
 
-    def recognize(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = silent) -> Iterator[Result]:
+    def recognize(
+        self,
+        sources: Iterable[str | os.PathLike[str]],
+        *,
+        progress: Progress = silent,
+        on_skipped: Callable[[str], object] = ignore_file,
+    ) -> Iterator[Result]:
         """Recognise the images under some paths: see :meth:`Workspace.recognize`."""
-        return self.recognize_files(list(find_files(sources)), progress=progress)
+        return self.recognize_files(list(find_files(sources, on_skipped)), progress=progress)
 
     def recognize_files(self, files: Sequence[Found], *, progress: Progress = silent) -> Iterator[Result]:
         """Recognise files and add them to the stream.

@@ -4,7 +4,8 @@ The methods of :class:`opengcd.Workspace`, the commands of ``opengcd edit``, the
 request models, and the entries of the history are all made from the records here. The review page has a button for each
 verb: one of its own, or one that it makes from the request model. Undo and redo restore the rows that an edit has
 touched, whatever its verb. To add a verb, write its record here and its line in :class:`ReviewVerbs`. The
-verbs of questions are in :mod:`opengcd.workspace.answering`.
+verbs of questions are in :mod:`opengcd.workspace.answering`, those of known classes and of images that were learnt in
+:mod:`opengcd.workspace.class_verbs`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Annotated, Concatenate, ParamSpec, TypeVar
 
 from opengcd.workspace import groups, stacks
 from opengcd.workspace.answering import Compare, Divide, Keep, Regroup
+from opengcd.workspace.class_verbs import Discard, KeepLabel, MergeClasses, Relabel, RenameClass
 from opengcd.workspace.details import (
     ConfirmDetails,
     MergeDetails,
@@ -144,21 +146,28 @@ class Move(Verb):
     Parameters
     ----------
     items : sequence of int
-        Numbers of the images.
+        Numbers of the images. They need not be under review: moving an image corrects the class it was recognised as.
     group : int or str
-        Number of the group, or the name of a class or group.
+        Number of the group, or the name of a class or group. What is moved to a known class counts as reviewed.
+    confirm : bool
+        Whether to confirm the group, too.
 
     """
 
     act = "move"
     items: ItemIds
     group: GroupOrLabel
+    confirm: Flag = field(default=False, kw_only=True)
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
+        groups.refuse_learnt(edit.connection, self.items)
         home = self.group if isinstance(self.group, int) else groups.group_named(edit, self.group)
-        if moved := groups.move(edit, self.items, home):
-            edit.details = MoveDetails(moved, home).as_dict()
+        moved = groups.move(edit, self.items, home)
+        if self.confirm:
+            groups.confirm(edit, home)
+        if edit.before:
+            edit.details = MoveDetails(moved, home, self.confirm or None).as_dict()
         return home
 
 
@@ -182,6 +191,7 @@ class Separate(Verb):
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
+        groups.refuse_learnt(edit.connection, self.items)
         home = groups.separate(edit, self.items, self.label)
         edit.details = MoveDetails(len(set(self.items)), home).as_dict()
         return home
@@ -204,6 +214,7 @@ class Remove(Verb):
 
     def apply(self, edit: Edit) -> None:
         """Make the change."""
+        groups.refuse_learnt(edit.connection, self.items)
         if removed := groups.remove(edit, self.items):
             edit.details = RemoveDetails(removed).as_dict()
 
@@ -297,7 +308,7 @@ class Split(Verb):
         raise NotImplementedError
 
 
-for _verb in (Keep, Compare, Divide, Regroup):
+for _verb in (Keep, Compare, Divide, Regroup, RenameClass, MergeClasses, Relabel, KeepLabel, Discard):
     review_verb(_verb)
 
 
@@ -369,3 +380,8 @@ class ReviewVerbs(ABC):
     compare = _as_method(Compare)
     divide = _as_method(Divide)
     regroup = _as_method(Regroup)
+    rename_class = _as_method(RenameClass)
+    merge_classes = _as_method(MergeClasses)
+    relabel = _as_method(Relabel)
+    keep_label = _as_method(KeepLabel)
+    discard = _as_method(Discard)

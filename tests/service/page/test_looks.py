@@ -15,7 +15,18 @@ from opengcd.workspace.revision import raise_revision
 from tests.helpers.browsing import Visit, violations
 from tests.helpers.serving import serving
 
-VIEWS = ["overview", "groups", "groups/{group}", "number", "learn", "try", "rejection", "history", "questions"]
+VIEWS = [
+    "overview",
+    "groups",
+    "groups/{group}",
+    "number",
+    "learn",
+    "try",
+    "rejection",
+    "history",
+    "questions",
+    "images",
+]
 PAGE = Path(opengcd.service.__file__).parent / "page"
 
 
@@ -40,6 +51,8 @@ def shown(one, workspace, view):
     one.page.wait_for_load_state("networkidle")
     if view == VIEWS[2]:
         one.page.locator(".grid:focus img").first.wait_for()
+    if view == "images":
+        one.page.locator(".grid:focus .caption").first.wait_for()
 
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
@@ -78,6 +91,12 @@ def test_an_automated_accessibility_check_finds_nothing(workspace, visit, option
         one.page.locator(".options li").first.wait_for()
         check(key)
         one.press("Escape")
+    shown(one, workspace, "images?source=recognized&name=red")
+    one.press("f", "e")
+    one.page.get_by_role("heading", name="Neighbours").wait_for()
+    check("an enlarged image")
+    one.press("Escape")
+    check("all images with all filters")
 
 
 def test_a_phone_reaches_every_view_by_touch(workspace, visit):
@@ -208,7 +227,7 @@ def test_ten_thousand_images_scroll_by_a_few_rows(workspace, visit):
 def test_every_module_is_loaded_and_listed(visit):
     """The browser parses every module; those that the first view needs are asked for at once."""
     one = visit()
-    modules = {str(file.relative_to(PAGE)) for file in PAGE.rglob("*.js")}
+    modules = {str(file.relative_to(PAGE)) for file in PAGE.rglob("*.js") if file.parent.name != "home"}
     loaded = one.page.evaluate("() => performance.getEntriesByType('resource').map((entry) => entry.name)")
     assert {name.partition("/page/")[2] for name in loaded if name.endswith(".js")} == modules
     listed = re.findall(r'modulepreload" href="page/(\S+?)"', (PAGE / "index.html").read_text(encoding="utf-8"))

@@ -326,6 +326,41 @@ export async function moveItems(items, shown, { known = false, from } = {}) {
   return home?.group ? moveTo(items, shown, home.group) : moveToLabel(items, shown, home?.label ?? chosen.text);
 }
 
+/**
+ * Ask what images really show, and correct their labels: any images that are not learnt, also recognised ones.
+ * @param {number[]} items @param {number} shown
+ */
+export async function correctItems(items, shown) {
+  const options = homes();
+  const them = items.length === 1 ? "This image" : "These images";
+  const chosen = await pick({
+    title: `What ${items.length === 1 ? "does this image" : `do these ${count(items.length, "image")}`} show?`,
+    images: items.slice(0, 8),
+    options,
+    ranked: byLikeness(options, items),
+    free: true,
+    tell: (text) => {
+      const home = withName(text, options, (option) => option.label);
+      if (!text) return "The most similar classes and groups come first.";
+      if (home?.group && home.group.kind === "novel" && !home.group.confirmed)
+        return `${them} will join the group “${home.label}”, which is learnt once it is confirmed.`;
+      return home ? `${them} will be learnt as “${home.label}”.` : `${them} will be learnt as the new class “${text}”.`;
+    },
+    submit: "Correct",
+  });
+  if (!chosen) return null;
+  const home = chosen.option ?? withName(chosen.text, options, (option) => option.label);
+  const label = home?.label ?? chosen.text;
+  /** @type {Act} */
+  const act = home?.group
+    ? { act: "move", items, group: home.group.id }
+    : { act: "move", items, label, ...(!knownClass(label) && { confirm: true }) };
+  return edit(act, shown, () => ({
+    text: `${count(items.length, "image is", "images are")} now “${label}”.`,
+    counts: { select: items.length, move: 1, ...(!home && { name: 1, confirm: 1 }) },
+  }));
+}
+
 /** @param {number[]} items @param {number} shown @param {Group} group */
 export function moveTo(items, shown, group) {
   return edit({ act: "move", items, group: group.id }, shown, () => ({
@@ -397,6 +432,91 @@ export async function applyVerb(verb, given, shown) {
   if (!asked) return null;
   const act = /** @type {Act} */ (/** @type {unknown} */ ({ act: verb.act, ...asked, ...given }));
   return edit(act, shown, () => ({ text: `Done: ${verb.act}.`, counts: { [verb.act]: 1 } }));
+}
+
+// Known classes, and images that were learnt. `shown` is the edit that they were shown with.
+
+/** Rename a known class everywhere. @param {string} known @param {number[]} images @param {number} shown */
+export async function renameClass(known, images, shown) {
+  const taken = new Set([
+    ...knownClasses(),
+    ...state.groups.filter((group) => group.named).map((group) => group.label),
+  ]);
+  const chosen = await pick({
+    title: `Rename the class “${known}”`,
+    images,
+    value: known,
+    options: [],
+    free: true,
+    tell: (text) =>
+      text !== known && taken.has(text)
+        ? `There is “${text}” already. To make them one class, merge them.`
+        : "The new name holds in all versions, labels and exports.",
+    submit: "Rename",
+  });
+  if (!chosen || chosen.text === known) return null;
+  return edit({ act: "rename_class", known, label: chosen.text }, shown, () => ({
+    text: `“${known}” is now “${chosen.text}”.`,
+    counts: { rename: 1 },
+  }));
+}
+
+/** Merge a known class into another one. @param {string} known @param {number[]} images @param {number} shown */
+export async function mergeClass(known, images, shown) {
+  const chosen = await pick({
+    title: `Merge the class “${known}” into …`,
+    images,
+    options: knownClasses()
+      .filter((label) => label !== known)
+      .map((label) => ({ label, kind: "known class" })),
+    tell: (text) =>
+      text ? `All images of “${known}” become “${text}”. The recogniser tells them apart until it learns again.` : "",
+    submit: "Merge",
+  });
+  if (!chosen) return null;
+  const into = chosen.text;
+  return edit({ act: "merge_classes", known, into }, shown, () => ({
+    text: `“${known}” is merged into “${into}”. Learn to make them one class for the recogniser, too.`,
+    counts: { merge: 1 },
+  }));
+}
+
+/** Correct the label of a learnt image. @param {number} item @param {string} label @param {number} shown */
+export function relabelItem(item, label, shown) {
+  return edit({ act: "relabel", items: [item], label }, shown, () => ({
+    text: `The image is now “${label}”. The next learning takes it.`,
+    counts: { relabel: 1 },
+  }));
+}
+
+/** Ask for the label of a learnt image, and correct it. @param {number} item @param {number} shown */
+export async function chooseLabel(item, shown) {
+  const known = new Set(knownClasses());
+  const chosen = await pick({
+    title: "What does this image show?",
+    images: [item],
+    options: [...known].map((label) => ({ label, kind: "known class" })),
+    free: true,
+    tell: (text) => (text && !known.has(text) ? `“${text}” is a new class.` : ""),
+    submit: "Change the label",
+  });
+  return chosen && relabelItem(item, chosen.text, shown);
+}
+
+/** Say that the label of a learnt image is right. @param {number} item @param {number} shown */
+export function keepLabel(item, shown) {
+  return edit({ act: "keep_label", items: [item] }, shown, () => ({
+    text: "The label stays, and you are not asked about it again.",
+    counts: { keep: 1 },
+  }));
+}
+
+/** Remove a learnt image. @param {number} item @param {number} shown */
+export function discardItem(item, shown) {
+  return edit({ act: "discard", items: [item] }, shown, () => ({
+    text: "The image is removed. The next learning forgets it.",
+    counts: { remove: 1 },
+  }));
 }
 
 // Back and forth.

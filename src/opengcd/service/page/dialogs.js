@@ -16,7 +16,7 @@ let serial = 0;
  * @param {string} [kind]
  * @returns {Promise<T|null>}
  */
-function ask(title, build, kind = "") {
+export function ask(title, build, kind = "") {
   return new Promise((resolve) => {
     const id = `dialog-${++serial}`;
     const before = document.activeElement;

@@ -129,6 +129,10 @@ export const groupById = (id) => state.groups.find((group) => group.id === id);
 
 export const knownClasses = () => state.status?.version?.classes ?? [];
 
+/** How many images are in groups, without those that were removed. */
+export const underReview = () =>
+  state.groups.reduce((sum, group) => sum + (group.kind === "removed" ? 0 : group.size), 0);
+
 /** Groups that a person should look at: new ones that nobody has confirmed. */
 export const toReview = () => state.groups.filter((group) => group.kind === "novel" && !group.confirmed);
 

@@ -158,6 +158,14 @@ export interface AdaptationReport {
   seconds: Record<string, number>;
 }
 
+/** Images to add: an upload, or a folder of the server's machine. */
+export interface AddImages {
+  /** An upload that is complete. */
+  upload?: string | null;
+  /** A folder; only a person at the server's machine may name one. */
+  folder?: string | null;
+}
+
 /** An answer to a question. */
 export interface Answer {
   /** The key that gives this answer on the page and in the terminal. */
@@ -168,6 +176,28 @@ export interface Answer {
   edit: Record<string, any>;
 }
 
+/** What the camera wrote down about an image (EXIF); null where it did not. */
+export interface Camera {
+  /** When it was taken, by the camera's clock, as in 2026-05-01 06:30:12. */
+  taken: string | null;
+  /** The make and model of the camera. */
+  camera: string | null;
+  /** The model of the lens. */
+  lens: string | null;
+  /** The exposure time in seconds. */
+  exposure: number | null;
+  /** The f-number. */
+  aperture: number | null;
+  /** The sensitivity. */
+  iso: number | null;
+  /** The focal length in millimetres. */
+  focal_length: number | null;
+  /** Degrees north. */
+  latitude: number | null;
+  /** Degrees east. */
+  longitude: number | null;
+}
+
 /** A known class with its exemplars. */
 export interface Class {
   /** The name of the class. */
@@ -176,6 +206,18 @@ export interface Class {
   learnt: number;
   /** The numbers of the images that are kept of it. */
   exemplars: number[];
+}
+
+/** How many held-out images of a class are recognised. */
+export interface ClassAccuracy {
+  /** The name of the class. */
+  label: string;
+  /** The number of its images. */
+  images: number;
+  /** How many of them are recognised. */
+  right: number;
+  /** The share that the version before recognised; null if it did not know the class or was not measured. */
+  before: number | null;
 }
 
 /** How many classes the last discovery found, and the scores behind this number. */
@@ -254,6 +296,32 @@ export interface ConflictingEdit {
   verb: string;
 }
 
+/** The held-out images of a class that are taken for a class. */
+export interface ConfusedImages {
+  /** The numbers of the images, the clearest cases first. */
+  items: number[];
+}
+
+/** How many held-out images of a class are taken for another class. */
+export interface ConfusedPair {
+  /** The class that they were learnt under. */
+  label: string;
+  /** The class that they are taken for. */
+  predicted: string;
+  /** The number of these images. */
+  images: number;
+  /** The same for the version before; null if it did not know both classes or was not measured. */
+  before: number | null;
+}
+
+/** The label of learnt images was corrected, confirmed, or taken away. */
+export interface CorrectDetails {
+  /** The number of images. */
+  images: number;
+  /** The name that the group, the class or the images got. */
+  label?: string | null;
+}
+
 /** How many images of a class there are. */
 export interface Count {
   /** The name of the class. */
@@ -268,6 +336,16 @@ export interface Curves {
   rehearsing?: Epoch[];
   /** The training itself. */
   training?: Epoch[];
+}
+
+/** Remove learnt images from what is learnt: the next learn forgets them. */
+export interface Discard {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "discard";
+  /** Numbers of the images. */
+  items: number[];
 }
 
 /** Group the rejected images into new classes. */
@@ -421,7 +499,7 @@ export interface Entry {
   /** What was done, such as `name` or `discover`. */
   verb: string;
   /** More about it; the fields depend on the verb. */
-  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | UndoDetails | Record<string, any>;
+  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | RenameClassDetails | MergeClassesDetails | CorrectDetails | TeachDetails | UndoDetails | Record<string, any>;
   /** Whether it is undone at present. */
   undone: boolean;
 }
@@ -442,6 +520,46 @@ export interface Failure {
   name: string;
   /** Why it could not be used. */
   reason: string;
+}
+
+/** A file of an image. */
+export interface File {
+  /** Where it is, on the machine of the workspace. */
+  path: string;
+  /** Whether it is still there with the content of the image, is missing, or has other content now. */
+  state: "present" | "missing" | "changed";
+}
+
+/** An upload that is complete. */
+export interface Finished {
+  /** How many files it has, after zips were unpacked. */
+  files: number;
+}
+
+/** How many files of the workspace are in a folder. */
+export interface FolderCount {
+  /** The folder, on the machine of the workspace. */
+  folder: string;
+  /** The number of files. */
+  count: number;
+}
+
+/** What is in a folder of this machine. */
+export interface FolderListing {
+  /** The folder. */
+  path: string;
+  /** The folder that holds it; null for the outermost one. */
+  parent: string | null;
+  /** The folders in it. */
+  folders: string[];
+  /** Tables, networks and zips in it. */
+  files: string[];
+  /** How many images are in it, by their names. */
+  images: number;
+  /** Whether there is more in it than is listed. */
+  more: boolean;
+  /** Folders to begin at. */
+  places: Place[];
 }
 
 /** A group of images under review. */
@@ -476,6 +594,68 @@ export interface Groups {
   edit: number;
   /** New classes first, the largest first, doubtful ones last. */
   groups: Group[];
+}
+
+/** What held-out images show of the version in use. */
+export interface HeldOut {
+  /** Null if it was not measured; the job `measure` does it. */
+  measured: Measured | null;
+}
+
+/** An image with its label, in a list of all images. */
+export interface Image {
+  /** Its number. */
+  id: number;
+  /** The name of its file. */
+  name: string;
+  /** Its present label, the name of a class or group, or `unknown`. */
+  label: string;
+  /** Where its label comes from, as in the `counts` of the status. */
+  source: "learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting";
+  /** The number of its group; null if it is in none, or learnt. */
+  group: number | null;
+  /** The probability that the image is of no known class. */
+  unknown: number | null;
+  /** How likely the label is wrong, from 0 to 1; null if it was learnt, decided by a person, or there is none yet. */
+  doubt: number | null;
+  /** When the image was taken, by the camera's clock, or else when its file was last changed; null if unknown. */
+  date: string | null;
+  /** The person who gave the label; null if nobody did. */
+  who: string | null;
+  /** The number of its stack of near copies; null if it is in none. */
+  stack: number | null;
+  /** How many images of the stack are in the group, this one included. */
+  copies: number;
+}
+
+/** What the list of images can be filtered by, as far as there are such images. */
+export interface ImageChoices {
+  /** All labels with their numbers of images, sorted by label. */
+  labels: Count[];
+  /** The folders with the most files, sorted by folder. */
+  folders: FolderCount[];
+  /** Who has given labels. */
+  people: string[];
+}
+
+/** A page of a list of images. */
+export interface ImagePage {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** The images, in the order that was asked for. */
+  images: Image[];
+  /** Send it as `after` to get the next page; null if this is the last one. */
+  next: string | null;
+}
+
+/** How long a list of images is, and where its pages begin. */
+export interface ImageStarts {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** How many images the list has. */
+  total: number;
+  /** For each page but the first, what to send as `after` to get it. */
+  cursors: string[];
 }
 
 /** The first version was learnt. */
@@ -536,6 +716,14 @@ export interface ItemDetails {
   height: number;
   /** Where its label comes from, as in the `counts` of the status. */
   source: string;
+  /** Its files, with their folders. */
+  files: File[];
+  /** How likely the label is wrong, from 0 to 1; null if it was learnt, decided by a person, or there is none yet. */
+  doubt: number | null;
+  /** When the image was taken, by the camera's clock, or else when its file was last changed; null if unknown. */
+  date: string | null;
+  /** The person who gave the label; null if nobody did. */
+  who: string | null;
 }
 
 /** Some of the images of a group. */
@@ -549,7 +737,7 @@ export interface ItemPage {
 }
 
 /** Long work that runs in the server. Its fields depend on ``verb``. */
-export type Job = DiscoverJob | LearnJob | AdaptJob;
+export type Job = DiscoverJob | LearnJob | TeachJob | MeasureJob | AdaptJob | RecognizeJob;
 
 /** Say that a group is one class: discover leaves its images together. */
 export interface Keep {
@@ -569,6 +757,26 @@ export interface KeepDetails {
   group: number;
   /** The numbers of the images that the person had looked at; null means all. */
   seen?: number[] | null;
+}
+
+/** Say that the label of learnt images is right, so that they are no longer suspected. */
+export interface KeepLabel {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "keep_label";
+  /** Numbers of the images. */
+  items: number[];
+}
+
+/** A learnt image that looks like another one. */
+export interface LabelledNeighbour {
+  /** Its number. */
+  id: number;
+  /** How different it looks: 1 minus the cosine of the angle between both vectors. */
+  distance: number;
+  /** Its class. */
+  label: string;
 }
 
 /** The last adaptation of the network, or the last rehearsal of one. */
@@ -611,6 +819,8 @@ export interface LearnDetails {
   images: number;
   /** The names of the new classes. */
   new_classes: string[];
+  /** How many images were learnt before and have another label now, or none; null if none. */
+  corrected?: number | null;
 }
 
 /** A job that learns the confirmed groups. */
@@ -655,6 +865,10 @@ export interface Learnable {
   new: Count[];
   /** More images of known classes. */
   known: Count[];
+  /** Images that were learnt before and now have another label. */
+  corrected: number;
+  /** Images that were learnt before and were removed. */
+  forgotten: number;
   /** The number of all these images. */
   total: number;
 }
@@ -693,6 +907,62 @@ export interface Map {
   drawn: boolean;
 }
 
+/** Measure the version in use on held-out images; the job ``learn`` does it, too. */
+export interface Measure {
+  /** What the job is to do. */
+  verb: "measure";
+}
+
+/** A job that measures the version in use on held-out images. */
+export interface MeasureJob {
+  /** The number of the job. */
+  id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
+  stage: string;
+  /** How many steps of this stage are done. */
+  done: number;
+  /** How many steps the stage has; 0 if that is not known. */
+  total: number;
+  /** Why it failed or was cancelled; null otherwise. */
+  error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who started it. */
+  who: string;
+  /** What the job does. */
+  verb: "measure";
+  /** Null until the job is done. */
+  result: MeasureResult | null;
+}
+
+/** The version that the job ``measure`` measured. */
+export interface MeasureResult {
+  /** The number of the version. */
+  version: number;
+}
+
+/** How well a version recognises its exemplars, each judged by a classifier that was fitted without it. */
+export interface Measured {
+  /** The number of the version. */
+  version: number;
+  /** The version that it is compared with; null if there is none. */
+  previous: number | null;
+  /** The share of the held-out images that are recognised. */
+  accuracy: number;
+  /** The same for the version before, on its own exemplars. */
+  accuracy_before: number | null;
+  /** The number of held-out images. */
+  images: number;
+  /** The classes, by name. */
+  classes: ClassAccuracy[];
+  /** All pairs that are mixed up, the most confused first. */
+  pairs: ConfusedPair[];
+  /** Whether the network was trained on some of these images, so that the result is too good. */
+  trained: boolean;
+}
+
 /** How full the exemplar memory is. Exemplars are the learnt images that the recogniser keeps. */
 export interface Memory {
   /** The largest number of exemplars. */
@@ -713,6 +983,28 @@ export interface Merge {
   into: number;
 }
 
+/** Merge a known class into another one: all its images get that label, and the next learn makes them one class. */
+export interface MergeClasses {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "merge_classes";
+  /** Name of the known class that ends. */
+  known: string;
+  /** Name of the known class that gets its images. */
+  into: string;
+}
+
+/** The images of a known class were given to another one; the next learning makes them one class. */
+export interface MergeClassesDetails {
+  /** The name that the known class had. */
+  known: string;
+  /** The name that the group, the class or the images got. */
+  label: string;
+  /** The number of images. */
+  images: number;
+}
+
 /** A group was merged into another one. */
 export interface MergeDetails {
   /** The number of the group. */
@@ -727,12 +1019,14 @@ export interface Move {
   on: number;
   /** The verb. */
   act: "move";
-  /** Numbers of the images. */
+  /** Numbers of the images. They need not be under review: moving an image corrects the class it was recognised as. */
   items: number[];
   /** Number of the group; null if `label` is given. */
   group?: number | null;
   /** Name of the class or group; null if `group` is given. */
   label?: string | null;
+  /** Whether to confirm the group, too. */
+  confirm?: boolean;
 }
 
 /** Images were moved to a group. */
@@ -741,6 +1035,8 @@ export interface MoveDetails {
   images: number;
   /** The number of the group. */
   group: number;
+  /** Whether the group was confirmed, too. */
+  confirmed?: boolean | null;
 }
 
 /** Name a group; if a known class or another group has this name, the two are merged. */
@@ -761,7 +1057,7 @@ export interface Name {
 export interface NameDetails {
   /** The number of the group. */
   group: number;
-  /** The name that the group got. */
+  /** The name that the group, the class or the images got. */
   label: string;
   /** Whether the group was confirmed, too. */
   confirmed: boolean;
@@ -777,6 +1073,16 @@ export interface Neighbour {
   group: number | null;
   /** Its label, or that of its group. */
   label: string;
+}
+
+/** What to do next. */
+export interface NextStep {
+  /** `init`: no class has been learnt. `view`: the workspace is read-only. `adapt`: an adaptation was interrupted. `review`: groups wait for a person. `learn`: reviewed images can be learnt. `discover`: images wait to be grouped. `recognize`: no image was recognised yet. `export`: everything is done. */
+  step: "init" | "view" | "adapt" | "review" | "learn" | "discover" | "recognize" | "export";
+  /** How many images it is about. */
+  images: number;
+  /** With `review`: how many groups it is about. */
+  groups: number;
 }
 
 /** An empty object. */
@@ -825,6 +1131,14 @@ export interface Phase {
   accuracy: Accuracy | null;
 }
 
+/** A folder to begin at. */
+export interface Place {
+  /** What it is called. */
+  name: string;
+  /** Where it is. */
+  path: string;
+}
+
 /** Why a request failed. */
 export interface Problem {
   /** What happened and what to do, in words for a person to read. */
@@ -859,6 +1173,24 @@ export interface Questions {
   answered: boolean;
 }
 
+/** Why an image has been recognised as a class, or rejected. */
+export interface Reasons {
+  /** Its unknown score: the higher, the less it looks like any known class; null if the version in use has not recognised it. */
+  score: number | null;
+  /** The threshold in use now, which follows the stream: images with a higher score are rejected; null if the recogniser has none. */
+  threshold: number | null;
+  /** Whether the image was rejected; null if it was not recognised. */
+  rejected: boolean | null;
+  /** The most similar exemplars, with their classes. */
+  nearest: LabelledNeighbour[];
+}
+
+/** How much of a file has arrived. */
+export interface Received {
+  /** Where the next piece begins; the size of the file if it is complete. */
+  received: number;
+}
+
 /** Images were recognised. */
 export interface RecognizeDetails {
   /** The number of images. */
@@ -867,6 +1199,46 @@ export interface RecognizeDetails {
   rejected: number;
   /** How many files could not be used. */
   bad: number;
+}
+
+/** A job that adds images and recognises them; `POST /images` starts it. */
+export interface RecognizeJob {
+  /** The number of the job. */
+  id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
+  stage: string;
+  /** How many steps of this stage are done. */
+  done: number;
+  /** How many steps the stage has; 0 if that is not known. */
+  total: number;
+  /** Why it failed or was cancelled; null otherwise. */
+  error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who started it. */
+  who: string;
+  /** What the job does. */
+  verb: "recognize";
+  /** Null until the job is done. */
+  result: RecognizeResult | null;
+  /** Estimated seconds that the job will still run; null if unknown. */
+  seconds_left: number | null;
+}
+
+/** What the job ``recognize`` added. */
+export interface RecognizeResult {
+  /** How many images were added. */
+  images: number;
+  /** How many of them were recognised as unknown. */
+  rejected: number;
+  /** How many files were images that are in the workspace already. */
+  duplicates: number;
+  /** How many files could not be used. */
+  bad: number;
+  /** Some of them, with reasons. */
+  reasons: string[];
 }
 
 /** What the recogniser says about a vector or an image. */
@@ -967,6 +1339,18 @@ export interface RejectionLimit {
   max_known_rejected: number | null;
 }
 
+/** Correct the label of images that the recogniser has learnt; the next learn takes it. */
+export interface Relabel {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "relabel";
+  /** Numbers of the images. */
+  items: number[];
+  /** The class that they show: a known one or a new one. */
+  label: string;
+}
+
 /** Remove images from the review, so that they are neither learnt nor grouped again. */
 export interface Remove {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
@@ -981,6 +1365,26 @@ export interface Remove {
 export interface RemoveDetails {
   /** The number of images. */
   images: number;
+}
+
+/** Rename a known class, in all versions of the recogniser and wherever its name is shown. */
+export interface RenameClass {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "rename_class";
+  /** Name of the known class. */
+  known: string;
+  /** Its new name, which no other class or group may have; use ``merge_classes`` for one class under two names. */
+  label: string;
+}
+
+/** A known class was renamed. */
+export interface RenameClassDetails {
+  /** The name that the known class had. */
+  known: string;
+  /** The name that the group, the class or the images got. */
+  label: string;
 }
 
 /** Changes of folders were read back: how many groups were named, and images moved and removed. */
@@ -1077,7 +1481,7 @@ export interface Status {
   edit: number;
   /** How many groups are under review. */
   groups: number;
-  /** How many images are in them, without those that were removed. */
+  /** How many images are in groups of new classes that nobody has confirmed. */
   to_review: number;
   /** How many images the job `learn` would learn. */
   to_learn: number;
@@ -1089,6 +1493,8 @@ export interface Status {
   can_redo: Act | null;
   /** The jobs that are waiting or running. */
   jobs: Job[];
+  /** What to do next, jobs aside. */
+  next: NextStep;
 }
 
 /** A known class or a group that images may belong to. */
@@ -1111,6 +1517,112 @@ export interface Suggestions {
   edit: number;
   /** All of them, the most likely first. */
   homes: Suggestion[];
+}
+
+/** A learnt image whose label may be wrong. */
+export interface Suspect {
+  /** The number of the image. */
+  item: number;
+  /** Its label. */
+  label: string;
+  /** The class that it is more likely of. */
+  suggested: string;
+  /** The probability of its label, by a classifier that was fitted without the image. */
+  own: number;
+  /** The probability of the suggested class. */
+  rival: number;
+  /** A near copy of it with another label; null if there is none. */
+  copy_of: number | null;
+  /** The images of the class of its label that look most like it. */
+  like_label: number[];
+  /** The images of the suggested class that look most like it. */
+  like_suggested: number[];
+}
+
+/** Learnt images whose labels may be wrong. Images that a person has judged are left out. */
+export interface Suspects {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** Whether the version in use was measured; if not, the job `measure` does it. */
+  measured: boolean;
+  /** How many such images there are. */
+  total: number;
+  /** The most doubtful first. */
+  suspects: Suspect[];
+}
+
+/** Give labels to images, which then are examples of known or new classes; the job ``learn`` takes them. */
+export interface Teach {
+  /** What the job is to do. */
+  verb: "teach";
+  /** The names of the classes. */
+  labels: string[];
+  /** For each of these names, the numbers of its images; no image may be listed twice. */
+  items: number[][];
+  /** Whether images that a person has given another label get the new one. */
+  replace?: boolean;
+}
+
+/** An image to which a person has given another label already, and which kept it. */
+export interface TeachConflict {
+  /** The number of the image. */
+  item: number;
+  /** Its label; empty if a person removed it from the review. */
+  present: string;
+  /** The label that it was to get. */
+  given: string;
+}
+
+/** Labelled images were added. */
+export interface TeachDetails {
+  /** The number of images. */
+  images: number;
+  /** How many classes were learnt. */
+  classes: string[];
+  /** How many images had another label before; null if none. */
+  replaced?: number | null;
+  /** How many files could not be used. */
+  bad?: number | null;
+}
+
+/** A job that gives labels to images. */
+export interface TeachJob {
+  /** The number of the job. */
+  id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
+  stage: string;
+  /** How many steps of this stage are done. */
+  done: number;
+  /** How many steps the stage has; 0 if that is not known. */
+  total: number;
+  /** Why it failed or was cancelled; null otherwise. */
+  error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who started it. */
+  who: string;
+  /** What the job does. */
+  verb: "teach";
+  /** Null until the job is done. */
+  result: TeachResult | null;
+}
+
+/** What the job ``teach`` did. */
+export interface TeachResult {
+  /** How many images have got a label. */
+  images: number;
+  /** How many of them there are of each class. */
+  classes: Record<string, number>;
+  /** How many images had their label before. */
+  already: number;
+  /** How many images, of those with a new label, had another label before. */
+  replaced: number;
+  /** Images with another label, which they kept; at most 1,000. */
+  conflicts: TeachConflict[];
+  /** How many such images there are. */
+  conflicting: number;
 }
 
 /** The threshold of open-set rejection: an image with a higher score is rejected as unknown. */
@@ -1171,6 +1683,34 @@ export interface UnstackDetails {
   images: number;
 }
 
+/** An upload that was begun. */
+export interface Upload {
+  /** Its name, which the other requests about it need. */
+  id: string;
+  /** The largest number of bytes in one piece. */
+  piece: number;
+}
+
+/** An image that was uploaded. */
+export interface Uploaded {
+  /** Its number; null if it cannot be used. */
+  id: number | null;
+  /** The name of the file. */
+  name: string;
+  /** Why it cannot be used; null if it can. */
+  reason: string | null;
+}
+
+/** A file of an upload. */
+export interface UploadedFile {
+  /** Its name, with folders. */
+  path: string;
+  /** Bytes that have arrived; sending goes on there. */
+  received: number;
+  /** Bytes of the whole file. */
+  size: number;
+}
+
 /** A version of the recogniser. Learning and adapting each make a new one, and all are kept. */
 export interface Version {
   /** Its number. */
@@ -1189,6 +1729,26 @@ export interface Version {
   threshold: Threshold | null;
   /** What was measured when it was made; null if nothing was. */
   report: LearningReport | null;
+}
+
+/** The folder whose new images are recognised as they appear. */
+export interface Watch {
+  /** Whether you may name folders of the server's machine. */
+  local: boolean;
+  /** The folder that is watched; null if there is none. */
+  folder: string | null;
+  /** How many images were added since the watch began. */
+  images: number;
+  /** Why nothing can be added at the moment; empty if it can. */
+  problem: string;
+  /** Whether this is one of several projects, which are listed at `../../`. */
+  home: boolean;
+}
+
+/** A folder to watch. */
+export interface WatchFolder {
+  /** A folder of the server's machine. */
+  folder: string;
 }
 
 /** What each address of the API takes and gives, by method and path. */
@@ -1281,6 +1841,17 @@ export interface Operations {
     path: { id: number };
     answer: ItemDetails;
   };
+  /** Return why an image was recognised or rejected: its score beside the threshold, and the nearest exemplars. */
+  "GET /items/{id}/reasons": {
+    path: { id: number };
+    query?: { limit?: number };
+    answer: Reasons;
+  };
+  /** Return what the camera wrote down about an image: when and where it was taken, and how. */
+  "GET /items/{id}/camera": {
+    path: { id: number };
+    answer: Camera;
+  };
   /** Return a small picture of an image. */
   "GET /items/{id}/thumbnail": {
     path: { id: number };
@@ -1312,6 +1883,25 @@ export interface Operations {
     body: On;
     answer: Redone;
   };
+  /** Return the images that all the given filters let pass, page by page. */
+  "GET /images": {
+    query?: { after?: string | null; limit?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
+    answer: ImagePage;
+  };
+  /** Recognise the images of an upload or a folder, in a job. An image that the workspace has is not added again. */
+  "POST /images": {
+    body: AddImages;
+    answer: Job;
+  };
+  /** Return how many images the filters let pass, and the cursors by which to go to any page directly. */
+  "GET /images/starts": {
+    query?: { every?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
+    answer: ImageStarts;
+  };
+  /** Return the labels, folders and people that images can be filtered by. */
+  "GET /images/choices": {
+    answer: ImageChoices;
+  };
   /** Return all images under review as points of a plane: similar images lie close together. */
   "GET /map": {
     answer: Map;
@@ -1320,13 +1910,32 @@ export interface Operations {
   "GET /adaptation": {
     answer: AdaptationPlan;
   };
+  /** Store images without recognising them. The job `teach` then gives them their labels. */
+  "POST /taught-images": {
+    body: FormData;
+    answer: Uploaded[];
+  };
+  /** Return how well the version in use recognises its exemplars when they are held out, and which it mixes up. */
+  "GET /held-out": {
+    answer: HeldOut;
+  };
+  /** Return the held-out images of one class that are taken for another class, or for their own. */
+  "GET /held-out/items": {
+    query: { label: string; predicted: string };
+    answer: ConfusedImages;
+  };
+  /** Return learnt images whose labels may be wrong. The edits `keep_label`, `relabel` and `discard` judge them. */
+  "GET /suspects": {
+    query?: { limit?: number; offset?: number };
+    answer: Suspects;
+  };
   /** Return the last hundred jobs, the latest first. */
   "GET /jobs": {
     answer: Job[];
   };
-  /** Add a job: discover, learn or adapt. Jobs run one after another, in the order in which they were added. */
+  /** Add a job: discover, learn, teach or adapt. Jobs run one after another, in the order in which they were added. */
   "POST /jobs": {
-    body: Discover | Learn | Adapt;
+    body: Discover | Learn | Teach | Measure | Adapt;
     answer: Job;
   };
   /** Return a job: how far it is, or how it ended. */
@@ -1339,14 +1948,57 @@ export interface Operations {
     path: { id: number };
     answer: Job;
   };
-  /** Send what happens from now on, as server-sent events: `edit`, `job`, `map`, `adaptation` and `ping`. */
+  /** Send what happens from now on, as server-sent events: `edit`, `images`, `job`, `map`, `adaptation` and `ping`. */
   "GET /events": {
     answer: null;
   };
   /** Make one change to groups or images; `act` says which. */
   "POST /edits": {
-    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup;
+    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup | RenameClass | MergeClasses | Relabel | KeepLabel | Discard;
     answer: Edited;
+  };
+  /** Return which folder of the server's machine is watched, and whether others may be named. */
+  "GET /watch": {
+    answer: Watch;
+  };
+  /** Recognise images as they appear in a folder of the server's machine, until that is stopped. */
+  "PUT /watch": {
+    body: WatchFolder;
+    answer: Watch;
+  };
+  /** Watch the folder no longer. What was recognised stays. */
+  "DELETE /watch": {
+    answer: Watch;
+  };
+  /** Begin an upload of files in pieces. It can be continued for two weeks, also after a restart. */
+  "POST /uploads": {
+    answer: Upload;
+  };
+  /** Return what has arrived of each file: sending goes on there. */
+  "GET /uploads/{upload}": {
+    path: { upload: string };
+    answer: UploadedFile[];
+  };
+  /** Delete what has arrived. */
+  "DELETE /uploads/{upload}": {
+    path: { upload: string };
+    answer: null;
+  };
+  /** Send a piece of a file. If it does not follow what has arrived, nothing is written: send what is missing. */
+  "PUT /uploads/{upload}/file": {
+    path: { upload: string };
+    query: { path: string; size: number; offset?: number };
+    answer: Received;
+  };
+  /** Unpack the zips among the files once everything has arrived. */
+  "POST /uploads/{upload}/finish": {
+    path: { upload: string };
+    answer: Finished;
+  };
+  /** Return what is in a folder of the server's machine, for a person at that machine. */
+  "GET /folders": {
+    query?: { path?: string | null };
+    answer: FolderListing;
   };
   /** Return who is signed in, and what they may do. */
   "GET /session": {
@@ -1392,6 +2044,12 @@ export interface Details {
   compare: CompareDetails;
   divide: DivideDetails;
   regroup: RegroupDetails;
+  rename_class: RenameClassDetails;
+  merge_classes: MergeClassesDetails;
+  relabel: CorrectDetails;
+  keep_label: CorrectDetails;
+  discard: CorrectDetails;
+  teach: TeachDetails;
   undo: UndoDetails;
   redo: UndoDetails;
 }

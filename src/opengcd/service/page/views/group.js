@@ -9,7 +9,7 @@ import { ItemList } from "../items.js";
 import { useKeys } from "../keys.js";
 import { likeness } from "../likeness.js";
 import { otherButtons } from "../otherverbs.js";
-import { go } from "../router.js";
+import { go, imagesOf } from "../router.js";
 import { Selection } from "../selection.js";
 import { selectionBar } from "../selectionbar.js";
 import { groupById, nextToReview, state, subscribe } from "../store.js";
@@ -46,7 +46,7 @@ export function group(root, which, item) {
     look: (found) => image.look(found),
     moved: () => image.follow(grid.current()),
   });
-  const image = inspector(id, selection);
+  const image = inspector({ group: id, selection, step: (by) => grid.goTo(grid.cursor + by) });
   const side = rail(id, selection, (other) => moveHere(other));
 
   const head = h("header", { class: "title" });
@@ -134,6 +134,8 @@ export function group(root, which, item) {
           "p",
           { class: "soft", title: novel ? FACTS : null },
           facts(one).join(" · "),
+          " · ",
+          h("a", { href: one.named ? imagesOf({ label: one.label }) : imagesOf({ group: id }) }, "show in all images"),
           one.suggestion && !one.named
             ? [
                 " · looks like ",
@@ -189,6 +191,8 @@ export function group(root, which, item) {
     grid.goTo(0);
   }
 
+  /** @type {Promise<void>} what was asked for last: keys that change the answer wait for it */
+  let asked = Promise.resolve();
   async function selectAlike() {
     const current = grid.current();
     if (!current) return;
@@ -222,6 +226,12 @@ export function group(root, which, item) {
         opener,
         oddFirst,
         button("Inspect", () => image.toggle(grid.current()), { icon: "look", key: ["images", "look"] }),
+        button("Enlarge", () => image.enlarge(grid.current()), {
+          icon: "enlarge",
+          bare: true,
+          quiet: true,
+          key: ["images", "enlarge"],
+        }),
         sizes,
       ),
       grid.element,
@@ -255,12 +265,13 @@ export function group(root, which, item) {
       extend: (event) => grid.walk(event),
       toggle: () => grid.toggle(),
       all: async () => selection.set((await list.all()).map((one) => one.id)),
-      like: selectAlike,
-      more: like.more,
-      fewer: like.fewer,
+      like: () => (asked = selectAlike()),
+      more: async () => (await asked, like.more()),
+      fewer: async () => (await asked, like.fewer()),
       odd: reorder,
       open,
       look: () => image.toggle(grid.current()),
+      enlarge: () => image.enlarge(grid.current()),
       next: step(1),
       previous: step(-1),
       back: () => (selection.size ? selection.clear() : go("groups")),
