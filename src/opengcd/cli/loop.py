@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def recognize(
     workspace: Folder,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATHS", help="Images, or folders of images.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATHS", help="Images, folders, or lists of images.")],
     watch: Annotated[bool, typer.Option(help="Watch the folders for new images until interrupted.")] = False,
     style: Annotated[
         Literal["table", "jsonl", "csv"], typer.Option("--format", help="Format of the output.")

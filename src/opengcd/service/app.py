@@ -26,6 +26,7 @@ from opengcd.service import (
     adding_routes,
     authentication,
     browsing_routes,
+    export_routes,
     job_runner,
     machine,
     map_routes,
@@ -40,6 +41,7 @@ from opengcd.service import events as events_module
 from opengcd.service.adaptation_routes import Estimator
 from opengcd.service.adding import Watch
 from opengcd.service.authentication import problems
+from opengcd.service.concurrency import ConcurrencyLimit
 from opengcd.service.events import Events
 from opengcd.service.job_runner import Runner
 from opengcd.service.map_routes import MapRenderer
@@ -147,6 +149,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = (), home: AtHome 
         watch=Watch(workspace, health.task("watch"), place.remember),
         local=place.local,
         home=home is not None,
+        exports=ConcurrencyLimit(export_routes.AT_ONCE, export_routes.MOST_WAITING),
     )
     state.metrics.registry.register(WorkspaceCollector(state))
     app = FastAPI(
@@ -171,6 +174,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = (), home: AtHome 
         adaptation_routes,
         teaching_routes,
         quality_routes,
+        export_routes,
         job_runner,
         events_module,
     ):  # the busiest is found first

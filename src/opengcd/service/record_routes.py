@@ -1,11 +1,11 @@
-"""Routes for the status, versions, history and exports of a workspace."""
+"""Routes for the status, versions and history of a workspace."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import HTTPException, Query, Response
+from fastapi import HTTPException, Query
 
 from opengcd.service import wire as api
 from opengcd.service.authentication import MISSING, guarded
@@ -14,8 +14,6 @@ from opengcd.service.review_routes import as_entry
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.workspace import DiscoverDetails, Entry, readable
 from opengcd.workspace.groups import NOVEL
-
-KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "coco": "application/json"}
 
 reading = guarded("read", "records")
 writing = guarded("write", "records")
@@ -158,23 +156,6 @@ def learnable(workspace: UserWorkspace) -> api.Learnable:
     again = corrected.total()
     total = counts.total() + again + forgotten
     return api.Learnable(new=new, known=more, corrected=again, forgotten=forgotten, total=total)
-
-
-@reading.get(
-    "/export",
-    summary="Download the labels",
-    response_description="A file.",
-    response_class=Response,
-    responses={200: {"content": {kind: {} for kind in KINDS.values()}}},
-)
-def export(
-    workspace: UserWorkspace,
-    format: Annotated[Literal["csv", "json", "coco"], Query(description="The format of the file.")] = "csv",
-) -> Response:
-    """Return the label of every image, and where it comes from."""
-    suffix = "csv" if format == "csv" else "json"
-    headers = {"Content-Disposition": f'attachment; filename="labels.{suffix}"'}
-    return Response(workspace.formats.export_bytes(format), media_type=KINDS[format], headers=headers)
 
 
 @reading.get("/failures", summary="List unusable files", response_description="The files.")

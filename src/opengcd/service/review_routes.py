@@ -13,11 +13,12 @@ from opengcd.service.authentication import MISSING, Responses, guarded
 from opengcd.service.edit_requests import EditBase, edit_request
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.workspace import Entry, Workspace, read_details, readable
+from opengcd.workspace.thumbnails import media_type
 
 FOR_EVER = "private, max-age=31536000, immutable"
 """Items are identified by their content, so their pictures never change."""
 PICTURE: Responses = MISSING | {
-    200: {"content": {"image/jpeg": {}, "image/png": {}}},
+    200: {"content": {"image/jpeg": {}, "image/png": {}, "image/svg+xml": {}}},
     304: {"description": "The picture is the one whose `ETag` was sent as `If-None-Match`."},
 }
 RENAME = "rename_class"
@@ -160,10 +161,11 @@ def camera(workspace: UserWorkspace, id: Number) -> api.Camera:
     responses=PICTURE,
 )
 def thumbnail(request: Request, workspace: UserWorkspace, id: Number) -> Response:
-    """Return a small picture of an image."""
+    """Return a small picture of an image; for a vector without a picture, a card with its name."""
     if known := _known(request, workspace, id):
         return known
-    return Response(workspace.views.thumbnail(id), media_type="image/jpeg", headers=_headers(workspace, id))
+    small = workspace.views.thumbnail(id)
+    return Response(small, media_type=media_type(small), headers=_headers(workspace, id))
 
 
 @reading.get(

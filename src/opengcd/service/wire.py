@@ -207,14 +207,14 @@ class AddImages(Model):
 
     upload: str | None = Field(None, pattern="^[0-9a-f]{16}$", description="An upload that is complete.")
     folder: str | None = Field(
-        None, min_length=1, max_length=4000, description="A folder; only a person at the server's machine may name one."
+        None, min_length=1, max_length=1000, description="A folder; only a person at the server's machine may name one."
     )
 
 
 class WatchFolder(Model):
     """A folder to watch."""
 
-    folder: str = Field(min_length=1, max_length=4000, description="A folder of the server's machine.")
+    folder: str = Field(min_length=1, max_length=1000, description="A folder of the server's machine.")
 
 
 class Watch(Model):
@@ -1066,6 +1066,15 @@ class EditMade(Model):
     """The edit that was made."""
 
     edit: int = Field(description="Its number.")
+
+
+class ExportFormat(Model):
+    """A format of exports."""
+
+    name: str = Field(description="The name of the format, as `/export` takes it.")
+    title: str = Field(description="Its name for people.")
+    about: str = Field(description="What it holds or is for.")
+    suffix: str = Field(description="The suffix of the file: `zip` for a folder.")
 
 
 class Failure(Model):

@@ -12,7 +12,7 @@ from opengcd.workspace.errors import (
     UnavailableError,
     WorkspaceError,
 )
-from opengcd.workspace.export import csv_line
+from opengcd.workspace.exports import FORMATS, IMAGES, Format, csv_line
 from opengcd.workspace.facade import Workspace
 from opengcd.workspace.files import find_files, readable
 from opengcd.workspace.folders import Changes
@@ -34,6 +34,8 @@ from opengcd.workspace.views import Item, Member, Page, Phase, Status
 
 __all__ = [
     "DETAILS",
+    "FORMATS",
+    "IMAGES",
     "SCOPES",
     "SOURCES",
     "AdaptPlan",
@@ -51,6 +53,7 @@ __all__ = [
     "Edited",
     "Entry",
     "Finding",
+    "Format",
     "Grant",
     "Group",
     "GroupSize",

@@ -39,6 +39,8 @@ class Labelled(NamedTuple):
     top: list[tuple[str, float]]
     probability: float | None
     """Probability of being in the right group, by discovery; None if it is in no group, or a person put it there."""
+    provisional: bool = False
+    """Whether the label is the provisional name of a group, to which nobody has given another."""
 
 
 def labelled_items(connection: Connection, only: int | None = None) -> list[Labelled]:
@@ -48,7 +50,8 @@ def labelled_items(connection: Connection, only: int | None = None) -> list[Labe
     for path, item in connection.execute(select(paths.c.path, paths.c.item_id).where(wanted).order_by(paths.c.path)):
         files.setdefault(item, []).append(path)
     decided = decisions(connection, only)
-    facts = [predictions.c.unknown, predictions.c.top, assignments.c.probability]
+    group = [groups.c.name.label("group_name"), groups.c.label.label("group_label")]
+    facts = [predictions.c.unknown, predictions.c.top, assignments.c.probability, *group]
     names = class_names.read(connection)
     found = []
     chosen = true() if only is None else items.c.id == only
@@ -57,7 +60,8 @@ def labelled_items(connection: Connection, only: int | None = None) -> list[Labe
     for row in connection.execute(query):
         top = present_top(names, row.top or ())
         place = (row.id, row.hash, files.get(row.id, []), row.width, row.height)
-        found.append(Labelled(*place, row.label, row.source, row.unknown, top, row.probability))
+        provisional = row.source in ("reviewed", "grouped") and row.group_name is None and row.label == row.group_label
+        found.append(Labelled(*place, row.label, row.source, row.unknown, top, row.probability, provisional))
     return found
 
 

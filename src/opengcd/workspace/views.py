@@ -11,6 +11,7 @@ from sqlalchemy import Column, ColumnElement, Connection, func, select
 
 from opengcd._internal.images import CameraNotes
 from opengcd.workspace import class_names, corrections, groups, log, versions
+from opengcd.workspace.cards import card
 from opengcd.workspace.counts import Counts, GroupCount
 from opengcd.workspace.embedders import embedder_of
 from opengcd.workspace.errors import MissingError
@@ -24,7 +25,7 @@ from opengcd.workspace.revision import revision
 from opengcd.workspace.schema import assignments, failures, items, predictions, training_labels
 from opengcd.workspace.stacks import copies_in_groups, follows_a_copy
 from opengcd.workspace.store import Store
-from opengcd.workspace.thumbnails import camera_notes, thumbnail, whole_picture
+from opengcd.workspace.thumbnails import camera_notes, media_type, thumbnail, thumbnail_file, whole_picture
 from opengcd.workspace.versions import Version
 
 
@@ -403,6 +404,9 @@ class Views:
             If there is no such item, or none of its files can be read.
 
         """
+        if self._store.settings.takes_vectors:
+            small = self.thumbnail(item)
+            return small, media_type(small)
         return whole_picture(self.content(item), self.paths(item))
 
     def thumbnail(self, item: int) -> bytes:
@@ -416,7 +420,7 @@ class Views:
         Returns
         -------
         bytes
-            A JPEG file, at most 256 pixels wide and high.
+            A JPEG file, at most 256 pixels wide and high; an SVG file with its name for a vector without a picture.
 
         Raises
         ------
@@ -424,7 +428,10 @@ class Views:
             If there is no such item, or none of its files can be read.
 
         """
-        return thumbnail(self._store.path / "thumbnails", self.content(item), self.paths(item))
+        folder, content, files = self._store.path / "thumbnails", self.content(item), self.paths(item)
+        if self._store.settings.takes_vectors and not thumbnail_file(folder, content).exists():
+            return card(_name(files) or content[:12])
+        return thumbnail(folder, content, files)
 
     def learnable(self) -> Counter[str]:
         """Return how many images of each class learn would take that it has not learnt before."""

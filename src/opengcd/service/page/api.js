@@ -205,8 +205,9 @@ export const api = {
   rejection: () => call("GET /rejection"),
   /** @param {number|null} share @param {number} on */
   setRejection: (share, on) => call("PUT /rejection", { body: { max_known_rejected: share, on } }),
-  /** @param {NonNullable<NonNullable<Operations["GET /export"]["query"]>["format"]>} format */
-  exported: (format) => `${ROOT}/export?format=${format}`,
+  exportFormats: () => call("GET /export/formats"),
+  /** @param {string} format @param {string} images */
+  exported: (format, images) => ROOT + address("/export", {}, { format, images }),
   events: () => new EventSource(`${ROOT}/events`),
 };
 

@@ -514,6 +514,18 @@ export interface Epoch {
   accuracy: number | null;
 }
 
+/** A format of exports. */
+export interface ExportFormat {
+  /** The name of the format, as `/export` takes it. */
+  name: string;
+  /** Its name for people. */
+  title: string;
+  /** What it holds or is for. */
+  about: string;
+  /** The suffix of the file: `zip` for a folder. */
+  suffix: string;
+}
+
 /** A file that could not be used. */
 export interface Failure {
   /** The name of the file. */
@@ -1797,11 +1809,6 @@ export interface Operations {
   "GET /learnable": {
     answer: Learnable;
   };
-  /** Return the label of every image, and where it comes from. */
-  "GET /export": {
-    query?: { format?: "csv" | "json" | "coco" };
-    answer: any;
-  };
   /** Return the files that could not be used. */
   "GET /failures": {
     answer: Failure[];
@@ -1852,7 +1859,7 @@ export interface Operations {
     path: { id: number };
     answer: Camera;
   };
-  /** Return a small picture of an image. */
+  /** Return a small picture of an image; for a vector without a picture, a card with its name. */
   "GET /items/{id}/thumbnail": {
     path: { id: number };
     answer: null;
@@ -1928,6 +1935,15 @@ export interface Operations {
   "GET /suspects": {
     query?: { limit?: number; offset?: number };
     answer: Suspects;
+  };
+  /** Return the formats of `/export`. Camtrap DP needs a table of deployments: use `opengcd export`. */
+  "GET /export/formats": {
+    answer: ExportFormat[];
+  };
+  /** Return the label of every image, and where it comes from. */
+  "GET /export": {
+    query?: { format?: "csv" | "json" | "coco" | "folders" | "yolo" | "imagefolder" | "fiftyone" | "darwin-core" | "inaturalist"; images?: "all" | "reviewed" | "new" };
+    answer: any;
   };
   /** Return the last hundred jobs, the latest first. */
   "GET /jobs": {

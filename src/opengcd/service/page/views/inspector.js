@@ -23,7 +23,12 @@ const PAN = 0.2; // of the stage, by a key
  *   group: the open one, if there is one; step: go to the next image of the list, or the previous one
  */
 export function inspector({ group: id = null, selection, step }) {
-  const element = h("aside", { class: "inspector", "aria-label": "Details of the image", hidden: true });
+  const element = h("div", {
+    class: "inspector",
+    role: "complementary",
+    "aria-label": "Details of the image",
+    hidden: true,
+  });
   /** @type {AbortController|null} */
   let reading = null;
   /** @type {(() => void)|null} ends the enlargement */
@@ -87,7 +92,7 @@ export function inspector({ group: id = null, selection, step }) {
       end();
       for (const one of behind) one.inert = false;
       element.classList.remove("enlarged");
-      element.removeAttribute("role");
+      element.setAttribute("role", "complementary");
       element.removeAttribute("aria-modal");
       enlarger.title = "Enlarge";
       enlarger.setAttribute("aria-label", "Enlarge");
@@ -130,7 +135,7 @@ export function inspector({ group: id = null, selection, step }) {
    * @param {import("../types.d.ts").Reasons} reasons
    */
   function about(one, near, reasons) {
-    const size = [`${one.width} × ${one.height}`];
+    const size = one.width ? [`${one.width} × ${one.height}`] : [];
     if (one.probability !== null) size.push(`${percent(one.probability)} likely to belong here`);
     const source = /** @type {import("../reasons.js").Source} */ (one.source);
     const known = one.top.map(([label, value]) => ({ label, value, href: imagesOf({ label }) }));
