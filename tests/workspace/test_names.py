@@ -148,3 +148,14 @@ def test_folders_of_a_review_follow_the_rule(workspace, tmp_path):
     changes = workspace.formats.import_groups(out)
     assert (changes.named, changes.moved, changes.removed) == (0, 0, 0)
     assert workspace.groups() == before
+
+
+def test_corrected_and_taught_labels_follow_the_rule(workspace):
+    first, _ = novel(workspace)
+    learnt = next(one for one in workspace.views.labels() if one.source == "learnt" and one.label != "red")
+    workspace.relabel([learnt.item], "R-ED")
+    assert workspace.views.item(learnt.item).labelled.label == "red"
+    assert workspace.teach_items({first.items[0]: "Green "}).classes == {"green": 1}
+    with pytest.raises(WorkspaceError, match="already"):
+        workspace.rename_class("red", "G-reen")
+    workspace.rename_class("red", "Red")

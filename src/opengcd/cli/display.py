@@ -111,7 +111,8 @@ def show_same_names(workspace: Path, classes: Sequence[str], groups: Sequence[Gr
             for one in others
             if one not in classes
         ]
-        remedy = f"to join them: {', '.join(joins)}" if joins else "they were learnt as different classes"
+        joins += [f"opengcd edit merge_classes {workspace} '{one}' '{first}'" for one in others if one in classes]
+        remedy = f"to join them: {', '.join(joins)}"
         echo(f"two spellings: {', '.join(spellings)}; {remedy}")
 
 

@@ -10,8 +10,8 @@ from opengcd._internal.randomness import Seed
 from opengcd._internal.unit_length import unit_rows
 from opengcd.discover.kmeans import SemiSupervisedKMeans
 
-STEPS = 10
-"""Steps of 2-means in :func:`similar_rows`."""
+LEAST_MARGIN = 1e-9
+"""Less than this is due to rounding, in :func:`similar_rows`."""
 
 
 class Subcluster(NamedTuple):
@@ -66,9 +66,11 @@ def split_rows(Z: np.ndarray, n: int, *, random_state: Seed = None, device: str 
 
 
 def similar_rows(Z: np.ndarray, row: int) -> tuple[np.ndarray, int]:
-    """Order the rows of a group by whether they rather belong with one row than with the rest, and count those that do.
+    r"""Order the rows of a group by whether they are nearer to one row than to the centre, and count those that are.
 
-    2-means on directions, started from the row and the mean of all: the row always stays in the first part.
+    With unit vectors u and the direction c of their mean, row i is similar to row r if
+
+    .. math:: u_i \cdot u_r > u_i \cdot c
 
     Parameters
     ----------
@@ -80,25 +82,15 @@ def similar_rows(Z: np.ndarray, row: int) -> tuple[np.ndarray, int]:
     Returns
     -------
     rows : int array of shape (m,)
-        The row itself, then the others, those that belong with it the most clearly first.
+        The row itself, then the others, the most similar first.
     number : int
-        How many of them belong with it, itself included.
+        How many are similar, the row itself included.
 
     """
     U = unit_rows(Z).astype(np.float64)
-    part = np.zeros(len(U), dtype=bool)
-    centre, rest = U[row], U.mean(0)
-    for _ in range(STEPS):
-        margin = U @ (unit_rows(centre[None])[0] - unit_rows(rest[None])[0])
-        nearer = margin > 0
-        nearer[row] = True
-        if nearer.all() or (nearer == part).all():
-            break
-        part = nearer
-        centre, rest = U[part].mean(0), U[~part].mean(0)
+    margin = U @ (U[row] - unit_rows(U.mean(0)[None])[0])
     margin[row] = np.inf
-    order = np.argsort(-margin, kind="stable")
-    return order, int((margin[order] > 0).sum())
+    return np.argsort(-margin, kind="stable"), int((margin > LEAST_MARGIN).sum())
 
 
 def _around(Z: np.ndarray, rows: np.ndarray, center: np.ndarray) -> Subcluster:

@@ -205,7 +205,7 @@ def neighbours(
     responses=MISSING,
 )
 def similar(workspace: UserWorkspace, id: Number) -> api.Similar:
-    """Return the images of an image's group, and how many of them belong with it rather than with the rest."""
+    """Return the images of an image's group, and how many look more like it than like the whole group."""
     return api.Similar.model_validate(workspace.similarity.similar(id))
 
 

@@ -788,12 +788,12 @@ class Neighbour(Model):
 
 
 class Similar(Model):
-    """The images of a group, those that belong with one of them rather than with the rest first."""
+    """The images of a group, those first that look more like one of them than like the whole group."""
 
     items: list[int] = Field(
         description="The numbers of the image itself and then of the others; of a stack of near copies only one."
     )
-    number: int = Field(description="How many of them belong with the image, itself included.")
+    number: int = Field(description="How many of them look more like the image than like the group, itself included.")
 
 
 class Map(Model):

@@ -11,6 +11,7 @@ from opengcd.workspace import class_names, corrections, groups
 from opengcd.workspace.details import CorrectDetails, MergeClassesDetails, RenameClassDetails
 from opengcd.workspace.errors import MissingError, WorkspaceError
 from opengcd.workspace.log import Edit
+from opengcd.workspace.names import existing
 from opengcd.workspace.schema import groups as groups_table
 from opengcd.workspace.verb import ItemIds, KnownClass, Label, Verb
 
@@ -39,7 +40,7 @@ class RenameClass(Verb):
         if label == self.known:
             return
         names = class_names.read_all(edit.connection)
-        if label in names.taken:
+        if existing(label, sorted({*names.taken} - {self.known})) is not None:
             raise WorkspaceError(
                 f"There is a class named {label!r} already, in this version of the recogniser or in another one; "
                 f"choose another name, or merge {self.known!r} into it with merge_classes."
@@ -117,7 +118,7 @@ class Relabel(_OfLearnt):
 
     def apply(self, edit: Edit) -> None:
         """Make the change."""
-        label = groups.check_label(self.label)
+        label = groups.spelling(edit.connection, self.label)
         self._correct(edit, dict.fromkeys(self.items, label), label)
 
 

@@ -39,12 +39,12 @@ class Neighbour(NamedTuple):
 
 
 class Similar(NamedTuple):
-    """The images of a group, those that rather belong with one of them than with the rest first."""
+    """The images of a group, those first that look more like one of them than like the whole group."""
 
     items: list[int]
     """The image itself, then the others; of a stack of near copies only one."""
     number: int
-    """How many of them belong with it, itself included."""
+    """How many of them look more like it than like the whole group, itself included."""
 
 
 class Map(NamedTuple):
@@ -115,7 +115,7 @@ class Similarity:
         return [Neighbour(id, max(distance_of[id], 0.0), *place) for id, place in islice(places.items(), limit)]
 
     def similar(self, item: int) -> Similar:
-        """Return the images of an item's group, and how many of them rather belong with it than with the rest.
+        """Return the images of an item's group, and how many look more like it than like the whole group.
 
         Parameters
         ----------

@@ -158,6 +158,8 @@ class Teaching:
     ) -> Taught:
         progress("storing the labels", 0, 1)
         with self._store.editing("teach") as edit:
+            spelt = {label: groups.spelling(edit.connection, label) for label in dict.fromkeys(labels.values())}
+            labels = {item: spelt[label] for item, label in labels.items()}
             found = _sort(edit.connection, labels)
             given = {item: labels[item] for item in found.others} if replace else {}
             _give(edit, found.free | given, found.learnt)

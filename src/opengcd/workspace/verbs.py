@@ -67,14 +67,13 @@ def review_verb(verb: AnyVerb) -> AnyVerb:
 class Name(Verb):
     """Name a group; if a known class or another group has this name, the two are merged.
 
-    Case, spaces, hyphens and underscores do not count: "blue jay" means an existing class Blue_Jay.
-
     Parameters
     ----------
     group : int
         Number of the group.
     label : str
-        Its name: of a new class, or of a known one.
+        Its name: of a new class, or of a known one. Case, spaces, hyphens and underscores do not count: "blue jay"
+        means an existing class Blue_Jay.
     confirm : bool
         Whether to confirm the group, too.
 

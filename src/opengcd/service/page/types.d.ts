@@ -1059,7 +1059,7 @@ export interface Name {
   act: "name";
   /** Number of the group. */
   group: number;
-  /** Its name: of a new class, or of a known one. */
+  /** Its name: of a new class, or of a known one. Case, spaces, hyphens and underscores do not count: "blue jay" means an existing class Blue_Jay. */
   label: string;
   /** Whether to confirm the group, too. */
   confirm?: boolean;
@@ -1445,11 +1445,11 @@ export interface Session {
   csrf: string;
 }
 
-/** The images of a group, those that belong with one of them rather than with the rest first. */
+/** The images of a group, those first that look more like one of them than like the whole group. */
 export interface Similar {
   /** The numbers of the image itself and then of the others; of a stack of near copies only one. */
   items: number[];
-  /** How many of them belong with the image, itself included. */
+  /** How many of them look more like the image than like the group, itself included. */
   number: number;
 }
 
@@ -1875,7 +1875,7 @@ export interface Operations {
     query?: { limit?: number };
     answer: Neighbour[];
   };
-  /** Return the images of an image's group, and how many of them belong with it rather than with the rest. */
+  /** Return the images of an image's group, and how many look more like it than like the whole group. */
   "GET /items/{id}/similar": {
     path: { id: number };
     answer: Similar;

@@ -191,6 +191,8 @@ export function group(root, which, item) {
     grid.goTo(0);
   }
 
+  /** @type {Promise<void>} what was asked for last: keys that change the answer wait for it */
+  let asked = Promise.resolve();
   async function selectAlike() {
     const current = grid.current();
     if (!current) return;
@@ -263,9 +265,9 @@ export function group(root, which, item) {
       extend: (event) => grid.walk(event),
       toggle: () => grid.toggle(),
       all: async () => selection.set((await list.all()).map((one) => one.id)),
-      like: selectAlike,
-      more: like.more,
-      fewer: like.fewer,
+      like: () => (asked = selectAlike()),
+      more: async () => (await asked, like.more()),
+      fewer: async () => (await asked, like.fewer()),
       odd: reorder,
       open,
       look: () => image.toggle(grid.current()),
