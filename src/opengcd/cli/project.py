@@ -10,7 +10,7 @@ import typer
 from opengcd.cli.adaptation import adapt_on_the_way
 from opengcd.cli.display import as_text, show_class_number, show_groups, show_next_step, show_threshold
 from opengcd.cli.failures import report_bad_files, report_errors, report_skipped
-from opengcd.cli.options import Adapt, Copy, Folder
+from opengcd.cli.options import Adapt, Boxes, Copy, Folder, MinConfidence
 from opengcd.cli.output import echo, write_out
 
 
@@ -65,6 +65,8 @@ def init(
     database: Annotated[
         str | None, typer.Option(help="PostgreSQL URL (default: an SQLite file in the workspace).")
     ] = None,
+    boxes: Boxes = None,
+    min_confidence: MinConfidence = 0.2,
     adapt: Adapt = False,
 ) -> None:
     """Make a workspace and learn the known classes.
@@ -92,7 +94,9 @@ def init(
         ) as made:
             skipped = list[str]()
             with terminal.progress_bar() as progress:
-                bad = made.fit(known, progress=progress, on_skipped=skipped.append)
+                bad = made.fit(
+                    known, boxes=boxes, min_confidence=min_confidence, progress=progress, on_skipped=skipped.append
+                )
             status = made.status()
             assert status.version is not None
             echo(f"{workspace}: {status.counts['learnt']} images of {len(status.version.classes)} classes.")
@@ -139,7 +143,9 @@ def status(workspace: Folder) -> None:
 
 def export(
     workspace: Folder,
-    style: Annotated[Literal["csv", "json", "coco", "folders"], typer.Option("--format", help="Format of the export.")],
+    style: Annotated[
+        Literal["csv", "json", "coco", "crops", "folders"], typer.Option("--format", help="Format of the export.")
+    ],
     out: Annotated[Path | None, typer.Option(help="File, or new folder (default: standard output).")] = None,
     copy: Copy = False,
 ) -> None:

@@ -490,6 +490,16 @@ class ItemPage(Model):
     items: list[Item] = Field(description="The images.")
 
 
+class Origin(Model):
+    """Where a crop is from."""
+
+    name: str = Field(description="The name of the file of the whole image.")
+    size: tuple[int, int] = Field(description="Width and height of the whole image in pixels.")
+    box: tuple[int, int, int, int] = Field(description="Left, top, width and height of the crop in pixels.")
+    confidence: float = Field(description="How sure the detector is.")
+    category: str = Field(description="What the detector takes it for.")
+
+
 class ItemDetails(Item):
     """An image with its details."""
 
@@ -498,6 +508,10 @@ class ItemDetails(Item):
     width: int = Field(description="Its width in pixels.")
     height: int = Field(description="Its height in pixels.")
     source: str = Field(description="Where its label comes from, as in the `counts` of the status.")
+    origin: Origin | None = Field(
+        description="Where it was cut out, if it is a crop of another image; null otherwise. `/items/{id}/origin` is "
+        "the whole image."
+    )
 
 
 class Neighbour(Model):

@@ -11,6 +11,7 @@ from opengcd._internal.durable_files import replace_file
 from opengcd._internal.progress import Progress, silent
 from opengcd.workspace import folders, groups
 from opengcd.workspace import review_folder as exported
+from opengcd.workspace.crops import Crops, as_crops
 from opengcd.workspace.details import ReviewDetails
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.export import FORMATS, as_folders
@@ -30,7 +31,7 @@ class Formats:
     def export(
         self, format: str, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
     ) -> list[tuple[str, str]]:
-        """Write all labels to a file (``csv``, ``json``, ``coco``) or a folder (``folders``, of links or copies).
+        """Write all labels to a file (``csv``, ``json``, ``coco``, ``crops``) or to ``folders`` of links or copies.
 
         Return the files that are missing, with reasons.
         """
@@ -46,17 +47,19 @@ class Formats:
 
         Parameters
         ----------
-        format : {"csv", "json", "coco"}
+        format : {"csv", "json", "coco", "crops"}
 
         Returns
         -------
         bytes
 
         """
-        if format not in FORMATS:
-            raise WorkspaceError(f"Unknown format {format!r}; choose from {', '.join(FORMATS)} or folders.")
+        if format not in (*FORMATS, "crops"):
+            raise WorkspaceError(f"Unknown format {format!r}; choose from {', '.join(FORMATS)}, crops or folders.")
         with self._database.reading() as connection:
             found = labelled_items(connection)
+        if format == "crops":
+            return as_crops(found, Crops(self._store.path).records())
         return FORMATS[format](found)
 
     def export_groups(

@@ -13,11 +13,13 @@ from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress
 from opengcd.workspace import groups, versions
+from opengcd.workspace.boxes import CONFIDENCE, read_boxes
+from opengcd.workspace.crops import Crops, starts_of
 from opengcd.workspace.details import InitDetails, LearnDetails
 from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
-from opengcd.workspace.files import Found, find_files, ignore_file, is_stray, readable
+from opengcd.workspace.files import Found, find_files, ignore_file, is_stray, look_at, readable
 from opengcd.workspace.intake import Intake, forget_unlabelled
 from opengcd.workspace.predictions import least_of_stacks, unlearnt
 from opengcd.workspace.recognition import Recognition
@@ -58,7 +60,12 @@ class Learning:
         self._recognition = recognition
 
     def fit(
-        self, known: str | os.PathLike[str], progress: Progress, on_skipped: Callable[[str], object] = ignore_file
+        self,
+        known: str | os.PathLike[str],
+        progress: Progress,
+        on_skipped: Callable[[str], object] = ignore_file,
+        boxes: str | os.PathLike[str] | None = None,
+        min_confidence: float = CONFIDENCE,
     ) -> list[tuple[str, str]]:
         """Learn the classes of a folder of folders; return the files that could not be used, with reasons."""
         with self._store.alone(progress):
@@ -72,6 +79,15 @@ class Learning:
 
             recognizer = OpenWorldRecognizer(device=self._store.device, **self._store.settings.recognizer)
             recognizer.check_parameters(len(classes))
+            if boxes is not None:
+                places, read = starts_of([known], boxes), read_boxes(boxes)
+                for label, files in classes.items():
+                    cuts = list(Crops(self._store.path).cut(files, places, read, min_confidence, progress))
+                    classes[label] = [look_at(crop) for cut in cuts for crop in cut.crops]
+                    bad += [(cut.path, cut.reason) for cut in cuts if cut.reason]
+                if not any(classes.values()):
+                    why = bad[0][1] if bad else "no box has the confidence that is needed"
+                    raise WorkspaceError(f"{boxes} has no boxes for the images in {known}: {why}.")
             labels, unusable = self._take_classes(classes, progress)
             bad += unusable
             if not labels:

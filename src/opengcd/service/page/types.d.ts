@@ -536,6 +536,8 @@ export interface ItemDetails {
   height: number;
   /** Where its label comes from, as in the `counts` of the status. */
   source: string;
+  /** Where it was cut out, if it is a crop of another image; null otherwise. `/items/{id}/origin` is the whole image. */
+  origin: Origin | null;
 }
 
 /** Some of the images of a group. */
@@ -797,6 +799,20 @@ export interface Nothing {
 export interface On {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+}
+
+/** Where a crop is from. */
+export interface Origin {
+  /** The name of the file of the whole image. */
+  name: string;
+  /** Width and height of the whole image in pixels. */
+  size: [number, number];
+  /** Left, top, width and height of the crop in pixels. */
+  box: [number, number, number, number];
+  /** How sure the detector is. */
+  confidence: number;
+  /** What the detector takes it for. */
+  category: string;
 }
 
 /** A version of the recogniser with its statistics. */
@@ -1248,6 +1264,11 @@ export interface Operations {
   };
   /** Return the image itself: as its file holds it, or as a JPEG if browsers cannot show the format of the file. */
   "GET /items/{id}/image": {
+    path: { id: number };
+    answer: null;
+  };
+  /** Return the image that a crop was cut out of, as browsers can show it. */
+  "GET /items/{id}/origin": {
     path: { id: number };
     answer: null;
   };

@@ -3,13 +3,29 @@
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { bars } from "../charts.js";
-import { h } from "../dom.js";
+import { h, s } from "../dom.js";
 import { go } from "../router.js";
 import { groupById } from "../store.js";
 import { complain } from "../toast.js";
 import { percent } from "../words.js";
 
 const NEIGHBOURS = 24;
+
+/** The image that a crop is from, with its box. @param {number} id @param {import("../types.d.ts").Origin} origin */
+function whole(id, { name, size: [width, height], box, category, confidence }) {
+  const [x, y, w, h_] = box;
+  const frame = s(
+    "svg",
+    { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+    s("rect", { x, y, width: w, height: h_ }),
+  );
+  return h(
+    "figure",
+    { class: "whole" },
+    h("div", {}, h("img", { class: "large", src: api.origin(id), alt: `The whole image, ${name}` }), frame),
+    h("figcaption", { class: "soft" }, `${category} (${percent(confidence)})`),
+  );
+}
 
 /**
  * @param {number} id the open group
@@ -31,8 +47,9 @@ export function inspector(id, selection) {
     reading = new AbortController();
     const { signal } = reading;
     element.hidden = false;
+    const title = h("h2", {}, item.name);
     element.replaceChildren(
-      h("header", {}, h("h2", {}, item.name), button("Close", close, { icon: "close", bare: true, quiet: true })),
+      h("header", {}, title, button("Close", close, { icon: "close", bare: true, quiet: true })),
       h("img", { class: "large", src: api.image(item.id), alt: item.name }),
     );
     try {
@@ -40,6 +57,10 @@ export function inspector(id, selection) {
       const facts = [`${one.width} × ${one.height}`];
       if (one.probability !== null) facts.push(`${percent(one.probability)} likely to belong here`);
       element.append(h("p", { class: "soft" }, facts.join(" · ")));
+      if (one.origin) {
+        title.textContent = one.origin.name; // the name of the crop's own file says nothing to a person
+        element.append(h("h3", {}, "In its image"), whole(item.id, one.origin));
+      }
       if (one.unknown !== null) {
         const known = one.top.map(([label, value]) => ({ label, value }));
         element.append(bars([{ label: "unknown", value: one.unknown, kind: "unknown" }, ...known]));
