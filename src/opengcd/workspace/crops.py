@@ -21,6 +21,7 @@ from opengcd._internal.images import CAPTURE, EmbedderError, decoders
 from opengcd._internal.progress import Progress
 from opengcd.workspace.boxes import Box, Boxes
 from opengcd.workspace.files import Found, read_file
+from opengcd.workspace.named_times import named_time
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -156,7 +157,7 @@ class Crops:
             if not file.exists():
                 image = decoders().image(raw) if image is None else image
                 make_folder(home)
-                replace_file(file, _encoded(image, edges))
+                replace_file(file, _encoded(image, edges, named_time(path)))
             files.append(str(file))
             facts = {"file": file.name, "box": place, "confidence": box.confidence, "category": box.category}
             known.setdefault(file.name, facts)
@@ -176,17 +177,19 @@ class Crops:
             return {}
 
 
-def _encoded(image: Image, box: tuple[int, int, int, int]) -> bytes:
-    """Return a part of an image as a JPEG file that says when the image was taken."""
+def _encoded(image: Image, box: tuple[int, int, int, int], taken: float | None) -> bytes:
+    """Return a part of an image as a JPEG file that says when the image was taken, by itself or else as is given."""
     from PIL import ExifTags, Image
 
     capture = image.info.get(CAPTURE)
     exif = Image.Exif()
     if capture is not None and capture.taken is not None:
-        taken = datetime.fromtimestamp(capture.taken, UTC)
+        taken = capture.taken
+    if taken is not None:
+        time = datetime.fromtimestamp(taken, UTC)
         times = exif.get_ifd(ExifTags.IFD.Exif)
-        times[ExifTags.Base.DateTimeOriginal] = taken.strftime("%Y:%m:%d %H:%M:%S")
-        times[ExifTags.Base.SubsecTimeOriginal] = f"{taken.microsecond:06d}"
+        times[ExifTags.Base.DateTimeOriginal] = time.strftime("%Y:%m:%d %H:%M:%S")
+        times[ExifTags.Base.SubsecTimeOriginal] = f"{time.microsecond:06d}"
     stream = io.BytesIO()
     image.crop(box).save(stream, "JPEG", quality=QUALITY, subsampling=0, exif=exif)
     return stream.getvalue()
