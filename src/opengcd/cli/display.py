@@ -95,6 +95,24 @@ def count(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
+def show_same_names(workspace: Path, classes: Sequence[str], groups: Sequence[GroupSize]) -> None:
+    """Show names that exist in more than one spelling, and how to make one class of them."""
+    from opengcd.workspace.names import same_names
+
+    named = {group.label: group.id for group in groups if group.named and group.kind == "novel"}
+    for spellings in same_names([*classes, *named]):
+        first, *others = spellings
+        joins = [
+            f"opengcd edit name {workspace} {named[one]} '{first}'"
+            if first in classes
+            else f"opengcd edit merge {workspace} {named[one]} {named[first]}"
+            for one in others
+            if one not in classes
+        ]
+        remedy = f"to join them: {', '.join(joins)}" if joins else "they were learnt as different classes"
+        echo(f"two spellings: {', '.join(spellings)}; {remedy}")
+
+
 def show_entry(title: str, entry: Entry | None) -> None:
     """Show an entry of the history."""
     assert entry is not None

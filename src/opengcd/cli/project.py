@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from opengcd.cli.adaptation import adapt_on_the_way
-from opengcd.cli.display import as_text, show_class_number, show_groups, show_next_step, show_threshold
+from opengcd.cli.display import as_text, show_class_number, show_groups, show_next_step, show_same_names, show_threshold
 from opengcd.cli.failures import report_bad_files, report_errors, report_skipped
 from opengcd.cli.options import Adapt, Boxes, Copy, Folder, MinConfidence
 from opengcd.cli.output import echo, write_out
@@ -138,6 +138,7 @@ def status(workspace: Folder) -> None:
         if found.failures:
             echo(f"{found.failures:9,} files could not be used")
         show_groups(found.groups)
+        show_same_names(workspace, found.version.classes, found.groups)
         show_next_step(opened)
 
 

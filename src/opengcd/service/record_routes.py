@@ -13,6 +13,7 @@ from opengcd.service.job_runner import as_job
 from opengcd.service.review_routes import as_entry
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.workspace import DiscoverDetails, Entry, readable
+from opengcd.workspace.groups import NOVEL
 
 KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "coco": "application/json"}
 
@@ -36,7 +37,7 @@ def status(workspace: UserWorkspace) -> api.Status:
         failures=found.failures,
         edit=edit,
         groups=len(found.groups),
-        to_review=sum(group.size for group in found.groups if group.kind != "removed"),
+        to_review=sum(group.size for group in found.groups if group.kind == NOVEL and not group.confirmed),
         to_learn=learnable.total(),
         memory=api.Memory(**found.version.report["memory"]) if found.version and found.version.report else None,
         can_undo=_act(undo),

@@ -68,26 +68,11 @@ def run(
 
     """
     site = site or Site()
-    host, certificate = site.host, site.certificate
-    if is_taken(host, site.port):
+    if is_taken(site.host, site.port):
         raise OSError(_who_listens(workspace, site))
-    sys.setswitchinterval(SWITCH)
-    app = create_app(workspace, hosts=[host, *site.names])
-    config = bounded_config(
-        app,
-        host,
-        site.port,
-        ssl_certfile=certificate,
-        ssl_keyfile=site.key,
-        proxy_headers=bool(site.proxies),
-        forwarded_allow_ips=list(site.proxies),
-    )
-    server = _Server(config)
-    _log_to_stderr()
+    app = create_app(workspace, hosts=[site.host, *site.names])
 
-    def started(port: int) -> None:
-        shown = f"[{host}]" if ":" in host else host
-        address = f"{'https' if certificate else 'http'}://{shown}:{port}/"
+    def started(address: str) -> None:
         announce(address)
         if not len(workspace.access):
             secret = workspace.access.make(workspace.who)
@@ -99,12 +84,43 @@ def run(
                 tell(f"Log in within ten minutes: {login_link(workspace, address)}")
         if open_page:
             webbrowser.open(login_link(workspace, address))
-        if not _loopback(host) and certificate is None:
-            tell("Other machines on the network can reach this address. Without https, others can read what is sent.")
+        warn_of_network(site, tell)
 
-    server.started_at, server.ending = started, app.state.service.events.stop
     with announcing(workspace.path) as announce:
-        server.run()
+        listen(app, site, started, app.state.service.events.stop)
+
+
+def listen(app: Any, site: Site, started: Callable[[str], None], ending: Callable[[], None]) -> None:
+    """Serve an application until interrupted.
+
+    Parameters
+    ----------
+    app : ASGI application
+    site : Site
+        Where to listen.
+    started : callable
+        Called with the address once the server listens.
+    ending : callable
+        Called before the server shuts down, to end answers that have no end.
+
+    """
+    sys.setswitchinterval(SWITCH)
+    config = bounded_config(
+        app,
+        site.host,
+        site.port,
+        ssl_certfile=site.certificate,
+        ssl_keyfile=site.key,
+        proxy_headers=bool(site.proxies),
+        forwarded_allow_ips=list(site.proxies),
+    )
+    server = _Server(config)
+    _log_to_stderr()
+    shown = f"[{site.host}]" if ":" in site.host else site.host
+    scheme = "https" if site.certificate else "http"
+    server.started_at = lambda port: started(f"{scheme}://{shown}:{port}/")
+    server.ending = ending
+    server.run()
 
 
 def login_link(workspace: Workspace, address: str) -> str:
@@ -121,6 +137,20 @@ def _who_listens(workspace: Workspace, site: Site) -> str:
         f"Port {site.port} of {site.host} is in use by another program; choose another one with --port, or --port 0 "
         "for any that is free."
     )
+
+
+def warn_of_network(site: Site, tell: Callable[[str], object]) -> None:
+    """Say so if others can reach the server, and read what is sent.
+
+    Parameters
+    ----------
+    site : Site
+    tell : callable
+        Called with the message.
+
+    """
+    if not is_loopback(site.host) and site.certificate is None:
+        tell("Other machines on the network can reach this address. Without https, others can read what is sent.")
 
 
 class SafeFormatter(logging.Formatter):
@@ -158,7 +188,8 @@ class _Server(BoundedServer):
         await super().shutdown(*args, **more)  # type: ignore[arg-type]
 
 
-def _loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

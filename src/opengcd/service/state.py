@@ -11,6 +11,7 @@ from opengcd.workspace import Grant, Workspace
 
 if TYPE_CHECKING:
     from opengcd.service.adaptation_routes import Estimator
+    from opengcd.service.adding import Watch
     from opengcd.service.authentication import Authenticator
     from opengcd.service.events import Events
     from opengcd.service.job_runner import Runner
@@ -33,6 +34,11 @@ class State:
     map_renderer: MapRenderer
     estimator: Estimator
     health: Health
+    watch: Watch
+    local: bool
+    """Whether folders of this machine may be named: only if nobody else can reach the server."""
+    home: bool
+    """Whether the workspace is one of several projects."""
 
 
 # Asynchronous, so that FastAPI calls them directly and not in a thread.

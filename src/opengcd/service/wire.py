@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -92,6 +93,15 @@ _ABOUT_PROBABILITY = "How likely the image belongs to its group, from 0 to 1; nu
 _ABOUT_UNKNOWN = "The probability that the image is of no known class."
 _ABOUT_EDIT = "The last edit that this shows. Send it as `on` with what you do next."
 _ABOUT_AT = "When, in UTC, as in 2026-05-01T06:30:12+00:00."
+_ABOUT_SOURCE = "Where its label comes from, as in the `counts` of the status."
+_ABOUT_DOUBT = (
+    "How likely the label is wrong, from 0 to 1; null if it was learnt, decided by a person, or there is none yet."
+)
+_ABOUT_DATE = (
+    "When the image was taken, by the camera's clock, or else when its file was last changed; null if unknown."
+)
+_ABOUT_NAMER = "The person who gave the label; null if nobody did."
+_ABOUT_COPIES = "How many images of the stack are in the group, this one included."
 _ABOUT_STEPS = "Seconds that each step took, by its name."
 _ABOUT_GROUPS = "The numbers of the groups that have changed."
 
@@ -143,6 +153,77 @@ class Session(Model):
         description="To be sent in the header `X-CSRF-Token` of every request other than GET that is authenticated by "
         "the cookie; empty if the request was authenticated by a token."
     )
+
+
+class Upload(Model):
+    """An upload that was begun."""
+
+    id: str = Field(description="Its name, which the other requests about it need.")
+    piece: int = Field(description="The largest number of bytes in one piece.")
+
+
+class UploadedFile(Model):
+    """A file of an upload."""
+
+    path: str = Field(description="Its name, with folders.")
+    received: int = Field(description="Bytes that have arrived; sending goes on there.")
+    size: int = Field(description="Bytes of the whole file.")
+
+
+class Received(Model):
+    """How much of a file has arrived."""
+
+    received: int = Field(description="Where the next piece begins; the size of the file if it is complete.")
+
+
+class Finished(Model):
+    """An upload that is complete."""
+
+    files: int = Field(description="How many files it has, after zips were unpacked.")
+
+
+class Place(Model):
+    """A folder to begin at."""
+
+    name: str = Field(description="What it is called.")
+    path: str = Field(description="Where it is.")
+
+
+class FolderListing(Model):
+    """What is in a folder of this machine."""
+
+    path: str = Field(description="The folder.")
+    parent: str | None = Field(description="The folder that holds it; null for the outermost one.")
+    folders: list[str] = Field(description="The folders in it.")
+    files: list[str] = Field(description="Tables, networks and zips in it.")
+    images: int = Field(description="How many images are in it, by their names.")
+    more: bool = Field(description="Whether there is more in it than is listed.")
+    places: list[Place] = Field(description="Folders to begin at.")
+
+
+class AddImages(Model):
+    """Images to add: an upload, or a folder of the server's machine."""
+
+    upload: str | None = Field(None, pattern="^[0-9a-f]{16}$", description="An upload that is complete.")
+    folder: str | None = Field(
+        None, min_length=1, max_length=4000, description="A folder; only a person at the server's machine may name one."
+    )
+
+
+class WatchFolder(Model):
+    """A folder to watch."""
+
+    folder: str = Field(min_length=1, max_length=4000, description="A folder of the server's machine.")
+
+
+class Watch(Model):
+    """The folder whose new images are recognised as they appear."""
+
+    local: bool = Field(description="Whether you may name folders of the server's machine.")
+    folder: str | None = Field(description="The folder that is watched; null if there is none.")
+    images: int = Field(description="How many images were added since the watch began.")
+    problem: str = Field(description="Why nothing can be added at the moment; empty if it can.")
+    home: bool = Field(description="Whether this is one of several projects, which are listed at `../../`.")
 
 
 class Threshold(Model):
@@ -302,6 +383,24 @@ class LearnJob(_Job):
     result: LearnResult | None = Field(description="Null until the job is done.")
 
 
+class RecognizeResult(Model):
+    """What the job ``recognize`` added."""
+
+    images: int = Field(description="How many images were added.")
+    rejected: int = Field(description="How many of them were recognised as unknown.")
+    duplicates: int = Field(description="How many files were images that are in the workspace already.")
+    bad: int = Field(description="How many files could not be used.")
+    reasons: list[str] = Field(description="Some of them, with reasons.")
+
+
+class RecognizeJob(_Job):
+    """A job that adds images and recognises them; `POST /images` starts it."""
+
+    verb: Literal["recognize"] = Field(description="What the job does.")
+    result: RecognizeResult | None = Field(description="Null until the job is done.")
+    seconds_left: float | None = Field(description="Estimated seconds that the job will still run; null if unknown.")
+
+
 class AdaptOptions(Model):
     """How to adapt the network. What is left out is chosen by the number of images and the device."""
 
@@ -350,7 +449,7 @@ class AdaptJob(_Job):
     result: AdaptResult | None = Field(description="Null until the job is done.")
 
 
-class Job(RootModel[Annotated[DiscoverJob | LearnJob | AdaptJob, Field(discriminator="verb")]]):
+class Job(RootModel[Annotated[DiscoverJob | LearnJob | AdaptJob | RecognizeJob, Field(discriminator="verb")]]):
     """Long work that runs in the server. Its fields depend on ``verb``."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -389,7 +488,7 @@ class Status(Model):
     failures: int = Field(description="How many files could not be used.")
     edit: int = Field(description=_ABOUT_EDIT)
     groups: int = Field(description="How many groups are under review.")
-    to_review: int = Field(description="How many images are in them, without those that were removed.")
+    to_review: int = Field(description="How many images are in groups of new classes that nobody has confirmed.")
     to_learn: int = Field(description="How many images the job `learn` would learn.")
     memory: Memory | None = Field(description="How full the exemplar memory is; null if that is not known.")
     can_undo: Act | None = Field(description="What undo would undo; null if there is nothing.")
@@ -466,6 +565,34 @@ class Questions(Model):
     )
 
 
+class Parts(Model):
+    """How a group falls in two, and whether these look like different classes."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    mixed: float = Field(
+        description="The probability that the group contains two classes; at most one half if it cannot be estimated."
+    )
+    sizes: list[int] = Field(description="How many images either part has, the larger one first.")
+    shown: list[list[int]] = Field(description="The numbers of the most typical images of either part.")
+
+
+class Suggestion(Model):
+    """A known class or a group that images may belong to."""
+
+    label: str = Field(description="Its name, or a provisional one.")
+    group: int | None = Field(description="The number of the group; null for a class without images under review.")
+    known: bool = Field(description="Whether it is a known class.")
+    likeness: float = Field(description="The cosine between its centre and that of the images, as the recogniser sees.")
+    image: int | None = Field(description="The number of a typical image; null if there is none.")
+
+
+class Suggestions(Model):
+    """The known classes and groups that images may belong to."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    homes: list[Suggestion] = Field(description="All of them, the most likely first.")
+
+
 class Item(Model):
     """An image."""
 
@@ -479,7 +606,7 @@ class Item(Model):
         description="The number of its stack of near copies, such as a burst; null if no other image of a stack is in "
         "the group."
     )
-    copies: int = Field(description="How many images of the stack are in the group, this one included.")
+    copies: int = Field(description=_ABOUT_COPIES)
 
 
 class ItemPage(Model):
@@ -500,6 +627,109 @@ class Origin(Model):
     category: str = Field(description="What the detector takes it for.")
 
 
+Source = Literal["learnt", "reviewed", "put back", "grouped", "removed", "recognized", "rejected", "waiting"]
+
+
+class Image(Model):
+    """An image with its label, in a list of all images."""
+
+    id: int = Field(description="Its number.")
+    name: str = Field(description="The name of its file.")
+    label: str = Field(description="Its present label, the name of a class or group, or `unknown`.")
+    source: Source = Field(description=_ABOUT_SOURCE)
+    group: int | None = Field(description="The number of its group; null if it is in none, or learnt.")
+    unknown: float | None = Field(description=_ABOUT_UNKNOWN)
+    doubt: float | None = Field(description=_ABOUT_DOUBT)
+    date: datetime | None = Field(description=_ABOUT_DATE)
+    who: str | None = Field(description=_ABOUT_NAMER)
+    stack: int | None = Field(description="The number of its stack of near copies; null if it is in none.")
+    copies: int = Field(description=_ABOUT_COPIES)
+
+
+class ImagePage(Model):
+    """A page of a list of images."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    images: list[Image] = Field(description="The images, in the order that was asked for.")
+    next: str | None = Field(description="Send it as `after` to get the next page; null if this is the last one.")
+
+
+class ImageStarts(Model):
+    """How long a list of images is, and where its pages begin."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    total: int = Field(description="How many images the list has.")
+    cursors: list[str] = Field(description="For each page but the first, what to send as `after` to get it.")
+
+
+class FolderCount(Model):
+    """How many files of the workspace are in a folder."""
+
+    folder: str = Field(description="The folder, on the machine of the workspace.")
+    count: int = Field(description="The number of files.")
+
+
+class Count(Model):
+    """How many images of a class there are."""
+
+    label: str = Field(description="The name of the class.")
+    count: int = Field(description="The number of images.")
+
+
+class ImageChoices(Model):
+    """What the list of images can be filtered by, as far as there are such images."""
+
+    labels: list[Count] = Field(description="All labels with their numbers of images, sorted by label.")
+    folders: list[FolderCount] = Field(description="The folders with the most files, sorted by folder.")
+    people: list[str] = Field(description="Who has given labels.")
+
+
+class File(Model):
+    """A file of an image."""
+
+    path: str = Field(description="Where it is, on the machine of the workspace.")
+    state: Literal["present", "missing", "changed"] = Field(
+        description="Whether it is still there with the content of the image, is missing, or has other content now."
+    )
+
+
+class LabelledNeighbour(Model):
+    """A learnt image that looks like another one."""
+
+    id: int = Field(description="Its number.")
+    distance: float = Field(description="How different it looks: 1 minus the cosine of the angle between both vectors.")
+    label: str = Field(description="Its class.")
+
+
+class Reasons(Model):
+    """Why an image has been recognised as a class, or rejected."""
+
+    score: float | None = Field(
+        description="Its unknown score: the higher, the less it looks like any known class; null if the version in use "
+        "has not recognised it."
+    )
+    threshold: float | None = Field(
+        description="The threshold in use now, which follows the stream: images with a higher score are rejected; null "
+        "if the recogniser has none."
+    )
+    rejected: bool | None = Field(description="Whether the image was rejected; null if it was not recognised.")
+    nearest: list[LabelledNeighbour] = Field(description="The most similar exemplars, with their classes.")
+
+
+class Camera(Model):
+    """What the camera wrote down about an image (EXIF); null where it did not."""
+
+    taken: str | None = Field(description="When it was taken, by the camera's clock, as in 2026-05-01 06:30:12.")
+    camera: str | None = Field(description="The make and model of the camera.")
+    lens: str | None = Field(description="The model of the lens.")
+    exposure: float | None = Field(description="The exposure time in seconds.")
+    aperture: float | None = Field(description="The f-number.")
+    iso: float | None = Field(description="The sensitivity.")
+    focal_length: float | None = Field(description="The focal length in millimetres.")
+    latitude: float | None = Field(description="Degrees north.")
+    longitude: float | None = Field(description="Degrees east.")
+
+
 class ItemDetails(Item):
     """An image with its details."""
 
@@ -507,7 +737,11 @@ class ItemDetails(Item):
     paths: list[str] = Field(description="The names of its files: several if copies of it were added.")
     width: int = Field(description="Its width in pixels.")
     height: int = Field(description="Its height in pixels.")
-    source: str = Field(description="Where its label comes from, as in the `counts` of the status.")
+    source: str = Field(description=_ABOUT_SOURCE)
+    files: list[File] = Field(description="Its files, with their folders.")
+    doubt: float | None = Field(description=_ABOUT_DOUBT)
+    date: datetime | None = Field(description=_ABOUT_DATE)
+    who: str | None = Field(description=_ABOUT_NAMER)
     origin: Origin | None = Field(
         description="Where it was cut out, if it is a crop of another image; null otherwise. `/items/{id}/origin` is "
         "the whole image."
@@ -521,6 +755,15 @@ class Neighbour(Model):
     distance: float = Field(description="How different it looks: 1 minus the cosine of the angle between both vectors.")
     group: int | None = Field(description="The number of its group; null if it is learnt.")
     label: str = Field(description="Its label, or that of its group.")
+
+
+class Similar(Model):
+    """The images of a group, those that belong with one of them rather than with the rest first."""
+
+    items: list[int] = Field(
+        description="The numbers of the image itself and then of the others; of a stack of near copies only one."
+    )
+    number: int = Field(description="How many of them belong with the image, itself included.")
 
 
 class Map(Model):
@@ -661,13 +904,6 @@ class ClassNumber(Model):
     confirmed: int = Field(description="How many groups are confirmed.")
 
 
-class Count(Model):
-    """How many images of a class there are."""
-
-    label: str = Field(description="The name of the class.")
-    count: int = Field(description="The number of images.")
-
-
 class Learnable(Model):
     """What the job ``learn`` would learn."""
 
@@ -775,7 +1011,7 @@ class Class(Model):
 
 
 EVENTS: dict[str, type[BaseModel]] = {"edit": EditEvent, "job": Job}
-"""What the events of ``/events`` hold, by their names; `adaptation`, `map` and `ping` hold nothing."""
+"""What the events of ``/events`` hold, by their names; `adaptation`, `images`, `map` and `ping` hold nothing."""
 
 DETAILS_FIELDS = {
     "bad": "How many files could not be used.",

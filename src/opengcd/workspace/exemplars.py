@@ -12,6 +12,7 @@ from sqlalchemy import Connection, insert, select
 from opengcd._internal.unit_length import unit_rows
 from opengcd.workspace import versions
 from opengcd.workspace.database import in_parts
+from opengcd.workspace.items import hash_of
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.schema import exemplars
 from opengcd.workspace.store import Store
@@ -36,6 +37,15 @@ class _OfVersion(NamedTuple):
     def nearest(self, X: np.ndarray, limit: int) -> list[list[int]]:
         order = np.argsort(-(unit_rows(X) @ self.X.T), axis=1, kind="stable")[:, :limit]
         return self.items[order].tolist()
+
+
+class LabelledNeighbour(NamedTuple):
+    """An image in the memory of the recogniser that looks like another one."""
+
+    id: int
+    distance: float
+    """1 − cosine."""
+    label: str
 
 
 class Exemplars:
@@ -94,6 +104,41 @@ class Exemplars:
             X = self._vectors.scaled(store.of_items(connection, rows))
         near = dict(zip(rows, known.nearest(X, limit), strict=True))
         return [near.get(item, []) for item in items]
+
+    def labelled_like(self, item: int, limit: int = 5) -> list[LabelledNeighbour]:
+        """Return the items in the memory that look most like an item, with their classes.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+        limit : int
+            Largest number of items.
+
+        Returns
+        -------
+        list of LabelledNeighbour
+            The most similar first, without the item itself; none if the network in use has not embedded it yet.
+
+        Raises
+        ------
+        MissingError
+            If there is no such item.
+
+        """
+        known = self._of_version()
+        with self._database.reading() as connection:
+            hash_of(connection, item)  # raises if there is no such item
+            store = self._vectors.shards(connection, known.version)
+            if not store.having(connection, [item]):
+                return []
+            x = self._vectors.scaled(store.of_items(connection, [item]))
+        distances = 1.0 - unit_rows(x)[0] @ known.X.T
+        rows = [row for row in np.argsort(distances, kind="stable")[: limit + 1].tolist() if known.items[row] != item]
+        return [
+            LabelledNeighbour(int(known.items[row]), max(float(distances[row]), 0.0), str(known.y[row]))
+            for row in rows[:limit]
+        ]
 
     def of_memory(self, version: int, memory: ExemplarMemory) -> np.ndarray:
         """Return the item of each row of the memory of a version.

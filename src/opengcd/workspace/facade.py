@@ -16,6 +16,7 @@ from opengcd.adapt.networks import ignore_epoch
 from opengcd.embed import Embedder, Pixels
 from opengcd.workspace.adaptation import Adaptation, Adapted
 from opengcd.workspace.boxes import CONFIDENCE
+from opengcd.workspace.browsing import Browsing
 from opengcd.workspace.check import Check, Finding
 from opengcd.workspace.embedders import StoredEmbedder
 from opengcd.workspace.exemplars import Exemplars
@@ -25,7 +26,7 @@ from opengcd.workspace.group_discovery import Discovered, GroupDiscovery
 from opengcd.workspace.groups import Group
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.job_queue import Jobs
-from opengcd.workspace.learning import Learning
+from opengcd.workspace.learning import Known, Learning
 from opengcd.workspace.log import Edited, Entry
 from opengcd.workspace.making import make_workspace
 from opengcd.workspace.models import Models
@@ -39,6 +40,7 @@ from opengcd.workspace.settings import Settings
 from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
+from opengcd.workspace.suggestions import Suggestions
 from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.tokens import Access
 from opengcd.workspace.vectors import Vectors
@@ -99,10 +101,14 @@ class Workspace(ReviewVerbs):
         Training of the network on the images of the workspace: whether it is possible, and how long it takes.
     views : Views
         Status, groups, items and phases, for reading.
+    browsing : Browsing
+        Lists of all images, filtered and sorted.
     similarity : Similarity
         Similar images, and the map of all images.
     questions : Questions
         The most useful questions to a person about the groups.
+    suggestions : Suggestions
+        The known classes and groups that images may belong to.
     exemplars : Exemplars
         The items in the memory of the recogniser.
     formats : Formats
@@ -140,9 +146,11 @@ class Workspace(ReviewVerbs):
         self.vectors = Vectors(store, embedder)
         self.recognizers = Recognizers(store)
         self.views = Views(store)
+        self.browsing = Browsing(store)
         self.similarity = Similarity(store, self.vectors, self.recognizers)
         self.questions = Questions(store, self.vectors, self.recognizers)
         self.exemplars = Exemplars(store, self.vectors, self.recognizers)
+        self.suggestions = Suggestions(store, self.vectors, self.recognizers, self.exemplars, self.views.counts)
         self._intake = Intake(store.database, self.vectors)
         self._estimates: dict[Any, TimeEstimate] = {}
         self._sign_as(store)
@@ -255,7 +263,7 @@ class Workspace(ReviewVerbs):
 
     def fit(
         self,
-        known: str | os.PathLike[str],
+        known: Known,
         *,
         boxes: str | os.PathLike[str] | None = None,
         min_confidence: float = CONFIDENCE,
@@ -266,8 +274,8 @@ class Workspace(ReviewVerbs):
 
         Parameters
         ----------
-        known : path
-            A folder with one folder of images per class, named after the class.
+        known : path or mapping
+            A folder with one folder of images per class, named after the class; or by class its files and folders.
         boxes : path or None
             A file of boxes that a detector has found, from MegaDetector or in COCO's format: each box becomes an item,
             and images without boxes are labelled ``"empty"`` but do not become items.

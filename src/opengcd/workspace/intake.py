@@ -6,6 +6,7 @@ A batch is on disk before it is returned: reported results survive a crash, and 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import deque
 from collections.abc import Container, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from opengcd.embed import Decoded, Embedder, embed_files
 from opengcd.workspace.database import Database, in_parts
 from opengcd.workspace.embedders import embedder_of, without_vector
 from opengcd.workspace.files import Found, content_hash, read_file
+from opengcd.workspace.items import paths_of
 from opengcd.workspace.log import now
 from opengcd.workspace.named_times import named_time
 from opengcd.workspace.originals import embed_originals, find_originals, store_vectors
@@ -150,6 +152,7 @@ class Intake:
         bad: list[tuple[Found, str]],
     ) -> list[Taken]:
         """Write one batch, all or nothing; its vectors are of ``embedder``, even if another one is in use by now."""
+        gone = self._gone([id for _, id in present])
         with self._database.writing() as connection:
             placed = list(present)
             if embedder is not None and vectors is not None:
@@ -158,8 +161,19 @@ class Intake:
                 raise_revision(connection)
                 placed += [(found, id) for id, (_, copies, _) in zip(ids, batch, strict=True) for found in copies]
             _write_paths(connection, placed)
+            for part in in_parts(gone):
+                connection.execute(delete(paths).where(paths.c.path.in_(part)))
             _write_failures(connection, bad)
         return [Taken(f.path, id) for f, id in placed] + [Taken(f.path, None, reason) for f, reason in bad]
+
+    def _gone(self, ids: Sequence[int]) -> list[str]:
+        """Return the files of items that are no longer there: each of the items has just been found elsewhere.
+
+        A file that was moved would otherwise be listed twice.
+        """
+        with self._database.reading() as connection:
+            found = paths_of(connection, ids)
+        return [path for files in found.values() for path in files if not os.path.lexists(path)]
 
     def _known_paths(self, connection: Connection, files: list[Found]) -> dict[Found, int]:
         """Files that have not changed since they were taken, and have a vector."""

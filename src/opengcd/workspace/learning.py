@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,8 @@ from opengcd.workspace.versions import Version
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
+Known = str | os.PathLike[str] | Mapping[str, Iterable[str | os.PathLike[str]]]
+"""A folder with a folder of images per class, or the files and folders of each class."""
 LabelledRows = tuple[np.ndarray, np.ndarray]
 MEMORY = 20_000
 """Default size of the memory. All images stay on disk, so exemplars are dropped only where learning from all of them
@@ -61,39 +63,47 @@ class Learning:
 
     def fit(
         self,
-        known: str | os.PathLike[str],
+        known: Known,
         progress: Progress,
         on_skipped: Callable[[str], object] = ignore_file,
         boxes: str | os.PathLike[str] | None = None,
         min_confidence: float = CONFIDENCE,
     ) -> list[tuple[str, str]]:
-        """Learn the classes of a folder of folders; return the files that could not be used, with reasons."""
+        """Learn the known classes; return the files that could not be used, with reasons."""
         with self._store.alone(progress):
             with self._database.reading() as connection:
                 if versions.in_use(connection) is not None:
                     raise WorkspaceError(
                         f"{self._store.path} has learnt its first classes already; add more with discover and learn."
                     )
-            classes, bad = _class_folders(Path(known), on_skipped)
+            if isinstance(known, Mapping):
+                classes, bad = _class_files(known, on_skipped)
+            else:
+                classes, bad = _class_folders(Path(known), on_skipped)
             from opengcd.recognizer import OpenWorldRecognizer
 
             recognizer = OpenWorldRecognizer(device=self._store.device, **self._store.settings.recognizer)
             recognizer.check_parameters(len(classes))
             if boxes is not None:
-                places, read = starts_of([known], boxes), read_boxes(boxes)
+                starts = (
+                    [start for paths in known.values() for start in paths] if isinstance(known, Mapping) else [known]
+                )
+                places, read = starts_of(starts, boxes), read_boxes(boxes)
                 for label, files in classes.items():
                     cuts = list(Crops(self._store.path).cut(files, places, read, min_confidence, progress))
                     classes[label] = [look_at(crop) for cut in cuts for crop in cut.crops]
                     bad += [(cut.path, cut.reason) for cut in cuts if cut.reason]
                 if not any(classes.values()):
                     why = bad[0][1] if bad else "no box has the confidence that is needed"
-                    raise WorkspaceError(f"{boxes} has no boxes for the images in {known}: {why}.")
+                    raise WorkspaceError(f"{boxes} has no boxes for these images: {why}.")
             labels, unusable = self._take_classes(classes, progress)
             bad += unusable
+            where = "" if isinstance(known, Mapping) else f" in {known}"
             if not labels:
-                raise WorkspaceError(f"No image in {known} can be used: {bad[0][1]}.")
+                why = f": {bad[0][1]}" if bad else ""
+                raise WorkspaceError(f"No image{where} can be used{why}.")
             if len(labels) == len(classes):
-                raise WorkspaceError(f"Every class in {known} has a single image; add more images, at least ten each.")
+                raise WorkspaceError(f"Every class{where} has a single image; add more images, at least ten each.")
             if "memory_size" not in self._store.settings.recognizer:
                 recognizer.set_params(memory_size=max(MEMORY, len(labels)))
             recognizer.fit(self._vectors.of_items(list(labels)), list(labels.values()), progress=progress)
@@ -218,6 +228,15 @@ def learning_report(recognizer: OpenWorldRecognizer, after: dict[str, float], **
     """Return the report of a new version; see :func:`opengcd.workspace.versions.note_report`."""
     memory = recognizer.memory_
     return {"memory": {"size": memory.size, "used": len(memory)}, "after": after} | more
+
+
+def _class_files(
+    known: Mapping[str, Iterable[str | os.PathLike[str]]], on_skipped: Callable[[str], object]
+) -> tuple[dict[str, list[Found]], list[tuple[str, str]]]:
+    """Return the files of each class."""
+    if len(known) < 2:
+        raise WorkspaceError("Give images of at least two classes.")
+    return {groups.check_label(label): list(find_files(starts, on_skipped)) for label, starts in known.items()}, []
 
 
 def _class_folders(

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from opengcd._internal.durable_files import make_folder, replace_file
-from opengcd._internal.images import EmbedderError, decoders
+from opengcd._internal.images import CameraNotes, EmbedderError, decoders
 from opengcd.workspace.errors import MissingError
 from opengcd.workspace.files import read_file
 
@@ -45,6 +45,14 @@ def whole_picture(content: str, sources: Iterable[str]) -> tuple[bytes, str]:
         with suppress(EmbedderError):
             kind = SHOWN.get(decoders().header(raw).format)
             return (raw, kind) if kind else (decoders().jpeg(raw), SHOWN["JPEG"])
+    raise _gone(content)
+
+
+def camera_notes(content: str, sources: Iterable[str]) -> CameraNotes:
+    """Return what the camera wrote down about an image; ``sources`` are the files of the item."""
+    for raw in _contents(content, sources):
+        with suppress(EmbedderError):
+            return decoders().notes(raw)
     raise _gone(content)
 
 

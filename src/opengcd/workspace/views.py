@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, func, select
 
+from opengcd._internal.images import CameraNotes
 from opengcd.workspace import groups, log, versions
 from opengcd.workspace.counts import Counts, GroupCount
 from opengcd.workspace.crops import Crops, Origin
@@ -16,14 +17,15 @@ from opengcd.workspace.embedders import embedder_of
 from opengcd.workspace.errors import MissingError
 from opengcd.workspace.files import content_hash, readable
 from opengcd.workspace.groups import GroupSize
-from opengcd.workspace.items import hash_of, paths_of
+from opengcd.workspace.items import FileState, file_states, hash_of, paths_of
 from opengcd.workspace.labels import Labelled, count_by_source, labelled_items
 from opengcd.workspace.next_step import NextStep, adaptation_interrupted, next_step
 from opengcd.workspace.predictions import Prediction, predicted
+from opengcd.workspace.revision import revision
 from opengcd.workspace.schema import assignments, failures, items, predictions, training_labels
 from opengcd.workspace.stacks import copies_in_groups, follows_a_copy
 from opengcd.workspace.store import Store
-from opengcd.workspace.thumbnails import thumbnail, whole_picture
+from opengcd.workspace.thumbnails import camera_notes, thumbnail, whole_picture
 from opengcd.workspace.versions import Version
 
 
@@ -97,6 +99,17 @@ class Item(NamedTuple):
     """Images of the stack in the group, this one included."""
 
 
+class Score(NamedTuple):
+    """Why an item was recognised or rejected."""
+
+    score: float | None
+    """The unknown score: the higher, the less the item looks like any known class; None if it was not recognised."""
+    threshold: float | None
+    """An item with a higher score is rejected; None if the recogniser has no threshold. It follows the stream."""
+    rejected: bool | None
+    """Whether the item was rejected, by the threshold of that time; None if it was not recognised."""
+
+
 class Phase(NamedTuple):
     """A version of the recogniser, with what it learnt and how much it rejected."""
 
@@ -147,6 +160,11 @@ class Views:
                 read_only=self._database.read_only,
                 interrupted=adaptation_interrupted(connection, self._store.path),
             )
+
+    def revision(self) -> int:
+        """Return a number that grows whenever images or predictions are added, by any process."""
+        with self._database.reading() as connection:
+            return revision(connection)
 
     def failures(self) -> list[tuple[str, str]]:
         """Return the files that could not be used, with reasons."""
@@ -284,6 +302,67 @@ class Views:
         """
         with self._database.reading() as connection:
             return paths_of(connection, [item]).get(item, [])
+
+    def files(self, item: int) -> list[FileState]:
+        """Return the files of an item, and whether each is still there and has the item's content.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+
+        Returns
+        -------
+        list of FileState
+
+        Raises
+        ------
+        MissingError
+            If there is no such item.
+
+        """
+        with self._database.reading() as connection:
+            return file_states(connection, item)
+
+    def camera(self, item: int) -> CameraNotes:
+        """Return what the camera wrote down about an image, its EXIF data.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+
+        Returns
+        -------
+        CameraNotes
+
+        Raises
+        ------
+        MissingError
+            If there is no such item, or none of its files can be read.
+
+        """
+        return camera_notes(self.content(item), self.paths(item))
+
+    def score(self, item: int) -> Score:
+        """Return why an item was recognised or rejected: its unknown score, and the threshold that is in use now.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+
+        Returns
+        -------
+        Score
+
+        """
+        with self._database.reading() as connection:
+            chosen = predictions.c.model_id == versions.in_use(connection), predictions.c.item_id == item
+            row = connection.execute(select(predictions.c.score, predictions.c.label).where(*chosen)).one_or_none()
+            current = next((one for one in versions.all_versions(connection) if one.in_use), None)
+        threshold = None if current is None or current.threshold is None else float(current.threshold["value"])
+        return Score(None if row is None else row.score, threshold, None if row is None else row.label is None)
 
     def find(self, path: str | os.PathLike[str]) -> int | None:
         """Return the number of the item with the content of a file.

@@ -178,6 +178,7 @@ def to_new_name(one, group, other):
 def join(one, group, other):
     one.press("j")
     one.page.get_by_role("option", name=other.label).click()
+    one.page.get_by_role("dialog").get_by_role("button", name="Join").click()
 
 
 def split(one, group, other):
@@ -324,6 +325,14 @@ def test_all_like_this(site):
     one.page.get_by_text("6 images selected").wait_for()
     one.press("+")
     one.page.get_by_text("7 images selected").wait_for()
+    slider = one.page.get_by_role("slider", name="How many similar images are selected")
+    box = slider.bounding_box()
+    one.page.mouse.click(box["x"] + box["width"] - 3, box["y"] + box["height"] / 2)
+    one.page.get_by_text("16 images selected").wait_for()
+    one.page.get_by_role("button", name="Select fewer").click()
+    one.page.get_by_text("15 images selected").wait_for()
+    one.press("Escape")
+    slider.wait_for(state="hidden")
 
 
 def test_odd_ones_first_and_neighbours(site):

@@ -1,5 +1,6 @@
 """Decode image files: in this process, or in child processes, which a hostile file can crash without harm."""
 
+from opengcd._internal.images.camera import CameraNotes
 from opengcd._internal.images.captures import CAPTURE, Capture
 from opengcd._internal.images.pool import MAX_BYTES, TOO_LARGE, Decoders, Header, decoders
 from opengcd._internal.images.reading import FORMATS, MAX_PIXELS, RAW, EmbedderError, as_rgb, open_image, read_image
@@ -12,6 +13,7 @@ __all__ = [
     "MAX_PIXELS",
     "RAW",
     "TOO_LARGE",
+    "CameraNotes",
     "Capture",
     "Decoders",
     "EmbedderError",

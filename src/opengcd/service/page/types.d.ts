@@ -158,6 +158,14 @@ export interface AdaptationReport {
   seconds: Record<string, number>;
 }
 
+/** Images to add: an upload, or a folder of the server's machine. */
+export interface AddImages {
+  /** An upload that is complete. */
+  upload?: string | null;
+  /** A folder; only a person at the server's machine may name one. */
+  folder?: string | null;
+}
+
 /** An answer to a question. */
 export interface Answer {
   /** The key that gives this answer on the page and in the terminal. */
@@ -166,6 +174,28 @@ export interface Answer {
   text: string;
   /** The edit that gives the answer: send it to `/edits`, with `on` added. */
   edit: Record<string, any>;
+}
+
+/** What the camera wrote down about an image (EXIF); null where it did not. */
+export interface Camera {
+  /** When it was taken, by the camera's clock, as in 2026-05-01 06:30:12. */
+  taken: string | null;
+  /** The make and model of the camera. */
+  camera: string | null;
+  /** The model of the lens. */
+  lens: string | null;
+  /** The exposure time in seconds. */
+  exposure: number | null;
+  /** The f-number. */
+  aperture: number | null;
+  /** The sensitivity. */
+  iso: number | null;
+  /** The focal length in millimetres. */
+  focal_length: number | null;
+  /** Degrees north. */
+  latitude: number | null;
+  /** Degrees east. */
+  longitude: number | null;
 }
 
 /** A known class with its exemplars. */
@@ -444,6 +474,46 @@ export interface Failure {
   reason: string;
 }
 
+/** A file of an image. */
+export interface File {
+  /** Where it is, on the machine of the workspace. */
+  path: string;
+  /** Whether it is still there with the content of the image, is missing, or has other content now. */
+  state: "present" | "missing" | "changed";
+}
+
+/** An upload that is complete. */
+export interface Finished {
+  /** How many files it has, after zips were unpacked. */
+  files: number;
+}
+
+/** How many files of the workspace are in a folder. */
+export interface FolderCount {
+  /** The folder, on the machine of the workspace. */
+  folder: string;
+  /** The number of files. */
+  count: number;
+}
+
+/** What is in a folder of this machine. */
+export interface FolderListing {
+  /** The folder. */
+  path: string;
+  /** The folder that holds it; null for the outermost one. */
+  parent: string | null;
+  /** The folders in it. */
+  folders: string[];
+  /** Tables, networks and zips in it. */
+  files: string[];
+  /** How many images are in it, by their names. */
+  images: number;
+  /** Whether there is more in it than is listed. */
+  more: boolean;
+  /** Folders to begin at. */
+  places: Place[];
+}
+
 /** A group of images under review. */
 export interface Group {
   /** Its number. */
@@ -476,6 +546,62 @@ export interface Groups {
   edit: number;
   /** New classes first, the largest first, doubtful ones last. */
   groups: Group[];
+}
+
+/** An image with its label, in a list of all images. */
+export interface Image {
+  /** Its number. */
+  id: number;
+  /** The name of its file. */
+  name: string;
+  /** Its present label, the name of a class or group, or `unknown`. */
+  label: string;
+  /** Where its label comes from, as in the `counts` of the status. */
+  source: "learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting";
+  /** The number of its group; null if it is in none, or learnt. */
+  group: number | null;
+  /** The probability that the image is of no known class. */
+  unknown: number | null;
+  /** How likely the label is wrong, from 0 to 1; null if it was learnt, decided by a person, or there is none yet. */
+  doubt: number | null;
+  /** When the image was taken, by the camera's clock, or else when its file was last changed; null if unknown. */
+  date: string | null;
+  /** The person who gave the label; null if nobody did. */
+  who: string | null;
+  /** The number of its stack of near copies; null if it is in none. */
+  stack: number | null;
+  /** How many images of the stack are in the group, this one included. */
+  copies: number;
+}
+
+/** What the list of images can be filtered by, as far as there are such images. */
+export interface ImageChoices {
+  /** All labels with their numbers of images, sorted by label. */
+  labels: Count[];
+  /** The folders with the most files, sorted by folder. */
+  folders: FolderCount[];
+  /** Who has given labels. */
+  people: string[];
+}
+
+/** A page of a list of images. */
+export interface ImagePage {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** The images, in the order that was asked for. */
+  images: Image[];
+  /** Send it as `after` to get the next page; null if this is the last one. */
+  next: string | null;
+}
+
+/** How long a list of images is, and where its pages begin. */
+export interface ImageStarts {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** How many images the list has. */
+  total: number;
+  /** For each page but the first, what to send as `after` to get it. */
+  cursors: string[];
 }
 
 /** The first version was learnt. */
@@ -536,6 +662,14 @@ export interface ItemDetails {
   height: number;
   /** Where its label comes from, as in the `counts` of the status. */
   source: string;
+  /** Its files, with their folders. */
+  files: File[];
+  /** How likely the label is wrong, from 0 to 1; null if it was learnt, decided by a person, or there is none yet. */
+  doubt: number | null;
+  /** When the image was taken, by the camera's clock, or else when its file was last changed; null if unknown. */
+  date: string | null;
+  /** The person who gave the label; null if nobody did. */
+  who: string | null;
   /** Where it was cut out, if it is a crop of another image; null otherwise. `/items/{id}/origin` is the whole image. */
   origin: Origin | null;
 }
@@ -551,7 +685,7 @@ export interface ItemPage {
 }
 
 /** Long work that runs in the server. Its fields depend on ``verb``. */
-export type Job = DiscoverJob | LearnJob | AdaptJob;
+export type Job = DiscoverJob | LearnJob | AdaptJob | RecognizeJob;
 
 /** Say that a group is one class: discover leaves its images together. */
 export interface Keep {
@@ -571,6 +705,16 @@ export interface KeepDetails {
   group: number;
   /** The numbers of the images that the person had looked at; null means all. */
   seen?: number[] | null;
+}
+
+/** A learnt image that looks like another one. */
+export interface LabelledNeighbour {
+  /** Its number. */
+  id: number;
+  /** How different it looks: 1 minus the cosine of the angle between both vectors. */
+  distance: number;
+  /** Its class. */
+  label: string;
 }
 
 /** The last adaptation of the network, or the last rehearsal of one. */
@@ -729,12 +873,14 @@ export interface Move {
   on: number;
   /** The verb. */
   act: "move";
-  /** Numbers of the images. */
+  /** Numbers of the images. They need not be under review: moving an image corrects the class it was recognised as. */
   items: number[];
   /** Number of the group; null if `label` is given. */
   group?: number | null;
   /** Name of the class or group; null if `group` is given. */
   label?: string | null;
+  /** Whether to confirm the group, too. */
+  confirm?: boolean;
 }
 
 /** Images were moved to a group. */
@@ -743,6 +889,8 @@ export interface MoveDetails {
   images: number;
   /** The number of the group. */
   group: number;
+  /** Whether the group was confirmed, too. */
+  confirmed?: boolean | null;
 }
 
 /** Name a group; if a known class or another group has this name, the two are merged. */
@@ -815,6 +963,18 @@ export interface Origin {
   category: string;
 }
 
+/** How a group falls in two, and whether these look like different classes. */
+export interface Parts {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** The probability that the group contains two classes; at most one half if it cannot be estimated. */
+  mixed: number;
+  /** How many images either part has, the larger one first. */
+  sizes: number[];
+  /** The numbers of the most typical images of either part. */
+  shown: number[][];
+}
+
 /** A version of the recogniser with its statistics. */
 export interface Phase {
   /** The number of the version. */
@@ -837,6 +997,14 @@ export interface Phase {
   unknown_rate: number | null;
   /** Null if it was not measured. */
   accuracy: Accuracy | null;
+}
+
+/** A folder to begin at. */
+export interface Place {
+  /** What it is called. */
+  name: string;
+  /** Where it is. */
+  path: string;
 }
 
 /** Why a request failed. */
@@ -873,6 +1041,24 @@ export interface Questions {
   answered: boolean;
 }
 
+/** Why an image has been recognised as a class, or rejected. */
+export interface Reasons {
+  /** Its unknown score: the higher, the less it looks like any known class; null if the version in use has not recognised it. */
+  score: number | null;
+  /** The threshold in use now, which follows the stream: images with a higher score are rejected; null if the recogniser has none. */
+  threshold: number | null;
+  /** Whether the image was rejected; null if it was not recognised. */
+  rejected: boolean | null;
+  /** The most similar exemplars, with their classes. */
+  nearest: LabelledNeighbour[];
+}
+
+/** How much of a file has arrived. */
+export interface Received {
+  /** Where the next piece begins; the size of the file if it is complete. */
+  received: number;
+}
+
 /** Images were recognised. */
 export interface RecognizeDetails {
   /** The number of images. */
@@ -881,6 +1067,46 @@ export interface RecognizeDetails {
   rejected: number;
   /** How many files could not be used. */
   bad: number;
+}
+
+/** A job that adds images and recognises them; `POST /images` starts it. */
+export interface RecognizeJob {
+  /** The number of the job. */
+  id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
+  stage: string;
+  /** How many steps of this stage are done. */
+  done: number;
+  /** How many steps the stage has; 0 if that is not known. */
+  total: number;
+  /** Why it failed or was cancelled; null otherwise. */
+  error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who started it. */
+  who: string;
+  /** What the job does. */
+  verb: "recognize";
+  /** Null until the job is done. */
+  result: RecognizeResult | null;
+  /** Estimated seconds that the job will still run; null if unknown. */
+  seconds_left: number | null;
+}
+
+/** What the job ``recognize`` added. */
+export interface RecognizeResult {
+  /** How many images were added. */
+  images: number;
+  /** How many of them were recognised as unknown. */
+  rejected: number;
+  /** How many files were images that are in the workspace already. */
+  duplicates: number;
+  /** How many files could not be used. */
+  bad: number;
+  /** Some of them, with reasons. */
+  reasons: string[];
 }
 
 /** What the recogniser says about a vector or an image. */
@@ -1043,6 +1269,14 @@ export interface Session {
   csrf: string;
 }
 
+/** The images of a group, those that belong with one of them rather than with the rest first. */
+export interface Similar {
+  /** The numbers of the image itself and then of the others; of a stack of near copies only one. */
+  items: number[];
+  /** How many of them belong with the image, itself included. */
+  number: number;
+}
+
 /** Split a group into n groups by clustering its images. */
 export interface Split {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
@@ -1083,7 +1317,7 @@ export interface Status {
   edit: number;
   /** How many groups are under review. */
   groups: number;
-  /** How many images are in them, without those that were removed. */
+  /** How many images are in groups of new classes that nobody has confirmed. */
   to_review: number;
   /** How many images the job `learn` would learn. */
   to_learn: number;
@@ -1097,6 +1331,28 @@ export interface Status {
   jobs: Job[];
   /** What to do next, jobs aside. */
   next: NextStep;
+}
+
+/** A known class or a group that images may belong to. */
+export interface Suggestion {
+  /** Its name, or a provisional one. */
+  label: string;
+  /** The number of the group; null for a class without images under review. */
+  group: number | null;
+  /** Whether it is a known class. */
+  known: boolean;
+  /** The cosine between its centre and that of the images, as the recogniser sees. */
+  likeness: number;
+  /** The number of a typical image; null if there is none. */
+  image: number | null;
+}
+
+/** The known classes and groups that images may belong to. */
+export interface Suggestions {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** All of them, the most likely first. */
+  homes: Suggestion[];
 }
 
 /** The threshold of open-set rejection: an image with a higher score is rejected as unknown. */
@@ -1157,6 +1413,24 @@ export interface UnstackDetails {
   images: number;
 }
 
+/** An upload that was begun. */
+export interface Upload {
+  /** Its name, which the other requests about it need. */
+  id: string;
+  /** The largest number of bytes in one piece. */
+  piece: number;
+}
+
+/** A file of an upload. */
+export interface UploadedFile {
+  /** Its name, with folders. */
+  path: string;
+  /** Bytes that have arrived; sending goes on there. */
+  received: number;
+  /** Bytes of the whole file. */
+  size: number;
+}
+
 /** A version of the recogniser. Learning and adapting each make a new one, and all are kept. */
 export interface Version {
   /** Its number. */
@@ -1175,6 +1449,26 @@ export interface Version {
   threshold: Threshold | null;
   /** What was measured when it was made; null if nothing was. */
   report: LearningReport | null;
+}
+
+/** The folder whose new images are recognised as they appear. */
+export interface Watch {
+  /** Whether you may name folders of the server's machine. */
+  local: boolean;
+  /** The folder that is watched; null if there is none. */
+  folder: string | null;
+  /** How many images were added since the watch began. */
+  images: number;
+  /** Why nothing can be added at the moment; empty if it can. */
+  problem: string;
+  /** Whether this is one of several projects, which are listed at `../../`. */
+  home: boolean;
+}
+
+/** A folder to watch. */
+export interface WatchFolder {
+  /** A folder of the server's machine. */
+  folder: string;
 }
 
 /** What each address of the API takes and gives, by method and path. */
@@ -1247,15 +1541,36 @@ export interface Operations {
     query?: { offset?: number; limit?: number; order?: "typical" | "odd"; stacked?: boolean };
     answer: ItemPage;
   };
+  /** Return how a group falls in two, and how likely the two are different classes. */
+  "GET /groups/{id}/parts": {
+    path: { id: number };
+    answer: Parts;
+  };
   /** Return the questions that save the most work. Each answer has an edit: to give the answer, make that edit. */
   "GET /questions": {
     query?: { limit?: number };
     answer: Questions;
   };
+  /** Return all known classes and groups, the most likely ones for some images first. */
+  "GET /suggestions": {
+    query: { items: number[] };
+    answer: Suggestions;
+  };
   /** Return the details of an image: its prediction, its group, its files and where its label comes from. */
   "GET /items/{id}": {
     path: { id: number };
     answer: ItemDetails;
+  };
+  /** Return why an image was recognised or rejected: its score beside the threshold, and the nearest exemplars. */
+  "GET /items/{id}/reasons": {
+    path: { id: number };
+    query?: { limit?: number };
+    answer: Reasons;
+  };
+  /** Return what the camera wrote down about an image: when and where it was taken, and how. */
+  "GET /items/{id}/camera": {
+    path: { id: number };
+    answer: Camera;
   };
   /** Return a small picture of an image. */
   "GET /items/{id}/thumbnail": {
@@ -1278,6 +1593,11 @@ export interface Operations {
     query?: { limit?: number };
     answer: Neighbour[];
   };
+  /** Return the images of an image's group, and how many of them belong with it rather than with the rest. */
+  "GET /items/{id}/similar": {
+    path: { id: number };
+    answer: Similar;
+  };
   /** Undo the last edit that is not undone. It is refused with 409 if someone has made an edit since `on`. */
   "POST /undo": {
     body: On;
@@ -1287,6 +1607,25 @@ export interface Operations {
   "POST /redo": {
     body: On;
     answer: Redone;
+  };
+  /** Return the images that all the given filters let pass, page by page. */
+  "GET /images": {
+    query?: { after?: string | null; limit?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
+    answer: ImagePage;
+  };
+  /** Recognise the images of an upload or a folder, in a job. An image that the workspace has is not added again. */
+  "POST /images": {
+    body: AddImages;
+    answer: Job;
+  };
+  /** Return how many images the filters let pass, and the cursors by which to go to any page directly. */
+  "GET /images/starts": {
+    query?: { every?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
+    answer: ImageStarts;
+  };
+  /** Return the labels, folders and people that images can be filtered by. */
+  "GET /images/choices": {
+    answer: ImageChoices;
   };
   /** Return all images under review as points of a plane: similar images lie close together. */
   "GET /map": {
@@ -1315,7 +1654,7 @@ export interface Operations {
     path: { id: number };
     answer: Job;
   };
-  /** Send what happens from now on, as server-sent events: `edit`, `job`, `map`, `adaptation` and `ping`. */
+  /** Send what happens from now on, as server-sent events: `edit`, `images`, `job`, `map`, `adaptation` and `ping`. */
   "GET /events": {
     answer: null;
   };
@@ -1323,6 +1662,49 @@ export interface Operations {
   "POST /edits": {
     body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup;
     answer: Edited;
+  };
+  /** Return which folder of the server's machine is watched, and whether others may be named. */
+  "GET /watch": {
+    answer: Watch;
+  };
+  /** Recognise images as they appear in a folder of the server's machine, until that is stopped. */
+  "PUT /watch": {
+    body: WatchFolder;
+    answer: Watch;
+  };
+  /** Watch the folder no longer. What was recognised stays. */
+  "DELETE /watch": {
+    answer: Watch;
+  };
+  /** Begin an upload of files in pieces. It can be continued for two weeks, also after a restart. */
+  "POST /uploads": {
+    answer: Upload;
+  };
+  /** Return what has arrived of each file: sending goes on there. */
+  "GET /uploads/{upload}": {
+    path: { upload: string };
+    answer: UploadedFile[];
+  };
+  /** Delete what has arrived. */
+  "DELETE /uploads/{upload}": {
+    path: { upload: string };
+    answer: null;
+  };
+  /** Send a piece of a file. If it does not follow what has arrived, nothing is written: send what is missing. */
+  "PUT /uploads/{upload}/file": {
+    path: { upload: string };
+    query: { path: string; size: number; offset?: number };
+    answer: Received;
+  };
+  /** Unpack the zips among the files once everything has arrived. */
+  "POST /uploads/{upload}/finish": {
+    path: { upload: string };
+    answer: Finished;
+  };
+  /** Return what is in a folder of the server's machine, for a person at that machine. */
+  "GET /folders": {
+    query?: { path?: string | null };
+    answer: FolderListing;
   };
   /** Return who is signed in, and what they may do. */
   "GET /session": {

@@ -1,12 +1,22 @@
 /** What to do next, in one sentence with one button. */
 
 import { startJob } from "../acts.js";
+import { canAdd, chooseFiles } from "../adding.js";
+import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { progress } from "../charts.js";
 import { h } from "../dom.js";
 import { go } from "../router.js";
 import { currentJob, state, toReview } from "../store.js";
-import { count, DOING } from "../words.js";
+import { complain } from "../toast.js";
+import { count, DOING, duration, number } from "../words.js";
+
+/** How far a job is. @param {import("../types.d.ts").Job} job */
+function stepsOf(job) {
+  const steps = job.total ? ` · ${number(job.done)} of ${number(job.total)}` : "";
+  const left = "seconds_left" in job && job.done > 0 && job.total > 0 ? job.seconds_left : null;
+  return steps + (left === null ? "" : ` · ${duration(left)} left`);
+}
 
 /** @returns {[string, HTMLElement, HTMLElement|null]} heading, text and button */
 function nextStep() {
@@ -17,8 +27,10 @@ function nextStep() {
     const share = job.total ? job.done / job.total : null;
     return [
       DOING[job.verb] ?? job.verb,
-      h("div", { class: "wide" }, progress(share, job.stage || job.verb), h("p", {}, job.stage)),
-      null,
+      h("div", { class: "wide" }, progress(share, job.stage || job.verb), h("p", {}, job.stage, stepsOf(job))),
+      state.session.scopes.includes("write")
+        ? button("Cancel", () => api.cancel(job.id).catch(complain), { quiet: true })
+        : null,
     ];
   }
   /** @param {string} command */
@@ -65,16 +77,19 @@ function nextStep() {
         button("Group them", () => startJob({ verb: "discover" }), { primary: true, icon: "next" }),
       ];
   }
+  const add = canAdd();
   return [
     step === "recognize" ? "No image has been recognised yet" : "Nothing to review",
     h(
       "p",
       {},
-      "To add images, run ",
-      code(`opengcd recognize ${status.name} FOLDER`),
-      ". To see how single images are recognised, try them here.",
+      add
+        ? "Add images: drop them anywhere on this page. To see how single images are recognised, "
+        : "To see how single images are recognised, ",
+      h("a", { href: "#/try" }, "try them"),
+      ".",
     ),
-    button("Try it", () => go("try"), { icon: "drop" }),
+    add ? button("Add images", () => chooseFiles(false), { primary: true, icon: "drop" }) : null,
   ];
 }
 

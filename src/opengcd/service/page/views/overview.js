@@ -5,10 +5,12 @@ import { invitation } from "../asking.js";
 import { button } from "../buttons.js";
 import { legend, lineChart } from "../charts.js";
 import { h, heading } from "../dom.js";
-import { state, subscribe } from "../store.js";
+import { imagesOf } from "../router.js";
+import { state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { count, number, percent } from "../words.js";
 import { adaptCard } from "./adapt.js";
+import { addCard } from "./addcard.js";
 import { mapCard } from "./mapcard.js";
 import { nextCard } from "./nextstep.js";
 
@@ -31,7 +33,7 @@ function tiles() {
       "A new phase begins each time the recogniser learns",
     ),
     tile(number(seen), "images seen", status.failures ? `${count(status.failures, "file")} could not be used` : null),
-    tile(number(status.to_review), "to review", `in ${count(status.groups, "group")}`),
+    tile(number(status.to_review), "to review", `in ${count(toReview().length, "group")}`),
     tile(number(status.to_learn), "ready to learn", null),
     memory &&
       tile(
@@ -112,7 +114,11 @@ function classCards(classes, all) {
         h(
           "div",
           { class: "caption" },
-          h("strong", {}, one.label),
+          h(
+            "strong",
+            {},
+            h("a", { href: imagesOf({ label: one.label }), title: `Show all images of ${one.label}` }, one.label),
+          ),
           h(
             "span",
             { class: "soft" },
@@ -135,6 +141,7 @@ export function overview(root) {
   const knows = h("section", { "aria-label": "Known classes" });
   const map = mapCard();
   const adapt = adaptCard();
+  const add = addCard();
 
   const readPhases = async () => {
     const phases = await api.phases();
@@ -151,6 +158,7 @@ export function overview(root) {
   };
   const paint = () => {
     next.paint();
+    add.paint();
     numbers.replaceChildren(tiles());
   };
 
@@ -161,6 +169,7 @@ export function overview(root) {
       `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}. It turns each image into a vector (an embedding), by which images are compared.`,
     ),
     next.element,
+    add.element,
     numbers,
     h("div", { class: "overview" }, map.element, curves),
     adapt.element,
@@ -189,6 +198,7 @@ export function overview(root) {
       return map.read();
     }),
     map.end,
+    add.end,
   ];
   return () => ends.forEach((end) => end());
 }
