@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from opengcd import Workspace
 from opengcd.cli import app
+from opengcd.workspace import FORMATS
 from opengcd.workspace.verb import descriptions, parameters
 from opengcd.workspace.verbs import VERBS
 from tests.helpers.pictures import KNOWN, paint, paint_world, truth
@@ -78,6 +79,26 @@ def test_results_as_json_lines_and_csv(workspace, world):
     text = run("recognize", workspace.path, world[1], "--format", "csv").stdout
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["label"] for row in rows] == [one["label"] for one in found]
+
+
+def test_exports(workspace, tmp_path):
+    listed = run("export", "--formats").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == list(FORMATS)
+    folder, options = tmp_path / "yolo", ("--format", "yolo", "--images", "reviewed")
+    run("export", workspace.path, *options, "--out", folder)
+    assert len(list(folder.glob("*/*/*.png"))) == 32
+    assert (
+        "replace this export with --overwrite"
+        in run("export", workspace.path, *options, "--out", folder, code=1).stderr
+    )
+    run("export", workspace.path, *options, "--out", folder, "--overwrite")
+    assert "is not one of csv, json" in run("export", workspace.path, "--format", "xml", code=2).stderr
+    for format in ("yolo", "darwin-core"):
+        assert "--out" in run("export", workspace.path, "--format", format, code=2).stderr
+    (tmp_path / "metadata.json").write_text("[]")
+    given = ("--metadata", tmp_path / "metadata.json", "--out", tmp_path / "dp")
+    assert "must hold one JSON object" in run("export", workspace.path, "--format", "camtrap-dp", *given, code=1).stderr
+    assert not (tmp_path / "dp").exists()
 
 
 def test_the_help_of_edits_explains_each_parameter(monkeypatch):

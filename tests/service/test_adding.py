@@ -71,15 +71,9 @@ def test_an_upload_is_recognised_and_each_image_is_added_once(home, root, world)
     known = next(world[0].rglob("*.png"))
     job = add(home, upload=upload(home, files | {"known.png": known.read_bytes()}))
     assert (job["state"], job["error"]) == ("done", None)
-    assert job["result"] == {
-        "images": 2,
-        "rejected": 1,
-        "duplicates": 2,
-        "bad": 1,
-        "reasons": [
-            "bad.png: not a readable image; if it is one in another format, such as HEIC, convert it to JPEG or PNG"
-        ],
-    }
+    reasons = job["result"].pop("reasons")
+    assert job["result"] == {"images": 2, "rejected": 1, "duplicates": 2, "bad": 1}
+    assert [reason.partition(";")[0] for reason in reasons] == ["bad.png: not a readable image"]
     again = add(home, upload=upload(home, files))
     assert (again["result"]["images"], again["result"]["duplicates"], again["result"]["bad"]) == (0, 3, 1)
     kept = [found.path for found in find_files([root / "birds" / "images"])]
@@ -98,8 +92,8 @@ def test_a_folder_of_the_machine_is_added_where_it_is(home, root, world):
 
 def test_what_cannot_be_added_is_refused(home, root, tmp_path):
     for content, code in (
-        ({}, 422),
-        ({"upload": "0" * 16, "folder": "/"}, 422),
+        ({}, 409),
+        ({"upload": "0" * 16, "folder": "/"}, 409),
         ({"upload": "0" * 16}, 404),
         ({"upload": "../../../etc"}, 422),
         ({"folder": str(tmp_path / "none")}, 409),

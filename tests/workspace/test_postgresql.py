@@ -286,7 +286,7 @@ def test_a_workspace_of_the_schema_before_on_postgresql(url, world, tmp_path):
         before = workspace.vectors.of_items(range(1, 33))
     command(
         database,
-        "DROP TABLE trained_items, captures, stack_members",
+        "DROP TABLE trained_items, captures, stack_members, class_names, corrections, held_out",
         "ALTER TABLE models DROP COLUMN embedder_id",
         "ALTER TABLE embedders DROP COLUMN digest, DROP COLUMN run",
         "ALTER TABLE jobs DROP COLUMN seconds_left, DROP COLUMN curves",
@@ -321,3 +321,38 @@ def test_stacks_on_postgresql(url, world, tmp_path):
         assert workspace.groups()[0].stacks[1:4] == [min(first.items[1:4])] * 3
         workspace.discover(k=6)
         assert set(workspace.groups()[0].stacks) == {None}, "the vectors of these pictures are no copies"
+
+
+def test_teaching_and_known_classes_on_postgresql(url, world, tmp_path):
+    known, stream = world
+    database = fresh(url, "teaching")
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database) as workspace:
+        workspace.fit(known)
+        list(workspace.recognize([stream]))
+        paint(tmp_path / "more" / "orange", "orange", range(500, 506))
+        assert workspace.teach(tmp_path / "more").classes == {"orange": 6}
+        workspace.rename_class("red", "scarlet")
+        before = workspace.views.labels()
+        workspace.merge_classes("black", "white")
+        workspace.relabel([1], "green")
+        workspace.discard([2])
+        check(workspace)
+        assert sorted(workspace.learn().classes) == ["green", "orange", "scarlet", "white"]
+        report = workspace.held_out.report()
+        assert (report.previous, {one.label for one in report.classes}) == (1, {"green", "orange", "scarlet", "white"})
+        assert workspace.held_out.suspects().measured
+        for _ in range(4):
+            workspace.undo()
+        assert workspace.views.labels() == before
+        workspace.rollback(2)
+        check(workspace)
+    command(
+        database,
+        "DROP TABLE class_names, corrections, held_out",
+        "UPDATE meta SET value = '7' WHERE key = 'schema'",
+    )
+    with Workspace(tmp_path / "w") as workspace:
+        assert workspace.held_out.report() is None
+        workspace.held_out.measure()
+        assert workspace.held_out.report().images > 0
+        assert workspace.check() == []

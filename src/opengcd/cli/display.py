@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from opengcd import Workspace
-    from opengcd.workspace import Adapted, Entry, GroupSize
+    from opengcd.workspace import Adapted, Entry, GroupSize, Measured
 
 
+TOLD, MOST = 0.05, 5
+"""The least change of the accuracy of a class that is shown, and the largest number of classes or pairs."""
 WORDS = {
     "adapted_hca": "adapted HCA",
     "adapted_hna": "adapted HNA",
@@ -117,6 +119,23 @@ def show_entry(title: str, entry: Entry | None) -> None:
     """Show an entry of the history."""
     assert entry is not None
     echo(f"{title}: {entry.verb} of {entry.at[:19]} by {entry.who} ({as_text(entry.details)})")
+
+
+def show_measured(measured: Measured | None) -> None:
+    """Show the accuracy on held-out images, the classes that changed most, and the pairs that are mixed up most."""
+    if measured is None:
+        return
+    before = "" if measured.accuracy_before is None else f" (before: {measured.accuracy_before:.1%})"
+    note = ", too good since the network was trained on some of them" if measured.trained else ""
+    echo(f"held-out  {measured.accuracy:.1%} of {measured.images:,} labelled images recognised{before}{note}")
+    changes = [(one.accuracy - one.before, one.label) for one in measured.classes if one.before is not None]
+    for title, sign in (("better", 1), ("worse", -1)):
+        told = sorted((-sign * change, label) for change, label in changes if sign * change >= TOLD)[:MOST]
+        if told:
+            echo(f"{title:9} " + ", ".join(f"{label} {100 * abs(change):.0f} points" for change, label in told))
+    if measured.pairs:
+        pairs = ", ".join(f"{one.label} as {one.predicted} {one.images}" for one in measured.pairs[:MOST])
+        echo(f"mixed up  {pairs}")
 
 
 def as_text(details: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from opengcd.cli.output import echo, echo_lines
 from opengcd.cli.project import check, export, history, init, status
 from opengcd.cli.review import review
 from opengcd.cli.service import serve, token
+from opengcd.cli.teaching import suspects, teach
 
 app = typer.Typer(
     name="opengcd",
@@ -32,8 +33,8 @@ app = typer.Typer(
     add_completion=False,
 )
 COMMANDS: tuple[Callable[..., Any], ...] = (
-    home, init, recognize, discover, review, learn, adapt, status, export, undo, redo, history, rollback, rejection,
-    check, serve, token, demo,
+    home, init, recognize, discover, review, teach, learn, suspects, adapt, status, export, undo, redo, history,
+    rollback, rejection, check, serve, token, demo,
 )  # fmt: skip
 """In the order of the help."""
 

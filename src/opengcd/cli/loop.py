@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from opengcd.cli.adaptation import adapt_on_the_way
-from opengcd.cli.display import show_class_number, show_entry, show_groups, show_next_step
+from opengcd.cli.display import show_class_number, show_entry, show_groups, show_measured, show_next_step
 from opengcd.cli.failures import exit_for_bad_files, report_bad_file, report_bad_files, report_errors, report_skipped
 from opengcd.cli.options import Adapt, Boxes, Folder, MinConfidence
 from opengcd.cli.output import echo, write_out
 
 if TYPE_CHECKING:
-    from opengcd.workspace import Result
+    from opengcd import Workspace
+    from opengcd.workspace import Result, Version
 
 
 def recognize(
     workspace: Folder,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATHS", help="Images, or folders of images.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATHS", help="Images, folders, or lists of images.")],
     watch: Annotated[bool, typer.Option(help="Watch the folders for new images until interrupted.")] = False,
     style: Annotated[
         Literal["table", "jsonl", "csv"], typer.Option("--format", help="Format of the output.")
@@ -105,10 +106,16 @@ def learn(workspace: Folder, adapt: Adapt = False) -> None:
     with report_errors(), Workspace(workspace) as opened:
         with terminal.progress_bar() as progress:
             version = opened.learn(progress=progress)
-        echo(f"Version {version.id}, phase {version.phase}: {len(version.classes)} classes.")
+        show_learnt(opened, version)
         if adapt:
             adapt_on_the_way(opened)
         show_next_step(opened)
+
+
+def show_learnt(opened: Workspace, version: Version) -> None:
+    """Show what a version has learnt."""
+    echo(f"Version {version.id}, phase {version.phase}: {len(version.classes)} classes.")
+    show_measured(opened.held_out.report())
 
 
 def undo(workspace: Folder) -> None:

@@ -25,7 +25,7 @@ uploading = upload_routes(lambda request: uploads_of(request.app.state.service.w
 def add(workspace: UserWorkspace, service: Service, local: Local, wanted: api.AddImages) -> api.Job:
     """Recognise the images of an upload or a folder, in a job. An image that the workspace has is not added again."""
     if (wanted.upload is None) == (wanted.folder is None):
-        raise HTTPException(422, "Name an upload, or a folder of the server's machine.")
+        raise HTTPException(409, "Name either an upload or a folder of the server's machine.")
     if not workspace.models.knows_classes():
         raise HTTPException(409, "No class has been learnt yet, so nothing can be recognised.")
     if wanted.upload is not None:

@@ -26,18 +26,22 @@ from opengcd.service import (
     adding_routes,
     authentication,
     browsing_routes,
+    export_routes,
     job_runner,
     machine,
     map_routes,
+    quality_routes,
     recognition_routes,
     record_routes,
     review_routes,
+    teaching_routes,
     telemetry,
 )
 from opengcd.service import events as events_module
 from opengcd.service.adaptation_routes import Estimator
 from opengcd.service.adding import Watch
 from opengcd.service.authentication import problems
+from opengcd.service.concurrency import ConcurrencyLimit
 from opengcd.service.events import Events
 from opengcd.service.job_runner import Runner
 from opengcd.service.map_routes import MapRenderer
@@ -73,7 +77,7 @@ TAGS = [
     {"name": "recognition", "description": "Recognise known classes, and reject what is unknown."},
     {"name": "review", "description": "Groups of new classes, their images, questions about them, and edits."},
     {"name": "records", "description": "The state of the workspace: versions, classes, limits, history and labels."},
-    {"name": "jobs", "description": "Long work that runs in the server: discover, learn and adapt."},
+    {"name": "jobs", "description": "Long work that runs in the server: discover, learn, teach and adapt."},
     {"name": "adaptation", "description": "The plan to adapt the network to the images of the workspace."},
     {"name": "images", "description": "Add images from uploads and folders, and watch a folder."},
     {"name": "uploads", "description": "Files that are sent in pieces."},
@@ -87,7 +91,8 @@ RETRY_AFTER = "5"
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE}
 DISK |= {errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT}
 """Errors of the operating system that an administrator can fix while the service runs."""
-LARGEST = {f"{API}/recognize": 64 * 2**20, f"{API}/edits": 4 * 2**20}
+LARGEST = dict.fromkeys([f"{API}/recognize", f"{API}/taught-images"], 64 * 2**20)
+LARGEST |= dict.fromkeys([f"{API}/edits", f"{API}/jobs"], 4 * 2**20)
 """Maximal bytes of a request body where the default is too small: images and vectors, and the ids of many items."""
 
 
@@ -144,6 +149,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = (), home: AtHome 
         watch=Watch(workspace, health.task("watch"), place.remember),
         local=place.local,
         home=home is not None,
+        exports=ConcurrencyLimit(export_routes.AT_ONCE, export_routes.MOST_WAITING),
     )
     state.metrics.registry.register(WorkspaceCollector(state))
     app = FastAPI(
@@ -166,6 +172,9 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = (), home: AtHome 
         browsing_routes,
         map_routes,
         adaptation_routes,
+        teaching_routes,
+        quality_routes,
+        export_routes,
         job_runner,
         events_module,
     ):  # the busiest is found first

@@ -1,11 +1,11 @@
-"""Routes for the status, versions, history and exports of a workspace."""
+"""Routes for the status, versions and history of a workspace."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import HTTPException, Query, Response
+from fastapi import HTTPException, Query
 
 from opengcd.service import wire as api
 from opengcd.service.authentication import MISSING, guarded
@@ -14,8 +14,6 @@ from opengcd.service.review_routes import as_entry
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.workspace import DiscoverDetails, Entry, readable
 from opengcd.workspace.groups import NOVEL
-
-KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "coco": "application/json"}
 
 reading = guarded("read", "records")
 writing = guarded("write", "records")
@@ -26,7 +24,7 @@ def status(workspace: UserWorkspace) -> api.Status:
     """Return the state of the workspace in numbers: versions, images, groups, jobs, and what can be undone."""
     edit, undo, redo = workspace.review.undo_state()  # read first: the rest may be newer, but not older
     found = workspace.status()
-    learnable = workspace.views.learnable()
+    to_learn = workspace.views.learnable().total() + workspace.views.corrected().total()
     return api.Status(
         name=workspace.path.resolve().name,
         embedder=os.path.basename(found.embedder) if os.path.isabs(found.embedder) else found.embedder,
@@ -38,7 +36,7 @@ def status(workspace: UserWorkspace) -> api.Status:
         edit=edit,
         groups=len(found.groups),
         to_review=sum(group.size for group in found.groups if group.kind == NOVEL and not group.confirmed),
-        to_learn=learnable.total(),
+        to_learn=to_learn,
         memory=api.Memory(**found.version.report["memory"]) if found.version and found.version.report else None,
         can_undo=_act(undo),
         can_redo=_act(redo),
@@ -153,24 +151,11 @@ def learnable(workspace: UserWorkspace) -> api.Learnable:
         [api.Count(label=label, count=n) for label, n in sorted(counts.items()) if (label in known) == old]
         for old in (False, True)
     )
-    return api.Learnable(new=new, known=more, total=counts.total())
-
-
-@reading.get(
-    "/export",
-    summary="Download the labels",
-    response_description="A file.",
-    response_class=Response,
-    responses={200: {"content": {kind: {} for kind in KINDS.values()}}},
-)
-def export(
-    workspace: UserWorkspace,
-    format: Annotated[Literal["csv", "json", "coco"], Query(description="The format of the file.")] = "csv",
-) -> Response:
-    """Return the label of every image, and where it comes from."""
-    suffix = "csv" if format == "csv" else "json"
-    headers = {"Content-Disposition": f'attachment; filename="labels.{suffix}"'}
-    return Response(workspace.formats.export_bytes(format), media_type=KINDS[format], headers=headers)
+    corrected = workspace.views.corrected()
+    forgotten = corrected.pop(None, 0)
+    again = corrected.total()
+    total = counts.total() + again + forgotten
+    return api.Learnable(new=new, known=more, corrected=again, forgotten=forgotten, total=total)
 
 
 @reading.get("/failures", summary="List unusable files", response_description="The files.")

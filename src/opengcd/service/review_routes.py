@@ -14,13 +14,16 @@ from opengcd.service.authentication import MISSING, Responses, guarded
 from opengcd.service.edit_requests import EditBase, edit_request
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.workspace import Entry, Workspace, read_details, readable
+from opengcd.workspace.thumbnails import media_type
 
 FOR_EVER = "private, max-age=31536000, immutable"
 """Items are identified by their content, so their pictures never change."""
 PICTURE: Responses = MISSING | {
-    200: {"content": {"image/jpeg": {}, "image/png": {}}},
+    200: {"content": {"image/jpeg": {}, "image/png": {}, "image/svg+xml": {}}},
     304: {"description": "The picture is the one whose `ETag` was sent as `If-None-Match`."},
 }
+RENAME = "rename_class"
+"""The verb after which answers have other names."""
 GroupNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the group.")]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the image.")]
 Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -160,10 +163,11 @@ def camera(workspace: UserWorkspace, id: Number) -> api.Camera:
     responses=PICTURE,
 )
 def thumbnail(request: Request, workspace: UserWorkspace, id: Number) -> Response:
-    """Return a small picture of an image."""
+    """Return a small picture of an image; for a vector without a picture, a card with its name."""
     if known := _known(request, workspace, id):
         return known
-    return Response(workspace.views.thumbnail(id), media_type="image/jpeg", headers=_headers(workspace, id))
+    small = workspace.views.thumbnail(id)
+    return Response(small, media_type=media_type(small), headers=_headers(workspace, id))
 
 
 @reading.get(
@@ -224,12 +228,15 @@ def edit_routes() -> APIRouter:
     """Return the route that takes every verb of the review that there is now."""
     router = guarded("write", "review")
 
-    def edit(workspace: UserWorkspace, request: EditBase) -> api.Edited:
+    def edit(workspace: UserWorkspace, service: Service, request: EditBase) -> api.Edited:
         """Make one change to groups or images; `act` says which.
 
         It is refused with 409 if someone has changed what it is about since the edit `on`.
         """
-        done = workspace.apply(request.verb())
+        verb = request.verb()
+        done = workspace.apply(verb)
+        if verb.act == RENAME:
+            service.recognition.renew()
         return api.Edited(edit=done.id, groups=done.groups, made=done.group, images=done.images)
 
     edit.__annotations__["request"] = edit_request()

@@ -23,7 +23,7 @@ from opengcd._internal.images import MAX_BYTES
 from opengcd.service import wire as api
 from opengcd.service.archives import safe_parts, skipped, unpack
 from opengcd.service.authentication import MISSING, guarded
-from opengcd.workspace import MissingError, TooLargeError, UnavailableError, WorkspaceError
+from opengcd.workspace import MissingError, UnavailableError, WorkspaceError
 from opengcd.workspace.settings import PRIVATE, PRIVATE_FOLDER
 
 PIECE = 8 * 2**20
@@ -141,7 +141,7 @@ class Uploads:
         file = root.joinpath(*safe_parts(path))
         most = LARGEST_ZIP if path.lower().endswith(".zip") else MAX_BYTES
         if size > most:
-            raise TooLargeError(f"{path} has more than {most // 2**20:,} MiB.")
+            raise WorkspaceError(f"{path} has more than {most // 2**20:,} MiB; leave it out.")
         if offset + len(piece) > size:
             raise WorkspaceError(f"{path} has changed since it was chosen; choose it again.")
         if shutil.disk_usage(root).free < SPARE + len(piece):
@@ -274,8 +274,8 @@ def upload_routes(uploads: Callable[[Request], Uploads]) -> APIRouter:
         responses=MISSING,
         openapi_extra={
             "requestBody": {
-                "description": f"The piece: at most {PIECE // 2**20} MiB.",
-                "required": True,
+                "description": f"The piece: at most {PIECE // 2**20} MiB; nothing for an empty file.",
+                "required": False,
                 "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
             }
         },

@@ -16,6 +16,7 @@ from pydantic import (
     StrictBool,
     WithJsonSchema,
     computed_field,
+    model_validator,
 )
 
 from opengcd.adapt import Rehearsed
@@ -206,14 +207,14 @@ class AddImages(Model):
 
     upload: str | None = Field(None, pattern="^[0-9a-f]{16}$", description="An upload that is complete.")
     folder: str | None = Field(
-        None, min_length=1, max_length=4000, description="A folder; only a person at the server's machine may name one."
+        None, min_length=1, max_length=1000, description="A folder; only a person at the server's machine may name one."
     )
 
 
 class WatchFolder(Model):
     """A folder to watch."""
 
-    folder: str = Field(min_length=1, max_length=4000, description="A folder of the server's machine.")
+    folder: str = Field(min_length=1, max_length=1000, description="A folder of the server's machine.")
 
 
 class Watch(Model):
@@ -369,6 +370,25 @@ class LearnResult(Model):
     after: Accuracy | None = Field(None, description="Its own accuracy.")
 
 
+class TeachConflict(Model):
+    """An image to which a person has given another label already, and which kept it."""
+
+    item: int = Field(description="The number of the image.")
+    present: str = Field(description="Its label; empty if a person removed it from the review.")
+    given: str = Field(description="The label that it was to get.")
+
+
+class TeachResult(Model):
+    """What the job ``teach`` did."""
+
+    images: int = Field(description="How many images have got a label.")
+    classes: dict[str, int] = Field(description="How many of them there are of each class.")
+    already: int = Field(description="How many images had their label before.")
+    replaced: int = Field(description="How many images, of those with a new label, had another label before.")
+    conflicts: list[TeachConflict] = Field(description="Images with another label, which they kept; at most 1,000.")
+    conflicting: int = Field(description="How many such images there are.")
+
+
 class DiscoverJob(_Job):
     """A job that groups rejected images into new classes."""
 
@@ -381,6 +401,26 @@ class LearnJob(_Job):
 
     verb: Literal["learn"] = Field(description="What the job does.")
     result: LearnResult | None = Field(description="Null until the job is done.")
+
+
+class TeachJob(_Job):
+    """A job that gives labels to images."""
+
+    verb: Literal["teach"] = Field(description="What the job does.")
+    result: TeachResult | None = Field(description="Null until the job is done.")
+
+
+class MeasureResult(Model):
+    """The version that the job ``measure`` measured."""
+
+    version: int = Field(description="The number of the version.")
+
+
+class MeasureJob(_Job):
+    """A job that measures the version in use on held-out images."""
+
+    verb: Literal["measure"] = Field(description="What the job does.")
+    result: MeasureResult | None = Field(description="Null until the job is done.")
 
 
 class RecognizeResult(Model):
@@ -449,7 +489,11 @@ class AdaptJob(_Job):
     result: AdaptResult | None = Field(description="Null until the job is done.")
 
 
-class Job(RootModel[Annotated[DiscoverJob | LearnJob | AdaptJob | RecognizeJob, Field(discriminator="verb")]]):
+class Job(
+    RootModel[
+        Annotated[DiscoverJob | LearnJob | TeachJob | MeasureJob | AdaptJob | RecognizeJob, Field(discriminator="verb")]
+    ]
+):
     """Long work that runs in the server. Its fields depend on ``verb``."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -846,13 +890,51 @@ class Learn(Model):
     verb: Literal["learn"] = Field(description="What the job is to do.")
 
 
+class Teach(Model):
+    """Give labels to images, which then are examples of known or new classes; the job ``learn`` takes them."""
+
+    verb: Literal["teach"] = Field(description="What the job is to do.")
+    labels: Annotated[list[Label], Field(min_length=1, max_length=1000)] = Field(
+        description="The names of the classes."
+    )
+    items: Annotated[list[Items], Field(max_length=1000)] = Field(
+        description="For each of these names, the numbers of its images; no image may be listed twice."
+    )
+    replace: StrictBool = Field(
+        False, description="Whether images that a person has given another label get the new one."
+    )
+
+    @model_validator(mode="after")
+    def _has_one_label_per_image(self) -> Teach:
+        listed = [item for items in self.items for item in items]
+        if len(self.labels) != len(self.items):
+            raise ValueError("Give one list of images for each label.")
+        if len(set(listed)) < len(listed):
+            raise ValueError("An image is listed twice; give each image one label.")
+        return self
+
+
+class Measure(Model):
+    """Measure the version in use on held-out images; the job ``learn`` does it, too."""
+
+    verb: Literal["measure"] = Field(description="What the job is to do.")
+
+
+class Uploaded(Model):
+    """An image that was uploaded."""
+
+    id: int | None = Field(description="Its number; null if it cannot be used.")
+    name: str = Field(description="The name of the file.")
+    reason: str | None = Field(description="Why it cannot be used; null if it can.")
+
+
 class Adapt(AdaptOptions):
     """Adapt the network to the images of the workspace, and use it if a rehearsal shows that this helps."""
 
     verb: Literal["adapt"] = Field(description="What the job is to do.")
 
 
-JobRequest = Annotated[Discover | Learn | Adapt, Field(discriminator="verb")]
+JobRequest = Annotated[Discover | Learn | Teach | Measure | Adapt, Field(discriminator="verb")]
 
 
 class LastAdaptation(Model):
@@ -909,7 +991,83 @@ class Learnable(Model):
 
     new: list[Count] = Field(description="Images of new classes.")
     known: list[Count] = Field(description="More images of known classes.")
+    corrected: int = Field(description="Images that were learnt before and now have another label.")
+    forgotten: int = Field(description="Images that were learnt before and were removed.")
     total: int = Field(description="The number of all these images.")
+
+
+class ClassAccuracy(Model):
+    """How many held-out images of a class are recognised."""
+
+    label: str = Field(description="The name of the class.")
+    images: int = Field(description="The number of its images.")
+    right: int = Field(description="How many of them are recognised.")
+    before: float | None = Field(
+        description="The share that the version before recognised; null if it did not know the class or was not "
+        "measured."
+    )
+
+
+class ConfusedPair(Model):
+    """How many held-out images of a class are taken for another class."""
+
+    label: str = Field(description="The class that they were learnt under.")
+    predicted: str = Field(description="The class that they are taken for.")
+    images: int = Field(description="The number of these images.")
+    before: int | None = Field(
+        description="The same for the version before; null if it did not know both classes or was not measured."
+    )
+
+
+class Measured(Model):
+    """How well a version recognises its exemplars, each judged by a classifier that was fitted without it."""
+
+    version: int = Field(description="The number of the version.")
+    previous: int | None = Field(description="The version that it is compared with; null if there is none.")
+    accuracy: float = Field(description="The share of the held-out images that are recognised.")
+    accuracy_before: float | None = Field(description="The same for the version before, on its own exemplars.")
+    images: int = Field(description="The number of held-out images.")
+    classes: list[ClassAccuracy] = Field(description="The classes, by name.")
+    pairs: list[ConfusedPair] = Field(description="All pairs that are mixed up, the most confused first.")
+    trained: bool = Field(
+        description="Whether the network was trained on some of these images, so that the result is too good."
+    )
+
+
+class HeldOut(Model):
+    """What held-out images show of the version in use."""
+
+    measured: Measured | None = Field(description="Null if it was not measured; the job `measure` does it.")
+
+
+class ConfusedImages(Model):
+    """The held-out images of a class that are taken for a class."""
+
+    items: list[int] = Field(description="The numbers of the images, the clearest cases first.")
+
+
+class Suspect(Model):
+    """A learnt image whose label may be wrong."""
+
+    item: int = Field(description="The number of the image.")
+    label: str = Field(description="Its label.")
+    suggested: str = Field(description="The class that it is more likely of.")
+    own: float = Field(description="The probability of its label, by a classifier that was fitted without the image.")
+    rival: float = Field(description="The probability of the suggested class.")
+    copy_of: int | None = Field(
+        validation_alias="copy", description="A near copy of it with another label; null if there is none."
+    )
+    like_label: list[int] = Field(description="The images of the class of its label that look most like it.")
+    like_suggested: list[int] = Field(description="The images of the suggested class that look most like it.")
+
+
+class Suspects(Model):
+    """Learnt images whose labels may be wrong. Images that a person has judged are left out."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    measured: bool = Field(description="Whether the version in use was measured; if not, the job `measure` does it.")
+    total: int = Field(description="How many such images there are.")
+    suspects: list[Suspect] = Field(description="The most doubtful first.")
 
 
 class Rollback(_On):
@@ -922,6 +1080,15 @@ class EditMade(Model):
     """The edit that was made."""
 
     edit: int = Field(description="Its number.")
+
+
+class ExportFormat(Model):
+    """A format of exports."""
+
+    name: str = Field(description="The name of the format, as `/export` takes it.")
+    title: str = Field(description="Its name for people.")
+    about: str = Field(description="What it holds or is for.")
+    suffix: str = Field(description="The suffix of the file: `zip` for a folder.")
 
 
 class Failure(Model):
@@ -1017,6 +1184,7 @@ DETAILS_FIELDS = {
     "bad": "How many files could not be used.",
     "classes": "How many classes were learnt.",
     "confirmed": "Whether the group was confirmed, too.",
+    "corrected": "How many images were learnt before and have another label now, or none; null if none.",
     "curve": "Pairs of a number of classes and its score; null if the number was given.",
     "edit": "The number of the edit that was undone or redone.",
     "group": "The number of the group.",
@@ -1025,7 +1193,8 @@ DETAILS_FIELDS = {
     "into": "The number of the other group.",
     "k": "The number of classes, known and new ones together.",
     "k_interval": "The interval that holds the number of classes with a probability of 90 %; null if it is not known.",
-    "label": "The name that the group got.",
+    "known": "The name that the known class had.",
+    "label": "The name that the group, the class or the images got.",
     "left_alone": "How many images were left as they were, because someone edited them in the meantime.",
     "max_known_rejected": "The largest share of known images to reject; null lets the threshold follow the stream.",
     "missing": "Images that were left out because their files are missing or have changed.",
@@ -1041,6 +1210,7 @@ DETAILS_FIELDS = {
     "rehearsed": "What the rehearsal measured; null if there was none.",
     "rejected": "How many of the images were rejected as unknown.",
     "removed": "How many images were removed.",
+    "replaced": "How many images had another label before; null if none.",
     "run": "A hash of all that the adapted network is made from.",
     "same": "Whether both groups are the same class.",
     "seconds": _ABOUT_STEPS,

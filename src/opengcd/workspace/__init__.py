@@ -12,12 +12,13 @@ from opengcd.workspace.errors import (
     UnavailableError,
     WorkspaceError,
 )
-from opengcd.workspace.export import csv_line
+from opengcd.workspace.exports import FORMATS, IMAGES, Format, csv_line
 from opengcd.workspace.facade import Workspace
 from opengcd.workspace.files import find_files, readable
 from opengcd.workspace.folders import Changes
 from opengcd.workspace.group_discovery import Discovered
 from opengcd.workspace.groups import Group, GroupSize, check_label
+from opengcd.workspace.held_out import ClassAccuracy, ConfusedPair, Measured, Suspect, Suspects
 from opengcd.workspace.job_queue import CancelledError, Job
 from opengcd.workspace.labels import SOURCES, Labelled
 from opengcd.workspace.log import Edited, Entry
@@ -25,6 +26,7 @@ from opengcd.workspace.models import Choice, Rejection
 from opengcd.workspace.next_step import NextStep
 from opengcd.workspace.predictions import Result
 from opengcd.workspace.similarity import Map, Neighbour
+from opengcd.workspace.teaching import LabelConflict, Taught
 from opengcd.workspace.times import read_times
 from opengcd.workspace.tokens import SCOPES, Grant, Token, check_name
 from opengcd.workspace.versions import Version
@@ -32,6 +34,8 @@ from opengcd.workspace.views import Item, Member, Page, Phase, Status
 
 __all__ = [
     "DETAILS",
+    "FORMATS",
+    "IMAGES",
     "SCOPES",
     "SOURCES",
     "AdaptPlan",
@@ -40,20 +44,25 @@ __all__ = [
     "CancelledError",
     "Changes",
     "Choice",
+    "ClassAccuracy",
     "ConflictError",
+    "ConfusedPair",
     "DamagedError",
     "DiscoverDetails",
     "Discovered",
     "Edited",
     "Entry",
     "Finding",
+    "Format",
     "Grant",
     "Group",
     "GroupSize",
     "Item",
     "Job",
+    "LabelConflict",
     "Labelled",
     "Map",
+    "Measured",
     "Member",
     "MissingError",
     "Neighbour",
@@ -64,6 +73,9 @@ __all__ = [
     "Rejection",
     "Result",
     "Status",
+    "Suspect",
+    "Suspects",
+    "Taught",
     "Token",
     "TooLargeError",
     "UnavailableError",

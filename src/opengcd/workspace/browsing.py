@@ -338,6 +338,7 @@ class _Listed:
             self._decided.label.label("label"),
             self._decided.source.label("source"),
             self._decided.doubt.label("doubt"),
+            self._decided.learnt.c.item_id.is_not(None).label("learnt"),
             self._date.label("date"),
             assignments.c.group_id,
             assignments.c.by_person,
@@ -350,7 +351,7 @@ class _Listed:
         return [self._image(found[id], files.get(id), copies.get(id, ())) for id in ids]
 
     def _image(self, row: Any, files: Sequence[str] | None, copies: tuple[int, int] | tuple[()]) -> Image:
-        group = None if row.source == "learnt" else row.group_id
+        group = None if row.learnt else row.group_id
         name = readable(os.path.basename(files[0])) if files else ""
         who = self._namers.of(row.id, row.group_id, row.by_person)
         facts = (row.label, row.source, group, row.unknown, row.doubt, as_time(row.date), who)

@@ -26,8 +26,6 @@ from opengcd.workspace.named_times import named_time
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from opengcd.workspace.labels import Labelled
-
 FOLDER = "crops"
 EMPTY = "empty"
 """The class of an image in which a detector has found nothing."""
@@ -202,36 +200,3 @@ def starts_of(sources: Iterable[str | os.PathLike[str]], boxes: str | os.PathLik
         os.path.dirname(os.path.abspath(boxes)),
         *(one if os.path.isdir(one) else os.path.dirname(one) for one in found),
     ]
-
-
-def as_crops(found: Iterable[Labelled], records: Iterable[dict[str, Any]]) -> bytes:
-    """Return all images that a detector has looked at, with the boxes in them and their labels, as MegaDetector writes.
-
-    Parameters
-    ----------
-    found : iterable of Labelled
-        The items.
-    records : iterable of dict
-        From :meth:`Crops.records`.
-
-    Returns
-    -------
-    bytes
-        JSON. ``label`` of an image is ``"empty"``, or the categories of its other boxes, if it has no crop.
-
-    """
-    items = {os.path.basename(path): one for one in found for path in one.paths}
-    images = []
-    for record in records:
-        detections = []
-        for one in record["crops"]:
-            width, height = record["size"]
-            x, y, w, h = one["box"]
-            item = items.get(one["file"])
-            label = {} if item is None else {"item": item.item, "label": item.label, "source": item.source}
-            box = [round(n, 6) for n in (x / width, y / height, w / width, h / height)]
-            crop = {"bbox": box, "conf": one["confidence"], "category": one["category"], "crop": one["file"]}
-            detections.append(crop | label)
-        facts = {"file": record["path"], "sha256": record["sha256"], "label": record["label"] or None}
-        images.append(facts | {"detections": detections})
-    return json.dumps({"info": {"description": "crops and labels by OpenGCD"}, "images": images}, indent=1).encode()

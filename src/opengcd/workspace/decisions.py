@@ -8,8 +8,16 @@ from sqlalchemy import ColumnElement, Connection, FromClause, Subquery, case, fu
 
 from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace.groups import KNOWN, REMOVED
-from opengcd.workspace.schema import assignments, groups, items, predictions, training_labels
-from opengcd.workspace.versions import in_use, learnt
+from opengcd.workspace.schema import (
+    assignments,
+    class_names,
+    corrections,
+    groups,
+    items,
+    predictions,
+    training_labels,
+)
+from opengcd.workspace.versions import FORGOTTEN, in_use, learnt
 
 
 class Decisions(NamedTuple):
@@ -30,16 +38,24 @@ class Decisions(NamedTuple):
 def decisions(connection: Connection, only: int | None = None) -> Decisions:
     """Return what decides on all items, or on one of them."""
     learnt_labels = learnt(connection).where(true() if only is None else training_labels.c.item_id == only).subquery()
+    names = class_names.alias()
     joined = (
         items.outerjoin(learnt_labels, learnt_labels.c.item_id == items.c.id)
+        .outerjoin(corrections, corrections.c.item_id == items.c.id)
         .outerjoin(assignments, assignments.c.item_id == items.c.id)
         .outerjoin(groups, groups.c.id == assignments.c.group_id)
         .outerjoin(predictions, (predictions.c.item_id == items.c.id) & (predictions.c.model_id == in_use(connection)))
+        .outerjoin(names, names.c.label == predictions.c.label)
+    )
+    corrected = case(
+        (corrections.c.item_id.is_not(None), func.coalesce(corrections.c.label, FORGOTTEN)), else_=learnt_labels.c.label
     )
     by_learning, in_group = learnt_labels.c.item_id.is_not(None), groups.c.kind.is_not(None)
     asked, rejected = predictions.c.unknown.is_not(None), predictions.c.label.is_(None)
     grouped: ColumnElement[bool] = in_group & source_in_group(assignments.c.by_person).in_(("put back", "grouped"))
     source: ColumnElement[str] = case(
+        (by_learning & (corrected == FORGOTTEN), literal("removed")),
+        (by_learning & (corrected != learnt_labels.c.label), literal("reviewed")),
         (by_learning, literal("learnt")),
         (in_group, source_in_group(assignments.c.by_person)),
         (~asked, literal("waiting")),
@@ -47,11 +63,12 @@ def decisions(connection: Connection, only: int | None = None) -> Decisions:
         else_=literal("recognized"),
     )
     label: ColumnElement[str] = case(
-        (by_learning, learnt_labels.c.label),
+        (by_learning & (corrected == FORGOTTEN), literal(UNKNOWN_STR)),
+        (by_learning, corrected),
         (groups.c.kind == REMOVED, literal(UNKNOWN_STR)),
         (in_group, func.coalesce(groups.c.name, groups.c.label)),
         (rejected, literal(UNKNOWN_STR)),  # or not asked: then there is no row of predictions
-        else_=predictions.c.label,
+        else_=func.coalesce(names.c.name, predictions.c.label),
     )
     doubt: ColumnElement[Any] = case(
         (by_learning, None),

@@ -10,11 +10,11 @@ import numpy as np
 from sqlalchemy import Connection, insert, select
 
 from opengcd._internal.unit_length import unit_rows
-from opengcd.workspace import versions
+from opengcd.workspace import class_names, versions
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.items import hash_of
 from opengcd.workspace.recognizers import Recognizers
-from opengcd.workspace.schema import exemplars
+from opengcd.workspace.schema import exemplars, training_labels
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
 
@@ -60,7 +60,9 @@ class Exemplars:
     def by_class(self) -> dict[str, list[int]]:
         """Return the items in the memory of the version in use, by class, the most important first."""
         found = self._of_version()
-        return {label: found.items[found.y == label].tolist() for label in found.classes}
+        with self._database.reading() as connection:
+            names = class_names.read(connection)
+        return {names.get(label, label): found.items[found.y == label].tolist() for label in found.classes}
 
     def nearest(self, X: np.ndarray, limit: int = 5) -> list[list[int]]:
         """Return the items in the memory that look most like each row of features.
@@ -105,6 +107,34 @@ class Exemplars:
         near = dict(zip(rows, known.nearest(X, limit), strict=True))
         return [near.get(item, []) for item in items]
 
+    def most_like(self, wanted: Sequence[tuple[int, Sequence[str]]], limit: int) -> list[list[list[int]]]:
+        """Return the exemplars of some classes that look most like some exemplars.
+
+        Parameters
+        ----------
+        wanted : sequence of (int, sequence of str)
+            Items in the memory, each with the labels of the classes to search, as the recogniser has them.
+        limit : int
+            Items for each class.
+
+        Returns
+        -------
+        list of list of list of int
+            For each item and each of its classes numbers of items, the most similar first, without the item itself.
+
+        """
+        known = self._of_version()
+        row_of = {item: row for row, item in enumerate(known.items.tolist())}
+        rows_of = {label: np.flatnonzero(known.y == label) for _, labels in wanted for label in labels}
+        found = []
+        for item, labels in wanted:
+            x, near = known.X[row_of[item]], []
+            for label in labels:
+                rows = rows_of[label][known.items[rows_of[label]] != item]
+                near.append(known.items[rows[np.argsort(-(known.X[rows] @ x), kind="stable")[:limit]]].tolist())
+            found.append(near)
+        return found
+
     def labelled_like(self, item: int, limit: int = 5) -> list[LabelledNeighbour]:
         """Return the items in the memory that look most like an item, with their classes.
 
@@ -133,11 +163,12 @@ class Exemplars:
             if not store.having(connection, [item]):
                 return []
             x = self._vectors.scaled(store.of_items(connection, [item]))
+            names = class_names.read(connection)
         distances = 1.0 - unit_rows(x)[0] @ known.X.T
         rows = [row for row in np.argsort(distances, kind="stable")[: limit + 1].tolist() if known.items[row] != item]
         return [
-            LabelledNeighbour(int(known.items[row]), max(float(distances[row]), 0.0), str(known.y[row]))
-            for row in rows[:limit]
+            LabelledNeighbour(int(known.items[row]), max(float(distances[row]), 0.0), label)
+            for row, label in zip(rows[:limit], class_names.present(names, known.y[rows[:limit]].tolist()), strict=True)
         ]
 
     def of_memory(self, version: int, memory: ExemplarMemory) -> np.ndarray:
@@ -169,7 +200,8 @@ class Exemplars:
         An exemplar was a training item of its version or of an ancestor, so its item is the one with the same label and
         features. A vector that was computed again since may differ in the last digit; then the item is not found.
         """
-        learnt = connection.execute(versions.learnt(connection, version)).all()
+        own = training_labels.c.model_id.in_(versions.lineage(connection, version))
+        learnt = connection.execute(select(training_labels.c.item_id, training_labels.c.label).where(own)).all()
         X = self._vectors.read(connection, [row.item_id for row in learnt], version)
         items: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
         for row, features in zip(reversed(learnt), X[::-1], strict=True):

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from opengcd._internal.progress import Progress, silent
 from opengcd.adapt import AdaptSettings, EpochPoint, TimeEstimate
 from opengcd.adapt.networks import ignore_epoch
-from opengcd.embed import Embedder, Pixels
+from opengcd.embed import Embedder, GivenVectors, Pixels
 from opengcd.workspace.adaptation import Adaptation, Adapted
 from opengcd.workspace.boxes import CONFIDENCE
 from opengcd.workspace.browsing import Browsing
@@ -24,9 +24,11 @@ from opengcd.workspace.files import ignore_file
 from opengcd.workspace.formats import Formats
 from opengcd.workspace.group_discovery import Discovered, GroupDiscovery
 from opengcd.workspace.groups import Group
+from opengcd.workspace.held_out import HeldOut
+from opengcd.workspace.image_lists import Known
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.job_queue import Jobs
-from opengcd.workspace.learning import Known, Learning
+from opengcd.workspace.learning import Learning
 from opengcd.workspace.log import Edited, Entry
 from opengcd.workspace.making import make_workspace
 from opengcd.workspace.models import Models
@@ -41,8 +43,10 @@ from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
 from opengcd.workspace.suggestions import Suggestions
+from opengcd.workspace.teaching import Taught, Teaching
 from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.tokens import Access
+from opengcd.workspace.vector_intake import VectorIntake
 from opengcd.workspace.vectors import Vectors
 from opengcd.workspace.verb import Verb
 from opengcd.workspace.verbs import ReviewVerbs
@@ -111,6 +115,8 @@ class Workspace(ReviewVerbs):
         The known classes and groups that images may belong to.
     exemplars : Exemplars
         The items in the memory of the recogniser.
+    held_out : HeldOut
+        How well images are recognised that the recogniser was not fitted on, and labels that may be wrong.
     formats : Formats
         Exports, and the review in folders.
     access : Access
@@ -151,7 +157,11 @@ class Workspace(ReviewVerbs):
         self.questions = Questions(store, self.vectors, self.recognizers)
         self.exemplars = Exemplars(store, self.vectors, self.recognizers)
         self.suggestions = Suggestions(store, self.vectors, self.recognizers, self.exemplars, self.views.counts)
-        self._intake = Intake(store.database, self.vectors)
+        self._intake = (
+            VectorIntake(store.database, self.vectors, store.path / "thumbnails")
+            if store.settings.takes_vectors
+            else Intake(store.database, self.vectors)
+        )
         self._estimates: dict[Any, TimeEstimate] = {}
         self._sign_as(store)
 
@@ -164,7 +174,9 @@ class Workspace(ReviewVerbs):
         self.models = Models(store, self.recognizers)
         self.formats = Formats(store)
         self._discovery = GroupDiscovery(store, *seen, self.recognition)
-        self._learning = Learning(store, *seen, self.exemplars, self._intake, self.recognition)
+        self._teaching = Teaching(store, self._intake, self.recognizers)
+        self.held_out = HeldOut(store, *seen, self.exemplars)
+        self._learning = Learning(store, *seen, self.exemplars, self._intake, self.recognition, self.held_out)
         self.adaptation = Adaptation(store, *seen, self.exemplars, self._intake, self.recognition, self._estimates)
 
     @classmethod
@@ -205,7 +217,7 @@ class Workspace(ReviewVerbs):
 
         """
         name = embedder if isinstance(embedder, str) else embedder.name
-        if name != Pixels.name and os.path.exists(name):
+        if name not in (Pixels.name, GivenVectors.name) and os.path.exists(name):
             name = os.path.abspath(name)
         made = Settings(name, pooling, {"random_state": 0} | dict(recognizer or {}), database, precision)
         make_workspace(Path(path), made)
@@ -275,7 +287,10 @@ class Workspace(ReviewVerbs):
         Parameters
         ----------
         known : path or mapping
-            A folder with one folder of images per class, named after the class; or by class its files and folders.
+            A folder with one folder of images per class, named after the class, also within ``train``, ``val`` and
+            ``test``; an ImageFolder of Hugging Face; a list of images with labels: CSV with the columns ``file`` and
+            ``label``, JSON lines with these keys, or a dataset in COCO's format; or by class its files and folders.
+            With the embedder ``"vectors"``: a file of labelled vectors, or a dataset of Hugging Face on disk.
         boxes : path or None
             A file of boxes that a detector has found, from MegaDetector or in COCO's format: each box becomes an item,
             and images without boxes are labelled ``"empty"`` but do not become items.
@@ -313,7 +328,8 @@ class Workspace(ReviewVerbs):
         Parameters
         ----------
         sources : iterable of path
-            Files, and folders that are searched with all folders in them.
+            Files, folders that are searched with all folders in them, and lists of images as in :meth:`fit`, whose
+            labels are not used.
         boxes : path or None
             A file of boxes that a detector has found, from MegaDetector or in COCO's format: each box becomes an item,
             and images without boxes are labelled ``"empty"`` but do not become items.
@@ -426,6 +442,91 @@ class Workspace(ReviewVerbs):
 
         """
         return self.review.apply(verb)
+
+    def teach(
+        self,
+        source: str | os.PathLike[str],
+        labels: str | os.PathLike[str] | None = None,
+        *,
+        replace: bool = False,
+        progress: Progress = silent,
+    ) -> Taught:
+        """Add labelled images of known classes or of new ones; the next :meth:`learn` takes them.
+
+        Images that are in the workspace already, by their content, get the label. All labels are stored in one edit
+        at the end. If the call is interrupted, call it again: images that it has read are not read again.
+
+        Parameters
+        ----------
+        source : path
+            A folder with one folder of images per class, named after the class; with ``labels``, the folder to which
+            the files are relative.
+        labels : path or None
+            A CSV file with the columns ``file`` and ``label``.
+        replace : bool
+            Whether images that a person has given another label, or removed, get the new one. If not, they are listed
+            as conflicts and stay as they are.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Returns
+        -------
+        Taught
+
+        Raises
+        ------
+        WorkspaceError
+            If no image can be used, or no class has been learnt yet.
+
+        """
+        return self._teaching.teach(source, labels, progress, replace=replace)
+
+    def teach_items(
+        self,
+        labels: Mapping[int, str],
+        *,
+        replace: bool = False,
+        progress: Progress = silent,
+        record: Callable[[Connection, Taught], None] = record_nothing,
+    ) -> Taught:
+        """Give labels to images of the workspace, as :meth:`teach` does.
+
+        Parameters
+        ----------
+        labels : mapping of int to str
+            The label of each image, by its number.
+        replace : bool
+            As for :meth:`teach`.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+        record : callable
+            Called with the connection and the result in the transaction that stores the labels: what it writes is
+            stored together with them, and if it raises an error, nothing is stored.
+
+        Returns
+        -------
+        Taught
+
+        """
+        return self._teaching.teach_items(labels, record, progress, replace=replace)
+
+    def upload(self, contents: Sequence[bytes], *, progress: Progress = silent) -> list[tuple[int | None, str]]:
+        """Store images that come as bytes, without recognising them, so that :meth:`teach_items` can label them.
+
+        Parameters
+        ----------
+        contents : sequence of bytes
+            The content of image files.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Returns
+        -------
+        list of (int or None, str)
+            The number of each image; None and a reason if it cannot be used.
+
+        """
+        return self._teaching.upload(contents, progress)
 
     def learn(
         self,
@@ -583,28 +684,62 @@ class Workspace(ReviewVerbs):
         return self.review.history(limit, before)
 
     def export(
-        self, format: str, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
+        self,
+        format: str,
+        out: str | os.PathLike[str],
+        *,
+        images: str = "all",
+        copy: bool = False,
+        overwrite: bool = False,
+        deployments: str | os.PathLike[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        progress: Progress = silent,
     ) -> list[tuple[str, str]]:
-        """Write the labels of all images.
+        """Write labels in the format of another tool, all or nothing: an interrupted export leaves no target.
 
         Parameters
         ----------
-        format : {"csv", "json", "coco", "folders"}
-            The first three write one file; ``"folders"`` makes one folder of images per label.
+        format : str
+            One of :data:`opengcd.workspace.FORMATS`, such as ``"csv"`` or ``"imagefolder"``; some are a file, others a
+            folder.
         out : path
-            The file, which is replaced, or the folder, which must be empty or new.
+            The file or the folder to make.
+        images : {"all", "reviewed", "new"}
+            Which images: all, those whose class a person has given or confirmed, or those of classes and groups that
+            were discovered.
         copy : bool
-            With ``"folders"``: whether to copy the images instead of linking to them.
+            Whether a folder holds copies of the images instead of links.
+        overwrite : bool
+            Whether to replace a file, or a folder that an export wrote. A folder with anything else is never replaced.
+        deployments : path or None
+            A table of where and when cameras were, which ``"camtrap-dp"`` needs; ``"darwin-core"`` and
+            ``"inaturalist"`` take coordinates from it.
+        metadata : mapping or None
+            With ``"camtrap-dp"``: fields of its ``datapackage.json``, such as ``contributors`` and ``project``.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
 
         Returns
         -------
         list of (str, str)
-            Images that could not be written to the folders, with reasons.
+            The files that could not be exported, with reasons.
+
+        Raises
+        ------
+        WorkspaceError
+            If there is something at ``out`` that may not be replaced.
 
         """
-        return self.formats.export(format, out, copy=copy, progress=progress)
+        return self.formats.export(
+            format,
+            out,
+            images=images,
+            copy=copy,
+            overwrite=overwrite,
+            deployments=deployments,
+            metadata=metadata,
+            progress=progress,
+        )
 
     def check(self, *, repair: bool = False, progress: Progress = silent) -> list[Finding]:
         """Look for damage: in the database, edit log, networks, vectors, models, uploads, thumbnails and maps.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import deque
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import NamedTuple
@@ -21,7 +21,8 @@ from opengcd._internal.progress import Progress
 from opengcd.embed import Decoded, Embedder, embed_files
 from opengcd.workspace.database import Database, in_parts
 from opengcd.workspace.embedders import embedder_of, without_vector
-from opengcd.workspace.files import Found, content_hash, read_file
+from opengcd.workspace.files import Found, content_hash, ignore_file, read_file
+from opengcd.workspace.image_lists import find_images
 from opengcd.workspace.items import paths_of
 from opengcd.workspace.log import now
 from opengcd.workspace.named_times import named_time
@@ -61,6 +62,12 @@ class Intake:
     def __init__(self, database: Database, vectors: Vectors) -> None:
         self._database = database
         self._vectors = vectors
+
+    def find(
+        self, starts: Iterable[str | os.PathLike[str]], on_skipped: Callable[[str], object] = ignore_file
+    ) -> Iterator[Found]:
+        """Find the images under some paths, and those in lists of images."""
+        return find_images(starts, on_skipped)
 
     def take(self, files: Sequence[Found], progress: Progress) -> Iterator[list[Taken]]:
         """Yield the files in batches as they are safely stored."""
@@ -160,10 +167,10 @@ class Intake:
                 store_vectors(connection, self._vectors.folder, embedder, ids, vectors)
                 raise_revision(connection)
                 placed += [(found, id) for id, (_, copies, _) in zip(ids, batch, strict=True) for found in copies]
-            _write_paths(connection, placed)
+            write_paths(connection, placed)
             for part in in_parts(gone):
                 connection.execute(delete(paths).where(paths.c.path.in_(part)))
-            _write_failures(connection, bad)
+            write_failures(connection, bad)
         return [Taken(f.path, id) for f, id in placed] + [Taken(f.path, None, reason) for f, reason in bad]
 
     def _gone(self, ids: Sequence[int]) -> list[str]:
@@ -251,7 +258,8 @@ def _taken(capture: Capture, copies: list[Found]) -> float | None:
     return next((time for one in copies if (time := named_time(one.path)) is not None), None)
 
 
-def _write_paths(connection: Connection, placed: list[tuple[Found, int]]) -> None:
+def write_paths(connection: Connection, placed: Sequence[tuple[Found, int]]) -> None:
+    """Note of which item each file is."""
     for part in in_parts(placed):
         names = [found.path for found, _ in part]
         connection.execute(delete(paths).where(paths.c.path.in_(names)))
@@ -260,7 +268,8 @@ def _write_paths(connection: Connection, placed: list[tuple[Found, int]]) -> Non
         connection.execute(insert(paths), rows)
 
 
-def _write_failures(connection: Connection, bad: list[tuple[Found, str]]) -> None:
+def write_failures(connection: Connection, bad: Sequence[tuple[Found, str]]) -> None:
+    """Note files that cannot be used, with reasons."""
     for part in in_parts(bad):
         for table in (failures, paths):  # a file that could be used before has changed
             connection.execute(delete(table).where(table.c.path.in_([found.path for found, _ in part])))

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, false, select, true
 
+from opengcd.workspace import class_names, corrections
 from opengcd.workspace.counts import Counts
 from opengcd.workspace.decisions import decisions, source_in_group
+from opengcd.workspace.predictions import present_top
 from opengcd.workspace.schema import assignments, groups, items, paths, predictions
 
 SOURCES = {
@@ -37,6 +39,8 @@ class Labelled(NamedTuple):
     top: list[tuple[str, float]]
     probability: float | None
     """Probability of being in the right group, by discovery; None if it is in no group, or a person put it there."""
+    provisional: bool = False
+    """Whether the label is the provisional name of a group, to which nobody has given another."""
 
 
 def labelled_items(connection: Connection, only: int | None = None) -> list[Labelled]:
@@ -46,15 +50,18 @@ def labelled_items(connection: Connection, only: int | None = None) -> list[Labe
     for path, item in connection.execute(select(paths.c.path, paths.c.item_id).where(wanted).order_by(paths.c.path)):
         files.setdefault(item, []).append(path)
     decided = decisions(connection, only)
-    facts = [predictions.c.unknown, predictions.c.top, assignments.c.probability]
+    group = [groups.c.name.label("group_name"), groups.c.label.label("group_label")]
+    facts = [predictions.c.unknown, predictions.c.top, assignments.c.probability, *group]
+    names = class_names.read(connection)
     found = []
     chosen = true() if only is None else items.c.id == only
     columns = [decided.label.label("label"), decided.source.label("source"), *facts]
     query = select(items, *columns).select_from(decided.joined).where(chosen).order_by(items.c.id)
     for row in connection.execute(query):
-        top = [(name, p) for name, p in row.top or ()]
+        top = present_top(names, row.top or ())
         place = (row.id, row.hash, files.get(row.id, []), row.width, row.height)
-        found.append(Labelled(*place, row.label, row.source, row.unknown, top, row.probability))
+        provisional = row.source in ("reviewed", "grouped") and row.group_name is None and row.label == row.group_label
+        found.append(Labelled(*place, row.label, row.source, row.unknown, top, row.probability, provisional))
     return found
 
 
@@ -72,4 +79,9 @@ def count_by_source(connection: Connection, counts: Counts) -> dict[str, int]:
     found["rejected"] = others.rejected - sum(count.rejected for count in of_groups.values())
     found["waiting"] = others.waiting - sum(count.waiting for count in of_groups.values())
     found["recognized"] = found["learnt"] + others.size - sum(found.values())
+    waiting, removed = corrections.pending(connection), corrections.count_unlabelled(connection)
+    relabelled = sum(label is not None for label in waiting.values())
+    found["learnt"] -= relabelled + removed
+    found["reviewed"] += relabelled
+    found["removed"] += removed
     return found

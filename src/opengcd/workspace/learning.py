@@ -4,37 +4,36 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress
-from opengcd.workspace import groups, versions
+from opengcd.workspace import class_names, corrections, groups, versions
 from opengcd.workspace.boxes import CONFIDENCE, read_boxes
 from opengcd.workspace.crops import Crops, starts_of
 from opengcd.workspace.details import InitDetails, LearnDetails
 from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
-from opengcd.workspace.files import Found, find_files, ignore_file, is_stray, look_at, readable
-from opengcd.workspace.intake import Intake, forget_unlabelled
+from opengcd.workspace.files import ignore_file, look_at
+from opengcd.workspace.held_out import HeldOut
+from opengcd.workspace.image_lists import NO_LABEL, Known, KnownImages, read_known
+from opengcd.workspace.intake import Intake, Taken, forget_unlabelled
 from opengcd.workspace.predictions import least_of_stacks, unlearnt
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
-from opengcd.workspace.settings import FILE as SETTINGS_FILE
 from opengcd.workspace.stacks import stacks_of
 from opengcd.workspace.store import Store
+from opengcd.workspace.vector_intake import AnyIntake, VectorIntake
 from opengcd.workspace.vectors import Vectors
 from opengcd.workspace.versions import Version
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
-Known = str | os.PathLike[str] | Mapping[str, Iterable[str | os.PathLike[str]]]
-"""A folder with a folder of images per class, or the files and folders of each class."""
 LabelledRows = tuple[np.ndarray, np.ndarray]
 MEMORY = 20_000
 """Default size of the memory. All images stay on disk, so exemplars are dropped only where learning from all of them
@@ -50,8 +49,9 @@ class Learning:
         vectors: Vectors,
         recognizers: Recognizers,
         exemplars: Exemplars,
-        intake: Intake,
+        intake: AnyIntake,
         recognition: Recognition,
+        held_out: HeldOut,
     ) -> None:
         self._store = store
         self._database = store.database
@@ -60,6 +60,7 @@ class Learning:
         self._exemplars = exemplars
         self._intake = intake
         self._recognition = recognition
+        self._held_out = held_out
 
     def fit(
         self,
@@ -76,33 +77,25 @@ class Learning:
                     raise WorkspaceError(
                         f"{self._store.path} has learnt its first classes already; add more with discover and learn."
                     )
-            if isinstance(known, Mapping):
-                classes, bad = _class_files(known, on_skipped)
+            if isinstance(self._intake, VectorIntake):
+                source = _known_vectors(self._intake, known)
             else:
-                classes, bad = _class_folders(Path(known), on_skipped)
+                images = read_known(known, on_skipped)
+                if boxes is not None:
+                    start = [] if isinstance(known, Mapping) else [known]
+                    images = _cut(Crops(self._store.path), images, start, boxes, min_confidence, progress)
+                source = _known_images(self._intake, images)
             from opengcd.recognizer import OpenWorldRecognizer
 
             recognizer = OpenWorldRecognizer(device=self._store.device, **self._store.settings.recognizer)
-            recognizer.check_parameters(len(classes))
-            if boxes is not None:
-                starts = (
-                    [start for paths in known.values() for start in paths] if isinstance(known, Mapping) else [known]
-                )
-                places, read = starts_of(starts, boxes), read_boxes(boxes)
-                for label, files in classes.items():
-                    cuts = list(Crops(self._store.path).cut(files, places, read, min_confidence, progress))
-                    classes[label] = [look_at(crop) for cut in cuts for crop in cut.crops]
-                    bad += [(cut.path, cut.reason) for cut in cuts if cut.reason]
-                if not any(classes.values()):
-                    why = bad[0][1] if bad else "no box has the confidence that is needed"
-                    raise WorkspaceError(f"{boxes} has no boxes for these images: {why}.")
-            labels, unusable = self._take_classes(classes, progress)
-            bad += unusable
+            recognizer.check_parameters(len(source.classes))
+            labels, unusable = _label_items(source, progress)
+            bad = [*source.bad, *unusable]
             where = "" if isinstance(known, Mapping) else f" in {known}"
             if not labels:
                 why = f": {bad[0][1]}" if bad else ""
                 raise WorkspaceError(f"No image{where} can be used{why}.")
-            if len(labels) == len(classes):
+            if len(labels) == len(source.classes):
                 raise WorkspaceError(f"Every class{where} has a single image; add more images, at least ten each.")
             if "memory_size" not in self._store.settings.recognizer:
                 recognizer.set_params(memory_size=max(MEMORY, len(labels)))
@@ -121,6 +114,7 @@ class Learning:
                 forget_unlabelled(edit.connection, {path for path, _ in bad})
                 edit.before.clear()  # there is no earlier state to restore
                 edit.details = InitDetails(len(recognizer.classes_), len(labels), len(bad)).as_dict()
+            self._measure(progress)
         return bad
 
     def learn(self, progress: Progress, record: Callable[[Connection, Version], None]) -> Version:
@@ -128,29 +122,34 @@ class Learning:
         with self._store.alone(progress):
             self._intake.complete(progress)
             with self._database.reading() as connection:
-                labels = groups.to_learn(connection)
+                names, corrected = class_names.read_all(connection), corrections.pending(connection)
+                labels = _to_learn(connection, corrected)
                 version, new = self._recognizers.version(connection), versions.next_id(connection)
                 embedder = embedder_of(connection)
                 limit = versions.rejection_limit(connection)
                 stream: list[int] = list(connection.scalars(unlearnt(connection)))
                 copies = stacks_of(connection, stream)
                 trained = None if embedder is None else was_trained_on(connection, embedder, list(labels))
-            if not labels:
+            if not labels and not corrected:
                 raise WorkspaceError(
-                    "There is nothing to learn: no group is named and confirmed. Name and confirm a group in the "
-                    "review first."
+                    "There is nothing to learn: no group is named and confirmed, and no label is corrected. Name and "
+                    "confirm a group in the review first, or teach labelled images."
                 )
             self._recognizers.recall()
-            X, y = self._vectors.of_items(list(labels), version), np.array(list(labels.values()))
+            stored = {item: names.label(name) for item, name in labels.items()}
             recognizer = self._recognizers.read(version, limit)  # one of its own: learning changes it
+            y = np.array(list(stored.values()), dtype=str)
+            X = self._vectors.of_items(list(labels), version) if labels else recognizer.memory_.X[:0]
+            known = self._exemplars.of_memory(version, recognizer.memory_)
+            forget = np.isin(known, list(corrected))
             rows: dict[str, LabelledRows] = {
-                "memory": (recognizer.memory_.X, recognizer.memory_.y),
+                "memory": (recognizer.memory_.X[~forget], recognizer.memory_.y[~forget]),
                 "confirmed": (X, y),
             }
             before = accuracies(self._recognizers.in_use()[1], **rows)
-            offered = np.concatenate([self._exemplars.of_memory(version, recognizer.memory_), list(labels)])
+            offered = np.concatenate([known, np.array(list(labels), dtype=np.int64)])
             together = [copies.get(item, item) for item in labels]
-            recognizer.learn(X, y, trained=trained, stacks=together, progress=progress)
+            recognizer.learn(X, y, trained=trained, stacks=together, forget=forget, progress=progress)
             exemplars = offered[recognizer.memory_.kept]
             progress("storing the version", 0, 2)
             digest = versions.save(recognizer, self._store.models, new)
@@ -161,45 +160,119 @@ class Learning:
             progress("storing the version", 1, 2)
             with self._store.editing("learn") as edit:
                 self._recognizers.refuse_other_version(edit.connection, version, "learn")
-                _refuse_other_labels(edit.connection, labels)
-                new_classes = sorted(set(recognizer.classes_.tolist()) - set(groups.classes(edit.connection)))
+                _refuse_other_labels(edit.connection, labels, corrected)
+                if class_names.read_all(edit.connection) != names:
+                    raise WorkspaceError(
+                        "A class was renamed while learn ran, so nothing was changed. Run learn again."
+                    )
+                fresh = {label: name for name, label in zip(labels.values(), stored.values(), strict=True)}
+                class_names.write(edit, {label: name for label, name in fresh.items() if label not in names.known})
+                new_classes = sorted(set(fresh.values()) - set(groups.classes(edit.connection)))
                 saved = versions.Saved(new, recognizer, digest, None if embedder is None else embedder.id)
-                versions.add(edit, saved, labels)
+                versions.add(edit, saved, dict.fromkeys(corrected, versions.FORGOTTEN) | stored)
                 store_exemplars(edit.connection, new, exemplars)
                 versions.note_report(edit.connection, new, report)
-                edit.details = LearnDetails(new, len(labels), new_classes).as_dict()
+                edit.details = LearnDetails(new, len(labels), new_classes, len(corrected) or None).as_dict()
                 record(edit.connection, versions.all_versions(edit.connection)[-1])
             try:
                 self._recognition.ask_about_unseen(progress, scores)
             except (ValueError, OSError) as error:
                 warnings.warn(f"Version {new} is in use, but has not recognised all images yet: {error}", stacklevel=3)
+            self._measure(progress)
         with self._database.reading() as connection:
             return versions.all_versions(connection)[-1]
 
-    def _take_classes(
-        self, classes: Mapping[str, list[Found]], progress: Progress
-    ) -> tuple[dict[int, str], list[tuple[str, str]]]:
-        """Take in the files of class folders; return the label of each item, and what cannot be used, with reasons."""
-        labels: dict[int, str] = {}
-        bad = []
-        label_of = {found.path: label for label, files in classes.items() for found in files}
-        for batch in self._intake.take([found for files in classes.values() for found in files], progress):
-            for path, item, reason in batch:
-                if item is None:
-                    bad.append((path, reason))
-                elif labels.setdefault(item, label_of[path]) != label_of[path]:
-                    bad.append((path, f"the same image is in {labels[item]!r}, too; delete one of them"))
-        missing = sorted(set(classes) - set(labels.values()))
-        return labels, bad + [(label, "no image of this class can be used") for label in missing]
+    def _measure(self, progress: Progress) -> None:
+        """Measure the new version on held-out images; it stays in use if that fails."""
+        try:
+            self._held_out.measure_now(progress)
+        except (ValueError, OSError) as error:
+            warnings.warn(f"The new version is in use, but was not measured: {error}", stacklevel=4)
 
 
-def _refuse_other_labels(connection: Connection, labels: Mapping[int, str]) -> None:
+class _Known(NamedTuple):
+    """Labelled images or vectors that were found, and a way to take them in."""
+
+    classes: list[str]
+    label_of: dict[str, str]
+    """By path."""
+    bad: list[tuple[str, str]]
+    take: Callable[[Progress], Iterator[list[Taken]]]
+
+
+def _cut(
+    crops: Crops,
+    images: KnownImages,
+    starts: Sequence[str | os.PathLike[str]],
+    boxes: str | os.PathLike[str],
+    min_confidence: float,
+    progress: Progress,
+) -> KnownImages:
+    """Return the crops of known images, which have the classes of the images."""
+    places, read = starts_of(starts, boxes), read_boxes(boxes)
+    classes, bad = {}, list(images.bad)
+    for label, files in images.classes.items():
+        cuts = list(crops.cut(files, places, read, min_confidence, progress))
+        classes[label] = [look_at(crop) for cut in cuts for crop in cut.crops]
+        bad += [(cut.path, cut.reason) for cut in cuts if cut.reason]
+    if not any(classes.values()):
+        why = bad[0][1] if bad else "no box has the confidence that is needed"
+        raise WorkspaceError(f"{boxes} has no boxes for these images: {why}.")
+    return KnownImages(classes, bad)
+
+
+def _known_images(intake: Intake, known: KnownImages) -> _Known:
+    classes, bad = known
+    label_of = {found.path: label for label, files in classes.items() for found in files}
+    files = [found for files in classes.values() for found in files]
+    return _Known(sorted(classes), label_of, bad, lambda progress: intake.take(files, progress))
+
+
+def _known_vectors(intake: VectorIntake, known: Known) -> _Known:
+    if isinstance(known, Mapping):
+        raise WorkspaceError("Give one file of labelled vectors, not files by class.")
+    rows = intake.read(known)
+    label_of = {name: label for name, label in zip(rows.names, rows.labels, strict=True) if label is not None}
+    bad = [(name, NO_LABEL) for name in rows.names if name not in label_of]
+    classes = sorted(set(label_of.values()))
+    if len(classes) < 2:
+        raise WorkspaceError(f"{known} should hold labelled vectors of at least two classes, in labels.")
+    kept = rows.only([name in label_of for name in rows.names])
+    return _Known(classes, label_of, bad, lambda progress: intake.take_rows(kept, progress))
+
+
+def _label_items(known: _Known, progress: Progress) -> tuple[dict[int, str], list[tuple[str, str]]]:
+    """Take in known images; return the label of each item, and what cannot be used, with reasons."""
+    labels: dict[int, str] = {}
+    bad = []
+    for batch in known.take(progress):
+        for path, item, reason in batch:
+            if item is None:
+                bad.append((path, reason))
+            elif labels.setdefault(item, known.label_of[path]) != known.label_of[path]:
+                bad.append((path, f"the same image is in {labels[item]!r}, too; delete one of them"))
+    missing = sorted(set(known.classes) - set(labels.values()))
+    return labels, bad + [(label, "no image of this class can be used") for label in missing]
+
+
+def _to_learn(connection: Connection, corrected: Mapping[int, str | None]) -> dict[int, str]:
+    """Return the items to learn with their classes: newly labelled ones, and those with a corrected label."""
+    again = {item: label for item, label in corrected.items() if label is not None}
+    return dict(sorted((groups.to_learn(connection) | again).items()))
+
+
+def _refuse_other_labels(
+    connection: Connection, labels: Mapping[int, str], corrected: Mapping[int, str | None]
+) -> None:
     """Refuse to store what was learnt if the label of an item has changed meanwhile."""
-    now = groups.to_learn(connection)
+    again = corrections.pending(connection)
+    now = _to_learn(connection, again)
     changed = sum(now.get(item) != label for item, label in labels.items())
-    if changed:
+    changed += sum(again.get(item, item) != label for item, label in corrected.items() if label is None)
+    if changed or set(corrected) - set(again):
+        images = len(labels.keys() | corrected.keys())
         raise WorkspaceError(
-            f"{changed} of the {len(labels)} images to learn were moved, renamed or unconfirmed while learn ran, so "
+            f"{max(changed, 1)} of the {images} images to learn were moved, renamed or unconfirmed while learn ran, so "
             "nothing was changed. Run learn again."
         )
 
@@ -221,61 +294,10 @@ def future_scores(
 
 def accuracies(recognizer: OpenWorldRecognizer, **rows: LabelledRows) -> dict[str, float]:
     """Return the share of correct predictions on each set of labelled rows."""
-    return {name: float((recognizer.predict(X) == y).mean()) for name, (X, y) in rows.items()}
+    return {name: float((recognizer.predict(X) == y).mean()) for name, (X, y) in rows.items() if len(X)}
 
 
 def learning_report(recognizer: OpenWorldRecognizer, after: dict[str, float], **more: Any) -> dict[str, Any]:
     """Return the report of a new version; see :func:`opengcd.workspace.versions.note_report`."""
     memory = recognizer.memory_
     return {"memory": {"size": memory.size, "used": len(memory)}, "after": after} | more
-
-
-def _class_files(
-    known: Mapping[str, Iterable[str | os.PathLike[str]]], on_skipped: Callable[[str], object]
-) -> tuple[dict[str, list[Found]], list[tuple[str, str]]]:
-    """Return the files of each class."""
-    if len(known) < 2:
-        raise WorkspaceError("Give images of at least two classes.")
-    return {groups.check_label(label): list(find_files(starts, on_skipped)) for label, starts in known.items()}, []
-
-
-def _class_folders(
-    known: Path, on_skipped: Callable[[str], object]
-) -> tuple[dict[str, list[Found]], list[tuple[str, str]]]:
-    """Return the files of each class folder, and the files outside of them, with reasons."""
-    if not known.is_dir():
-        raise WorkspaceError(f"There is no folder {known}; it should hold a folder of images for each known class.")
-    found: dict[str, list[Found]] = {}
-    bad = []
-    for entry in sorted(known.iterdir()):
-        if entry.is_dir():
-            if not entry.name.startswith(".") and not (entry / SETTINGS_FILE).exists():
-                found[groups.check_label(readable(entry.name))] = list(find_files([entry], on_skipped))
-        elif is_stray(entry.name):
-            on_skipped(str(entry))
-        else:
-            bad.append((str(entry), "not in the folder of a class"))
-    if not found and bad:
-        raise WorkspaceError(
-            f"{known} holds files, but no folders; sort the images into one folder for each known class, named after "
-            "the class."
-        )
-    if len(found) < 2:
-        deeper = _single_folders(known)
-        if deeper != known:
-            raise WorkspaceError(
-                f"{known} holds one folder only, and those of the classes seem to be deeper; give {deeper} instead."
-            )
-        there = f"has only the class {next(iter(found))!r}" if found else "is empty"
-        raise WorkspaceError(f"{known} {there}; it should hold a folder of images for each of at least two classes.")
-    return found, bad
-
-
-def _single_folders(folder: Path) -> Path:
-    """Return the folder itself, or the first one below it that holds several folders, if each above holds only one."""
-    start = folder
-    while True:
-        inner = [one for one in folder.iterdir() if one.is_dir() and not one.name.startswith(".")]
-        if len(inner) != 1:
-            return folder if inner else start
-        folder = inner[0]

@@ -11,26 +11,27 @@ import numpy as np
 
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.validation import UNKNOWN_STR
-from opengcd.embed import Decoded, embed_files
+from opengcd.embed import Decoded, GivenVectors, embed_files
 from opengcd.workspace import versions
 from opengcd.workspace.boxes import CONFIDENCE, Boxes, read_boxes
 from opengcd.workspace.crops import Crops, starts_of
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import RecognizeDetails
 from opengcd.workspace.embedders import without_vector
-from opengcd.workspace.files import Found, find_files, ignore_file, look_at
-from opengcd.workspace.intake import NOT_FINITE, Intake, Taken
+from opengcd.workspace.files import Found, ignore_file, look_at
+from opengcd.workspace.intake import NOT_FINITE, Taken
 from opengcd.workspace.predictions import Prediction, Result, predicted, unseen, write_predictions
 from opengcd.workspace.recognizers import ObservedScores, Recognizers
 from opengcd.workspace.store import Store
 from opengcd.workspace.uploads import check_pixels, store_uploads
+from opengcd.workspace.vector_intake import AnyIntake
 from opengcd.workspace.vectors import Vectors
 
 
 class Recognition:
     """Recognise images with the version in use, and store its predictions."""
 
-    def __init__(self, store: Store, vectors: Vectors, recognizers: Recognizers, intake: Intake) -> None:
+    def __init__(self, store: Store, vectors: Vectors, recognizers: Recognizers, intake: AnyIntake) -> None:
         self._store = store
         self._database = store.database
         self._vectors = vectors
@@ -48,7 +49,7 @@ class Recognition:
     ) -> Iterator[Result]:
         """Recognise the images under some paths, or their crops: see :meth:`Workspace.recognize`."""
         sources = list(sources)
-        files = list(find_files(sources, on_skipped))
+        files = list(self._intake.find(sources, on_skipped))
         if boxes is None:
             return self.recognize_files(files, progress=progress)
         return self._recognize_crops(files, starts_of(sources, boxes), read_boxes(boxes), min_confidence, progress)
@@ -97,7 +98,7 @@ class Recognition:
         taken: set[Found] = set()
         before: set[Found] = set()
         while True:
-            now = set(find_files(sources))
+            now = set(self._intake.find(sources))
             settled = sorted((now & before) - taken)
             if settled:
                 yield from self.recognize_files(settled)
@@ -126,6 +127,7 @@ class Recognition:
             If the images have too many pixels together.
 
         """
+        self._refuse_images()
         check_pixels(contents)
         self._recognizers.follow()
         stored = store_uploads(self._store.path / "uploads", contents)
@@ -159,6 +161,7 @@ class Recognition:
             If the images have too many pixels together.
 
         """
+        self._refuse_images()
         check_pixels(contents)
         reasons: list[str] = []
 
@@ -220,6 +223,10 @@ class Recognition:
             done += len(part)
         if waiting:
             progress("recognising again", done, len(waiting))
+
+    def _refuse_images(self) -> None:
+        if self._store.settings.takes_vectors:
+            GivenVectors().refuse()
 
     def _recognize(self, batch: list[Taken], stream: ObservedScores | None = None) -> list[Result]:
         """Return the predictions for files that were added; new ones are appended to ``stream``."""

@@ -45,6 +45,11 @@ class Settings:
             )
 
     @property
+    def takes_vectors(self) -> bool:
+        """Whether items are vectors that are given, instead of images."""
+        return self.embedder == "vectors"
+
+    @property
     def unit_length(self) -> bool:
         """Whether vectors are scaled to unit length: those of a network, as in the paper, but not plain pixels."""
         return self.embedder != "pixels"

@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from opengcd._internal.unit_length import unit_rows
-from opengcd.workspace import groups, log
+from opengcd.workspace import class_names, groups, log
 from opengcd.workspace.counts import Counts
 from opengcd.workspace.exemplars import Exemplars
 from opengcd.workspace.groups import REMOVED
@@ -101,7 +101,7 @@ class Suggestions:
             found = [group for group in groups.group_sizes(connection, sizes) if group.kind != REMOVED]
             samples = [chosen, *(counts[group.id].typical for group in found)]
             vectors = self._vectors_of(connection, version, samples)
-            opinion = _opinion(connection, chosen)
+            opinion, names = _opinion(connection, chosen), class_names.read(connection)
         rows = [unit_rows(recognizer.in_metric(X)).mean(0) if len(X) else None for X in vectors]
         centre = rows[0]
 
@@ -111,7 +111,7 @@ class Suggestions:
             norms = float(np.linalg.norm(centre) * np.linalg.norm(other))
             return float(centre @ other) / norms if norms else 0.0
 
-        by_class = dict(zip(kept.classes, map(likeness, kept.centres), strict=True))
+        by_class = dict(zip(class_names.present(names, kept.classes), map(likeness, kept.centres), strict=True))
         of_known = {group.label: group.id for group in found if group.label in by_class}
         novel = [
             Suggestion(group.label, group.id, False, likeness(row), counts[group.id].typical[0])

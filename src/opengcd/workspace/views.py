@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, func, select
 
 from opengcd._internal.images import CameraNotes
-from opengcd.workspace import groups, log, versions
+from opengcd.workspace import class_names, corrections, groups, log, versions
+from opengcd.workspace.cards import card
 from opengcd.workspace.counts import Counts, GroupCount
 from opengcd.workspace.crops import Crops, Origin
 from opengcd.workspace.embedders import embedder_of
@@ -25,7 +26,7 @@ from opengcd.workspace.revision import revision
 from opengcd.workspace.schema import assignments, failures, items, predictions, training_labels
 from opengcd.workspace.stacks import copies_in_groups, follows_a_copy
 from opengcd.workspace.store import Store
-from opengcd.workspace.thumbnails import camera_notes, thumbnail, whole_picture
+from opengcd.workspace.thumbnails import camera_notes, media_type, thumbnail, thumbnail_file, whole_picture
 from opengcd.workspace.versions import Version
 
 
@@ -156,7 +157,7 @@ class Views:
             return next_step(
                 count_by_source(connection, self.counts),
                 sizes,
-                self._learnable(connection, sizes).total(),
+                self._learnable(connection, sizes).total() + len(corrections.pending(connection)),
                 read_only=self._database.read_only,
                 interrupted=adaptation_interrupted(connection, self._store.path),
             )
@@ -186,7 +187,10 @@ class Views:
         with self._database.reading() as connection:
             counts = self.counts.of_groups(connection)
             found = self._group_sizes(connection)
-            cards = [Card(group, counts[group.id].typical, _suggestion(group, counts[group.id])) for group in found]
+            names = class_names.read(connection)
+            cards = [
+                Card(group, counts[group.id].typical, _suggestion(group, counts[group.id], names)) for group in found
+            ]
             return Overview(log.last_edit(connection), cards)
 
     def members(
@@ -260,7 +264,7 @@ class Views:
             if not found:
                 raise MissingError(f"There is no item {id}.")
             group = connection.scalar(select(assignments.c.group_id).where(assignments.c.item_id == id))
-            if group is None or found[0].source == "learnt":
+            if group is None or corrections.learnt_labels(connection, [id]):
                 return Item(found[0], None)
             return Item(found[0], group, *copies_in_groups(connection, [id]).get(id, ()))
 
@@ -401,6 +405,9 @@ class Views:
             If there is no such item, or none of its files can be read.
 
         """
+        if self._store.settings.takes_vectors:
+            small = self.thumbnail(item)
+            return small, media_type(small)
         return whole_picture(self.content(item), self.paths(item))
 
     def origin(self, item: int) -> Origin | None:
@@ -470,7 +477,7 @@ class Views:
         Returns
         -------
         bytes
-            A JPEG file, at most 256 pixels wide and high.
+            A JPEG file, at most 256 pixels wide and high; an SVG file with its name for a vector without a picture.
 
         Raises
         ------
@@ -478,17 +485,25 @@ class Views:
             If there is no such item, or none of its files can be read.
 
         """
-        return thumbnail(self._store.path / "thumbnails", self.content(item), self.paths(item))
+        folder, content, files = self._store.path / "thumbnails", self.content(item), self.paths(item)
+        if self._store.settings.takes_vectors and not thumbnail_file(folder, content).exists():
+            return card(_name(files) or content[:12])
+        return thumbnail(folder, content, files)
 
     def learnable(self) -> Counter[str]:
-        """Return how many images of each class learn would take."""
+        """Return how many images of each class learn would take that it has not learnt before."""
         with self._database.reading() as connection:
             return self._learnable(connection, self._group_sizes(connection))
 
-    def learnt(self) -> Counter[str]:
-        """Return how many images of each class the version in use has learnt."""
+    def corrected(self) -> Counter[str | None]:
+        """Return how many learnt images learn would learn again under each label; None: it would forget them."""
         with self._database.reading() as connection:
-            return Counter(row.label for row in connection.execute(versions.learnt(connection)))
+            return Counter(corrections.pending(connection).values())
+
+    def learnt(self) -> Counter[str]:
+        """Return how many images of each class the version in use has learnt, by their present labels."""
+        with self._database.reading() as connection:
+            return Counter(corrections.labels(connection).values())
 
     def phases(self) -> list[Phase]:
         """Return all versions with the numbers of images that they have seen, the oldest first."""
@@ -520,10 +535,11 @@ def _count_by(connection: Connection, column: Column[int], *conditions: ColumnEl
     return Counter({row[0]: row[1] for row in rows})
 
 
-def _suggestion(group: GroupSize, count: GroupCount) -> str | None:
+def _suggestion(group: GroupSize, count: GroupCount, names: Mapping[str, str]) -> str | None:
     if group.kind != groups.NOVEL:
         return None
-    return next((label for label, n in count.predicted.items() if label is not None and 2 * n > count.size), None)
+    found = (label for label, n in count.predicted.items() if label is not None and 2 * n > count.size)
+    return next((names.get(label, label) for label in found), None)
 
 
 def _name(files: Sequence[str] | None) -> str:

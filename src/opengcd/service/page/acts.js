@@ -434,6 +434,91 @@ export async function applyVerb(verb, given, shown) {
   return edit(act, shown, () => ({ text: `Done: ${verb.act}.`, counts: { [verb.act]: 1 } }));
 }
 
+// Known classes, and images that were learnt. `shown` is the edit that they were shown with.
+
+/** Rename a known class everywhere. @param {string} known @param {number[]} images @param {number} shown */
+export async function renameClass(known, images, shown) {
+  const taken = new Set([
+    ...knownClasses(),
+    ...state.groups.filter((group) => group.named).map((group) => group.label),
+  ]);
+  const chosen = await pick({
+    title: `Rename the class “${known}”`,
+    images,
+    value: known,
+    options: [],
+    free: true,
+    tell: (text) =>
+      text !== known && taken.has(text)
+        ? `There is “${text}” already. To make them one class, merge them.`
+        : "The new name holds in all versions, labels and exports.",
+    submit: "Rename",
+  });
+  if (!chosen || chosen.text === known) return null;
+  return edit({ act: "rename_class", known, label: chosen.text }, shown, () => ({
+    text: `“${known}” is now “${chosen.text}”.`,
+    counts: { rename: 1 },
+  }));
+}
+
+/** Merge a known class into another one. @param {string} known @param {number[]} images @param {number} shown */
+export async function mergeClass(known, images, shown) {
+  const chosen = await pick({
+    title: `Merge the class “${known}” into …`,
+    images,
+    options: knownClasses()
+      .filter((label) => label !== known)
+      .map((label) => ({ label, kind: "known class" })),
+    tell: (text) =>
+      text ? `All images of “${known}” become “${text}”. The recogniser tells them apart until it learns again.` : "",
+    submit: "Merge",
+  });
+  if (!chosen) return null;
+  const into = chosen.text;
+  return edit({ act: "merge_classes", known, into }, shown, () => ({
+    text: `“${known}” is merged into “${into}”. Learn to make them one class for the recogniser, too.`,
+    counts: { merge: 1 },
+  }));
+}
+
+/** Correct the label of a learnt image. @param {number} item @param {string} label @param {number} shown */
+export function relabelItem(item, label, shown) {
+  return edit({ act: "relabel", items: [item], label }, shown, () => ({
+    text: `The image is now “${label}”. The next learning takes it.`,
+    counts: { relabel: 1 },
+  }));
+}
+
+/** Ask for the label of a learnt image, and correct it. @param {number} item @param {number} shown */
+export async function chooseLabel(item, shown) {
+  const known = new Set(knownClasses());
+  const chosen = await pick({
+    title: "What does this image show?",
+    images: [item],
+    options: [...known].map((label) => ({ label, kind: "known class" })),
+    free: true,
+    tell: (text) => (text && !known.has(text) ? `“${text}” is a new class.` : ""),
+    submit: "Change the label",
+  });
+  return chosen && relabelItem(item, chosen.text, shown);
+}
+
+/** Say that the label of a learnt image is right. @param {number} item @param {number} shown */
+export function keepLabel(item, shown) {
+  return edit({ act: "keep_label", items: [item] }, shown, () => ({
+    text: "The label stays, and you are not asked about it again.",
+    counts: { keep: 1 },
+  }));
+}
+
+/** Remove a learnt image. @param {number} item @param {number} shown */
+export function discardItem(item, shown) {
+  return edit({ act: "discard", items: [item] }, shown, () => ({
+    text: "The image is removed. The next learning forgets it.",
+    counts: { remove: 1 },
+  }));
+}
+
 // Back and forth.
 
 /**

@@ -129,6 +129,18 @@ export const api = {
   /** @param {number} limit @param {number} [before] */
   history: (limit, before) => call("GET /history", { query: { limit, before } }),
 
+  heldOut: () => call("GET /held-out"),
+  /** @param {string} label @param {string} predicted */
+  confused: (label, predicted) => call("GET /held-out/items", { query: { label, predicted } }),
+  /** @param {number} limit */
+  suspects: (limit) => call("GET /suspects", { query: { limit } }),
+  /** Store images, which a job then teaches. @param {File[]} files */
+  upload(files) {
+    const body = new FormData();
+    for (const file of files) body.append("files", file, file.name);
+    return call("POST /taught-images", { body });
+  },
+
   groups: () => call("GET /groups"),
   /** @param {number} limit */
   questions: (limit) => call("GET /questions", { query: { limit } }),
@@ -195,8 +207,9 @@ export const api = {
   rejection: () => call("GET /rejection"),
   /** @param {number|null} share @param {number} on */
   setRejection: (share, on) => call("PUT /rejection", { body: { max_known_rejected: share, on } }),
-  /** @param {NonNullable<NonNullable<Operations["GET /export"]["query"]>["format"]>} format */
-  exported: (format) => `${ROOT}/export?format=${format}`,
+  exportFormats: () => call("GET /export/formats"),
+  /** @param {string} format @param {string} images */
+  exported: (format, images) => ROOT + address("/export", {}, { format, images }),
   events: () => new EventSource(`${ROOT}/events`),
 };
 

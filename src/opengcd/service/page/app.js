@@ -18,6 +18,7 @@ import { group } from "./views/group.js";
 import { groups } from "./views/groups.js";
 import { history } from "./views/history.js";
 import { images } from "./views/images.js";
+import { labels } from "./views/labels.js";
 import { learn } from "./views/learn.js";
 import { numberOfClasses } from "./views/number.js";
 import { overview } from "./views/overview.js";
@@ -38,7 +39,18 @@ const VIEWS = [
   ["history", "History", history],
   ["questions", "Questions", questions],
   ["images", "Images", images],
+  ["labels", "Labels", labels],
 ];
+
+/** Where a job is shown. @type {Record<string, string>} */
+const HOMES = {
+  discover: "#/number",
+  learn: "#/learn",
+  teach: "#/learn",
+  measure: "#/labels",
+  adapt: "#/overview",
+  recognize: "#/overview",
+};
 
 async function signOut() {
   await api.signOut().catch(complain);
@@ -105,7 +117,7 @@ function bar() {
     if (!running) return;
     const share = running.total ? ` ${Math.round((100 * running.done) / running.total)} %` : "";
     job.textContent = `${DOING[running.verb]}${share}`;
-    job.href = { learn: "#/learn", adapt: "#/overview", discover: "#/number", recognize: "#/overview" }[running.verb];
+    job.href = HOMES[running.verb];
   };
   subscribe(paint);
   paint();
@@ -134,7 +146,7 @@ async function start() {
   listen();
   watchPictures();
   useKeys("everywhere", {
-    view: (event) => go(VIEWS[Number(event.key) - 1][0]),
+    view: (event) => go(VIEWS[(Number(event.key) + 9) % 10][0]),
     undo,
     redo,
     theme: toggleTheme,

@@ -14,7 +14,7 @@ const KEYS = [
     scope: "everywhere",
     title: "Everywhere",
     keys: [
-      { act: "view", keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9"], label: "Go to a view" },
+      { act: "view", keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"], label: "Go to a view" },
       { act: "undo", keys: ["u", "Ctrl+z"], label: "Undo" },
       { act: "redo", keys: ["Shift+U", "Ctrl+Shift+Z", "Ctrl+y"], label: "Redo" },
       { act: "theme", keys: ["t"], label: "Switch between light and dark" },
@@ -133,6 +133,17 @@ const KEYS = [
       { act: "none", keys: ["0"], label: "Neither part is a class" },
       { act: "skip", keys: ["s"], label: "Skip the question" },
       { act: "regroup", keys: ["g"], label: "Regroup the images as answered" },
+    ],
+  },
+  {
+    scope: "labels",
+    title: "Suspected labels",
+    keys: [
+      { act: "keep", keys: ["k"], label: "Keep the label: it is right" },
+      { act: "change", keys: ["c"], label: "Change it to the suggested class" },
+      { act: "other", keys: ["o"], label: "Give another label" },
+      { act: "discard", keys: ["x", "Delete"], label: "Remove the image from what is learnt" },
+      { act: "skip", keys: ["s"], label: "Skip the image" },
     ],
   },
   {

@@ -208,6 +208,18 @@ export interface Class {
   exemplars: number[];
 }
 
+/** How many held-out images of a class are recognised. */
+export interface ClassAccuracy {
+  /** The name of the class. */
+  label: string;
+  /** The number of its images. */
+  images: number;
+  /** How many of them are recognised. */
+  right: number;
+  /** The share that the version before recognised; null if it did not know the class or was not measured. */
+  before: number | null;
+}
+
 /** How many classes the last discovery found, and the scores behind this number. */
 export interface ClassNumber {
   /** The number of classes, known and new ones together. */
@@ -284,6 +296,32 @@ export interface ConflictingEdit {
   verb: string;
 }
 
+/** The held-out images of a class that are taken for a class. */
+export interface ConfusedImages {
+  /** The numbers of the images, the clearest cases first. */
+  items: number[];
+}
+
+/** How many held-out images of a class are taken for another class. */
+export interface ConfusedPair {
+  /** The class that they were learnt under. */
+  label: string;
+  /** The class that they are taken for. */
+  predicted: string;
+  /** The number of these images. */
+  images: number;
+  /** The same for the version before; null if it did not know both classes or was not measured. */
+  before: number | null;
+}
+
+/** The label of learnt images was corrected, confirmed, or taken away. */
+export interface CorrectDetails {
+  /** The number of images. */
+  images: number;
+  /** The name that the group, the class or the images got. */
+  label?: string | null;
+}
+
 /** How many images of a class there are. */
 export interface Count {
   /** The name of the class. */
@@ -298,6 +336,16 @@ export interface Curves {
   rehearsing?: Epoch[];
   /** The training itself. */
   training?: Epoch[];
+}
+
+/** Remove learnt images from what is learnt: the next learn forgets them. */
+export interface Discard {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "discard";
+  /** Numbers of the images. */
+  items: number[];
 }
 
 /** Group the rejected images into new classes. */
@@ -451,7 +499,7 @@ export interface Entry {
   /** What was done, such as `name` or `discover`. */
   verb: string;
   /** More about it; the fields depend on the verb. */
-  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | UndoDetails | Record<string, any>;
+  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | RenameClassDetails | MergeClassesDetails | CorrectDetails | TeachDetails | UndoDetails | Record<string, any>;
   /** Whether it is undone at present. */
   undone: boolean;
 }
@@ -464,6 +512,18 @@ export interface Epoch {
   loss: number | null;
   /** The accuracy on labelled images that were held out of the training; null without any. */
   accuracy: number | null;
+}
+
+/** A format of exports. */
+export interface ExportFormat {
+  /** The name of the format, as `/export` takes it. */
+  name: string;
+  /** Its name for people. */
+  title: string;
+  /** What it holds or is for. */
+  about: string;
+  /** The suffix of the file: `zip` for a folder. */
+  suffix: string;
 }
 
 /** A file that could not be used. */
@@ -546,6 +606,12 @@ export interface Groups {
   edit: number;
   /** New classes first, the largest first, doubtful ones last. */
   groups: Group[];
+}
+
+/** What held-out images show of the version in use. */
+export interface HeldOut {
+  /** Null if it was not measured; the job `measure` does it. */
+  measured: Measured | null;
 }
 
 /** An image with its label, in a list of all images. */
@@ -685,7 +751,7 @@ export interface ItemPage {
 }
 
 /** Long work that runs in the server. Its fields depend on ``verb``. */
-export type Job = DiscoverJob | LearnJob | AdaptJob | RecognizeJob;
+export type Job = DiscoverJob | LearnJob | TeachJob | MeasureJob | AdaptJob | RecognizeJob;
 
 /** Say that a group is one class: discover leaves its images together. */
 export interface Keep {
@@ -705,6 +771,16 @@ export interface KeepDetails {
   group: number;
   /** The numbers of the images that the person had looked at; null means all. */
   seen?: number[] | null;
+}
+
+/** Say that the label of learnt images is right, so that they are no longer suspected. */
+export interface KeepLabel {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "keep_label";
+  /** Numbers of the images. */
+  items: number[];
 }
 
 /** A learnt image that looks like another one. */
@@ -757,6 +833,8 @@ export interface LearnDetails {
   images: number;
   /** The names of the new classes. */
   new_classes: string[];
+  /** How many images were learnt before and have another label now, or none; null if none. */
+  corrected?: number | null;
 }
 
 /** A job that learns the confirmed groups. */
@@ -801,6 +879,10 @@ export interface Learnable {
   new: Count[];
   /** More images of known classes. */
   known: Count[];
+  /** Images that were learnt before and now have another label. */
+  corrected: number;
+  /** Images that were learnt before and were removed. */
+  forgotten: number;
   /** The number of all these images. */
   total: number;
 }
@@ -839,6 +921,62 @@ export interface Map {
   drawn: boolean;
 }
 
+/** Measure the version in use on held-out images; the job ``learn`` does it, too. */
+export interface Measure {
+  /** What the job is to do. */
+  verb: "measure";
+}
+
+/** A job that measures the version in use on held-out images. */
+export interface MeasureJob {
+  /** The number of the job. */
+  id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
+  stage: string;
+  /** How many steps of this stage are done. */
+  done: number;
+  /** How many steps the stage has; 0 if that is not known. */
+  total: number;
+  /** Why it failed or was cancelled; null otherwise. */
+  error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who started it. */
+  who: string;
+  /** What the job does. */
+  verb: "measure";
+  /** Null until the job is done. */
+  result: MeasureResult | null;
+}
+
+/** The version that the job ``measure`` measured. */
+export interface MeasureResult {
+  /** The number of the version. */
+  version: number;
+}
+
+/** How well a version recognises its exemplars, each judged by a classifier that was fitted without it. */
+export interface Measured {
+  /** The number of the version. */
+  version: number;
+  /** The version that it is compared with; null if there is none. */
+  previous: number | null;
+  /** The share of the held-out images that are recognised. */
+  accuracy: number;
+  /** The same for the version before, on its own exemplars. */
+  accuracy_before: number | null;
+  /** The number of held-out images. */
+  images: number;
+  /** The classes, by name. */
+  classes: ClassAccuracy[];
+  /** All pairs that are mixed up, the most confused first. */
+  pairs: ConfusedPair[];
+  /** Whether the network was trained on some of these images, so that the result is too good. */
+  trained: boolean;
+}
+
 /** How full the exemplar memory is. Exemplars are the learnt images that the recogniser keeps. */
 export interface Memory {
   /** The largest number of exemplars. */
@@ -857,6 +995,28 @@ export interface Merge {
   group: number;
   /** Number of the group that gets them. */
   into: number;
+}
+
+/** Merge a known class into another one: all its images get that label, and the next learn makes them one class. */
+export interface MergeClasses {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "merge_classes";
+  /** Name of the known class that ends. */
+  known: string;
+  /** Name of the known class that gets its images. */
+  into: string;
+}
+
+/** The images of a known class were given to another one; the next learning makes them one class. */
+export interface MergeClassesDetails {
+  /** The name that the known class had. */
+  known: string;
+  /** The name that the group, the class or the images got. */
+  label: string;
+  /** The number of images. */
+  images: number;
 }
 
 /** A group was merged into another one. */
@@ -911,7 +1071,7 @@ export interface Name {
 export interface NameDetails {
   /** The number of the group. */
   group: number;
-  /** The name that the group got. */
+  /** The name that the group, the class or the images got. */
   label: string;
   /** Whether the group was confirmed, too. */
   confirmed: boolean;
@@ -1207,6 +1367,18 @@ export interface RejectionLimit {
   max_known_rejected: number | null;
 }
 
+/** Correct the label of images that the recogniser has learnt; the next learn takes it. */
+export interface Relabel {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "relabel";
+  /** Numbers of the images. */
+  items: number[];
+  /** The class that they show: a known one or a new one. */
+  label: string;
+}
+
 /** Remove images from the review, so that they are neither learnt nor grouped again. */
 export interface Remove {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
@@ -1221,6 +1393,26 @@ export interface Remove {
 export interface RemoveDetails {
   /** The number of images. */
   images: number;
+}
+
+/** Rename a known class, in all versions of the recogniser and wherever its name is shown. */
+export interface RenameClass {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "rename_class";
+  /** Name of the known class. */
+  known: string;
+  /** Its new name, which no other class or group may have; use ``merge_classes`` for one class under two names. */
+  label: string;
+}
+
+/** A known class was renamed. */
+export interface RenameClassDetails {
+  /** The name that the known class had. */
+  known: string;
+  /** The name that the group, the class or the images got. */
+  label: string;
 }
 
 /** Changes of folders were read back: how many groups were named, and images moved and removed. */
@@ -1355,6 +1547,112 @@ export interface Suggestions {
   homes: Suggestion[];
 }
 
+/** A learnt image whose label may be wrong. */
+export interface Suspect {
+  /** The number of the image. */
+  item: number;
+  /** Its label. */
+  label: string;
+  /** The class that it is more likely of. */
+  suggested: string;
+  /** The probability of its label, by a classifier that was fitted without the image. */
+  own: number;
+  /** The probability of the suggested class. */
+  rival: number;
+  /** A near copy of it with another label; null if there is none. */
+  copy_of: number | null;
+  /** The images of the class of its label that look most like it. */
+  like_label: number[];
+  /** The images of the suggested class that look most like it. */
+  like_suggested: number[];
+}
+
+/** Learnt images whose labels may be wrong. Images that a person has judged are left out. */
+export interface Suspects {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** Whether the version in use was measured; if not, the job `measure` does it. */
+  measured: boolean;
+  /** How many such images there are. */
+  total: number;
+  /** The most doubtful first. */
+  suspects: Suspect[];
+}
+
+/** Give labels to images, which then are examples of known or new classes; the job ``learn`` takes them. */
+export interface Teach {
+  /** What the job is to do. */
+  verb: "teach";
+  /** The names of the classes. */
+  labels: string[];
+  /** For each of these names, the numbers of its images; no image may be listed twice. */
+  items: number[][];
+  /** Whether images that a person has given another label get the new one. */
+  replace?: boolean;
+}
+
+/** An image to which a person has given another label already, and which kept it. */
+export interface TeachConflict {
+  /** The number of the image. */
+  item: number;
+  /** Its label; empty if a person removed it from the review. */
+  present: string;
+  /** The label that it was to get. */
+  given: string;
+}
+
+/** Labelled images were added. */
+export interface TeachDetails {
+  /** The number of images. */
+  images: number;
+  /** How many classes were learnt. */
+  classes: string[];
+  /** How many images had another label before; null if none. */
+  replaced?: number | null;
+  /** How many files could not be used. */
+  bad?: number | null;
+}
+
+/** A job that gives labels to images. */
+export interface TeachJob {
+  /** The number of the job. */
+  id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
+  stage: string;
+  /** How many steps of this stage are done. */
+  done: number;
+  /** How many steps the stage has; 0 if that is not known. */
+  total: number;
+  /** Why it failed or was cancelled; null otherwise. */
+  error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who started it. */
+  who: string;
+  /** What the job does. */
+  verb: "teach";
+  /** Null until the job is done. */
+  result: TeachResult | null;
+}
+
+/** What the job ``teach`` did. */
+export interface TeachResult {
+  /** How many images have got a label. */
+  images: number;
+  /** How many of them there are of each class. */
+  classes: Record<string, number>;
+  /** How many images had their label before. */
+  already: number;
+  /** How many images, of those with a new label, had another label before. */
+  replaced: number;
+  /** Images with another label, which they kept; at most 1,000. */
+  conflicts: TeachConflict[];
+  /** How many such images there are. */
+  conflicting: number;
+}
+
 /** The threshold of open-set rejection: an image with a higher score is rejected as unknown. */
 export interface Threshold {
   /** The threshold. */
@@ -1419,6 +1717,16 @@ export interface Upload {
   id: string;
   /** The largest number of bytes in one piece. */
   piece: number;
+}
+
+/** An image that was uploaded. */
+export interface Uploaded {
+  /** Its number; null if it cannot be used. */
+  id: number | null;
+  /** The name of the file. */
+  name: string;
+  /** Why it cannot be used; null if it can. */
+  reason: string | null;
 }
 
 /** A file of an upload. */
@@ -1517,11 +1825,6 @@ export interface Operations {
   "GET /learnable": {
     answer: Learnable;
   };
-  /** Return the label of every image, and where it comes from. */
-  "GET /export": {
-    query?: { format?: "csv" | "json" | "coco" };
-    answer: any;
-  };
   /** Return the files that could not be used. */
   "GET /failures": {
     answer: Failure[];
@@ -1572,7 +1875,7 @@ export interface Operations {
     path: { id: number };
     answer: Camera;
   };
-  /** Return a small picture of an image. */
+  /** Return a small picture of an image; for a vector without a picture, a card with its name. */
   "GET /items/{id}/thumbnail": {
     path: { id: number };
     answer: null;
@@ -1635,13 +1938,41 @@ export interface Operations {
   "GET /adaptation": {
     answer: AdaptationPlan;
   };
+  /** Store images without recognising them. The job `teach` then gives them their labels. */
+  "POST /taught-images": {
+    body: FormData;
+    answer: Uploaded[];
+  };
+  /** Return how well the version in use recognises its exemplars when they are held out, and which it mixes up. */
+  "GET /held-out": {
+    answer: HeldOut;
+  };
+  /** Return the held-out images of one class that are taken for another class, or for their own. */
+  "GET /held-out/items": {
+    query: { label: string; predicted: string };
+    answer: ConfusedImages;
+  };
+  /** Return learnt images whose labels may be wrong. The edits `keep_label`, `relabel` and `discard` judge them. */
+  "GET /suspects": {
+    query?: { limit?: number; offset?: number };
+    answer: Suspects;
+  };
+  /** Return the formats of `/export`. Camtrap DP needs a table of deployments: use `opengcd export`. */
+  "GET /export/formats": {
+    answer: ExportFormat[];
+  };
+  /** Return the label of every image, and where it comes from. */
+  "GET /export": {
+    query?: { format?: "csv" | "json" | "coco" | "crops" | "folders" | "yolo" | "imagefolder" | "fiftyone" | "darwin-core" | "inaturalist"; images?: "all" | "reviewed" | "new" };
+    answer: any;
+  };
   /** Return the last hundred jobs, the latest first. */
   "GET /jobs": {
     answer: Job[];
   };
-  /** Add a job: discover, learn or adapt. Jobs run one after another, in the order in which they were added. */
+  /** Add a job: discover, learn, teach or adapt. Jobs run one after another, in the order in which they were added. */
   "POST /jobs": {
-    body: Discover | Learn | Adapt;
+    body: Discover | Learn | Teach | Measure | Adapt;
     answer: Job;
   };
   /** Return a job: how far it is, or how it ended. */
@@ -1660,7 +1991,7 @@ export interface Operations {
   };
   /** Make one change to groups or images; `act` says which. */
   "POST /edits": {
-    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup;
+    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup | RenameClass | MergeClasses | Relabel | KeepLabel | Discard;
     answer: Edited;
   };
   /** Return which folder of the server's machine is watched, and whether others may be named. */
@@ -1750,6 +2081,12 @@ export interface Details {
   compare: CompareDetails;
   divide: DivideDetails;
   regroup: RegroupDetails;
+  rename_class: RenameClassDetails;
+  merge_classes: MergeClassesDetails;
+  relabel: CorrectDetails;
+  keep_label: CorrectDetails;
+  discard: CorrectDetails;
+  teach: TeachDetails;
   undo: UndoDetails;
   redo: UndoDetails;
 }

@@ -146,7 +146,7 @@ export function inspector({ group: id = null, selection, step }) {
    * @param {import("../types.d.ts").Reasons} reasons
    */
   function about(one, near, reasons) {
-    const size = [`${one.width} × ${one.height}`];
+    const size = one.width ? [`${one.width} × ${one.height}`] : [];
     if (one.probability !== null) size.push(`${percent(one.probability)} likely to belong here`);
     const source = /** @type {import("../reasons.js").Source} */ (one.source);
     const known = one.top.map(([label, value]) => ({ label, value, href: imagesOf({ label }) }));

@@ -1,5 +1,6 @@
 /** Where the workspace stands: what to do next, how well it does, the map, and what it knows. */
 
+import { mergeClass, renameClass } from "../acts.js";
 import { api } from "../api.js";
 import { invitation } from "../asking.js";
 import { button } from "../buttons.js";
@@ -98,6 +99,7 @@ function charts(phases) {
 
 /** @param {import("../types.d.ts").Class[]} classes @param {boolean} all */
 function classCards(classes, all) {
+  const seen = state.edit;
   const shown = all ? classes : classes.slice(0, CLASSES);
   return h(
     "ul",
@@ -127,6 +129,21 @@ function classCards(classes, all) {
               : count(one.learnt, "exemplar"),
           ),
         ),
+        state.session.scopes.includes("write") &&
+          h(
+            "div",
+            { class: "row acts" },
+            button(`Rename ${one.label}`, () => renameClass(one.label, one.exemplars, seen), {
+              icon: "pen",
+              bare: true,
+              quiet: true,
+            }),
+            button(`Merge ${one.label} into another class`, () => mergeClass(one.label, one.exemplars, seen), {
+              icon: "merge",
+              bare: true,
+              quiet: true,
+            }),
+          ),
       ),
     ),
   );
@@ -176,7 +193,8 @@ export function overview(root) {
     knows,
   );
   paint();
-  const version = () => state.status.version?.id;
+  const version = () =>
+    JSON.stringify([state.status.version?.id, state.status.version?.classes, state.status.to_learn]);
   let known = version();
   Promise.all([map.read(), readPhases(), readClasses(), adapt.read()]).catch(complain).then(questions.read);
   const ends = [
