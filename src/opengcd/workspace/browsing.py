@@ -256,10 +256,11 @@ class Browsing:
             by_label = select(label, func.count()).select_from(decided.joined).group_by(label)
             labels = {row[0]: row[1] for row in connection.execute(by_label)}
             text = _text(connection, paths.c.path)
-            folder = func.rtrim(func.substr(text, 1, func.length(text) - func.length(_base(text))), "/").label("folder")
+            before = func.rtrim(func.substr(text, 1, func.length(text) - func.length(_base(text))), "/")
+            folder = _ascii(connection, before).label("folder")
             by_folder = select(folder, func.count().label("n")).group_by(folder)
             rows = connection.execute(by_folder.order_by(func.count().desc(), folder).limit(MOST_FOLDERS))
-            folders = {_unescaped(connection, row.folder): row.n for row in rows}
+            folders = {_shown(connection, row.folder): row.n for row in rows}
             people = self._namers.at(connection).people
         return Choices(dict(sorted(labels.items())), dict(sorted(folders.items())), people)
 
@@ -297,7 +298,7 @@ class _Listed:
         self._decided = decisions(connection)
         self._taken = select(captures.c.taken).where(captures.c.item_id == items.c.id).scalar_subquery()
         first = select(paths).where(paths.c.item_id == items.c.id).order_by(paths.c.path).limit(1)
-        name = func.lower(_base(_text(connection, paths.c.path)))
+        name = _ascii(connection, func.lower(_base(_text(connection, paths.c.path))))
         self._name = first.with_only_columns(name).scalar_subquery()
         changed = first.with_only_columns(cast(paths.c.mtime, Float) / 1e9).scalar_subquery()
         self._date: ColumnElement[Any] = func.coalesce(self._taken, changed)
@@ -478,18 +479,22 @@ def _text(connection: Connection, path: ColumnElement[Any]) -> ColumnElement[str
 def _escaped(connection: Connection, text: str) -> str:
     """Return text as :func:`_text` has it."""
     if connection.dialect.name == "sqlite":
-        return text
+        return text.encode("utf-8", "replace").decode()
     return "".join(
         "\\\\" if byte == 0x5C else chr(byte) if 0 < byte < 0x80 else f"\\{byte:03o}" for byte in os.fsencode(text)
     )
 
 
-def _unescaped(connection: Connection, text: str) -> str:
-    """Return a path that :func:`_text` has as text, to be shown."""
+def _ascii(connection: Connection, text: ColumnElement[str]) -> ColumnElement[str]:
+    """Return text of a path as ASCII, in the same order: SQLite's driver cannot read what is no UTF-8."""
+    return func.hex(text) if connection.dialect.name == "sqlite" else text
+
+
+def _shown(connection: Connection, text: str) -> str:
+    """Return a path that :func:`_ascii` has made, to be shown."""
     if connection.dialect.name == "sqlite":
-        return readable(text)
-    raw = text.encode("latin-1").decode("unicode_escape").encode("latin-1")
-    return readable(os.fsdecode(raw))
+        return readable(os.fsdecode(bytes.fromhex(text)))
+    return readable(os.fsdecode(text.encode("latin-1").decode("unicode_escape").encode("latin-1")))
 
 
 def _base(text: ColumnElement[str]) -> ColumnElement[str]:

@@ -138,8 +138,8 @@ class Teaching:
     def _refuse_vectors(self) -> None:
         if self._store.settings.takes_vectors:
             raise WorkspaceError(
-                "A workspace of vectors cannot be taught from images. Add vectors with recognize, and give them a "
-                "label in the review, or by teach_items."
+                "A workspace of vectors cannot be taught from images. Add vectors with recognize, and label them in "
+                "the review, or by teach_items."
             )
 
     def _refuse_early(self) -> None:

@@ -39,7 +39,12 @@ function whole(id, { name, size: [width, height], box, category, confidence }) {
  *   group: the open one, if there is one; step: go to the next image of the list, or the previous one
  */
 export function inspector({ group: id = null, selection, step }) {
-  const element = h("aside", { class: "inspector", "aria-label": "Details of the image", hidden: true });
+  const element = h("div", {
+    class: "inspector",
+    role: "complementary",
+    "aria-label": "Details of the image",
+    hidden: true,
+  });
   /** @type {AbortController|null} */
   let reading = null;
   /** @type {(() => void)|null} ends the enlargement */
@@ -103,7 +108,7 @@ export function inspector({ group: id = null, selection, step }) {
       end();
       for (const one of behind) one.inert = false;
       element.classList.remove("enlarged");
-      element.removeAttribute("role");
+      element.setAttribute("role", "complementary");
       element.removeAttribute("aria-modal");
       enlarger.title = "Enlarge";
       enlarger.setAttribute("aria-label", "Enlarge");
