@@ -13,7 +13,7 @@ import typer
 from opengcd.cli.adaptation import adapt_on_the_way
 from opengcd.cli.display import show_class_number, show_entry, show_groups, show_measured, show_next_step
 from opengcd.cli.failures import exit_for_bad_files, report_bad_file, report_bad_files, report_errors, report_skipped
-from opengcd.cli.options import Adapt, Folder
+from opengcd.cli.options import Adapt, Boxes, Folder, MinConfidence
 from opengcd.cli.output import echo, write_out
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def recognize(
     times: Annotated[
         Path | None, typer.Option(help="CSV file with the columns file and time: when the images were taken.")
     ] = None,
+    boxes: Boxes = None,
+    min_confidence: MinConfidence = 0.2,
 ) -> None:
     """Recognise images of known classes, and reject the others as unknown.
 
@@ -40,6 +42,8 @@ def recognize(
     from opengcd._internal import terminal
     from opengcd.workspace import read_times
 
+    if watch and boxes is not None:
+        raise typer.BadParameter("--boxes has no effect together with --watch; give one of them")
     with report_errors(), Workspace(workspace) as opened:
         if times is not None:
             read_times(times)  # a mistake in it is found before the images are read
@@ -49,7 +53,9 @@ def recognize(
             return
         bad, skipped, good = list[tuple[str, str]](), list[str](), 0
         with terminal.progress_bar() as progress:
-            for result in opened.recognize(paths, progress=progress, on_skipped=skipped.append):
+            for result in opened.recognize(
+                paths, boxes=boxes, min_confidence=min_confidence, progress=progress, on_skipped=skipped.append
+            ):
                 if result.reason:
                     bad.append((result.path, result.reason))
                 else:

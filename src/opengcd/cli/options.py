@@ -14,4 +14,12 @@ Adapt = Annotated[
         "--adapt", help="Afterwards train the network on these images, and use it if that helps; see opengcd adapt."
     ),
 ]
+Boxes = Annotated[
+    Path | None,
+    typer.Option(
+        help="Boxes that a detector has found, a JSON file from MegaDetector or in COCO's format: each box is cut out "
+        "and becomes an image of its own."
+    ),
+]
+MinConfidence = Annotated[float, typer.Option(min=0, max=1, help="With --boxes: the lowest confidence of a box.")]
 Copy = Annotated[bool, typer.Option(help="Copy the images instead of linking to them.")]

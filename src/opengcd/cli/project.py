@@ -20,7 +20,7 @@ from opengcd.cli.display import (
     show_threshold,
 )
 from opengcd.cli.failures import report_bad_files, report_errors, report_skipped
-from opengcd.cli.options import Adapt, Copy, Folder
+from opengcd.cli.options import Adapt, Boxes, Copy, Folder, MinConfidence
 from opengcd.cli.output import echo, write_out
 
 
@@ -79,6 +79,8 @@ def init(
     database: Annotated[
         str | None, typer.Option(help="PostgreSQL URL (default: an SQLite file in the workspace).")
     ] = None,
+    boxes: Boxes = None,
+    min_confidence: MinConfidence = 0.2,
     adapt: Adapt = False,
 ) -> None:
     """Make a workspace and learn the known classes.
@@ -106,7 +108,9 @@ def init(
         ) as made:
             skipped = list[str]()
             with terminal.progress_bar() as progress:
-                bad = made.fit(known, progress=progress, on_skipped=skipped.append)
+                bad = made.fit(
+                    known, boxes=boxes, min_confidence=min_confidence, progress=progress, on_skipped=skipped.append
+                )
             status = made.status()
             assert status.version is not None
             echo(f"{workspace}: {status.counts['learnt']} images of {len(status.version.classes)} classes.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -125,6 +126,7 @@ def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
         source=one.source,
         stack=stack,
         copies=copies,
+        origin=_origin(workspace, one.paths),
         files=[api.File(path=readable(path), state=state) for path, state in workspace.views.files(id)],
         doubt=listed.doubt,
         date=listed.date,
@@ -180,6 +182,19 @@ def image(request: Request, workspace: UserWorkspace, id: Number) -> Response:
     if known := _known(request, workspace, id):
         return known
     content, kind = workspace.views.image(id)
+    return Response(content, media_type=kind, headers=_headers(workspace, id))
+
+
+@reading.get(
+    "/items/{id}/origin",
+    summary="Get the whole image of a crop",
+    response_description="The picture.",
+    response_class=Response,
+    responses=PICTURE,
+)
+def origin(workspace: UserWorkspace, id: Number) -> Response:
+    """Return the image that a crop was cut out of, as browsers can show it."""
+    content, kind = workspace.views.origin_image(id)
     return Response(content, media_type=kind, headers=_headers(workspace, id))
 
 
@@ -249,6 +264,15 @@ def as_entry(entry: Entry | None) -> api.Entry:
     """Return an entry of the history as the API shows it."""
     assert entry is not None
     return api.Entry(**entry._asdict() | {"details": read_details(entry.verb, entry.details)})
+
+
+def _origin(workspace: Workspace, paths: Sequence[str]) -> api.Origin | None:
+    found = workspace.views.origin_of(paths)
+    if found is None:
+        return None
+    path, _, size, box, confidence, category = found
+    name = readable(os.path.basename(path))
+    return api.Origin(name=name, size=size, box=box, confidence=confidence, category=category)
 
 
 def _headers(workspace: Workspace, id: int) -> dict[str, str]:

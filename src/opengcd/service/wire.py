@@ -661,6 +661,16 @@ class ItemPage(Model):
     items: list[Item] = Field(description="The images.")
 
 
+class Origin(Model):
+    """Where a crop is from."""
+
+    name: str = Field(description="The name of the file of the whole image.")
+    size: tuple[int, int] = Field(description="Width and height of the whole image in pixels.")
+    box: tuple[int, int, int, int] = Field(description="Left, top, width and height of the crop in pixels.")
+    confidence: float = Field(description="How sure the detector is.")
+    category: str = Field(description="What the detector takes it for.")
+
+
 Source = Literal["learnt", "reviewed", "put back", "grouped", "removed", "recognized", "rejected", "waiting"]
 
 
@@ -776,6 +786,10 @@ class ItemDetails(Item):
     doubt: float | None = Field(description=_ABOUT_DOUBT)
     date: datetime | None = Field(description=_ABOUT_DATE)
     who: str | None = Field(description=_ABOUT_NAMER)
+    origin: Origin | None = Field(
+        description="Where it was cut out, if it is a crop of another image; null otherwise. `/items/{id}/origin` is "
+        "the whole image."
+    )
 
 
 class Neighbour(Model):

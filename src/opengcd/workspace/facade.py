@@ -15,6 +15,7 @@ from opengcd.adapt import AdaptSettings, EpochPoint, TimeEstimate
 from opengcd.adapt.networks import ignore_epoch
 from opengcd.embed import Embedder, GivenVectors, Pixels
 from opengcd.workspace.adaptation import Adaptation, Adapted
+from opengcd.workspace.boxes import CONFIDENCE
 from opengcd.workspace.browsing import Browsing
 from opengcd.workspace.check import Check, Finding
 from opengcd.workspace.embedders import StoredEmbedder
@@ -276,6 +277,8 @@ class Workspace(ReviewVerbs):
         self,
         known: Known,
         *,
+        boxes: str | os.PathLike[str] | None = None,
+        min_confidence: float = CONFIDENCE,
         progress: Progress = silent,
         on_skipped: Callable[[str], object] = ignore_file,
     ) -> list[tuple[str, str]]:
@@ -288,6 +291,11 @@ class Workspace(ReviewVerbs):
             ``test``; an ImageFolder of Hugging Face; a list of images with labels: CSV with the columns ``file`` and
             ``label``, JSON lines with these keys, or a dataset in COCO's format; or by class its files and folders.
             With the embedder ``"vectors"``: a file of labelled vectors, or a dataset of Hugging Face on disk.
+        boxes : path or None
+            A file of boxes that a detector has found, from MegaDetector or in COCO's format: each box becomes an item,
+            and images without boxes are labelled ``"empty"`` but do not become items.
+        min_confidence : float
+            The lowest confidence of a box that is used.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
         on_skipped : callable
@@ -304,12 +312,14 @@ class Workspace(ReviewVerbs):
             If the workspace has a version already, or no image can be used.
 
         """
-        return self._learning.fit(known, progress, on_skipped)
+        return self._learning.fit(known, progress, on_skipped, boxes, min_confidence)
 
     def recognize(
         self,
         sources: Iterable[str | os.PathLike[str]],
         *,
+        boxes: str | os.PathLike[str] | None = None,
+        min_confidence: float = CONFIDENCE,
         progress: Progress = silent,
         on_skipped: Callable[[str], object] = ignore_file,
     ) -> Iterator[Result]:
@@ -320,6 +330,11 @@ class Workspace(ReviewVerbs):
         sources : iterable of path
             Files, folders that are searched with all folders in them, and lists of images as in :meth:`fit`, whose
             labels are not used.
+        boxes : path or None
+            A file of boxes that a detector has found, from MegaDetector or in COCO's format: each box becomes an item,
+            and images without boxes are labelled ``"empty"`` but do not become items.
+        min_confidence : float
+            The lowest confidence of a box that is used.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
         on_skipped : callable
@@ -328,10 +343,13 @@ class Workspace(ReviewVerbs):
         Yields
         ------
         Result
-            The prediction for a file, as soon as it is safely stored; for a file that cannot be used, the reason.
+            The prediction for a file, as soon as it is safely stored; for a file that cannot be used, the reason. With
+            ``boxes`` the file is that of a crop.
 
         """
-        return self.recognition.recognize(sources, progress=progress, on_skipped=on_skipped)
+        return self.recognition.recognize(
+            sources, boxes=boxes, min_confidence=min_confidence, progress=progress, on_skipped=on_skipped
+        )
 
     def set_times(self, table: str | os.PathLike[str]) -> int:
         """Read the times at which images were taken from a CSV file, where the image files have none or wrong ones.

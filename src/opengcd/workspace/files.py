@@ -28,6 +28,11 @@ RAW_SUFFIXES = frozenset({
 })  # fmt: skip
 """Raw files of cameras. Many are TIFF files, of which only a small preview could be read."""
 
+VIDEO_SUFFIXES = frozenset(
+    {".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mts", ".m2ts", ".mpg", ".mpeg", ".wmv", ".3gp"}
+)
+VIDEO = "a video; write its frames to a folder, as by ffmpeg -i clip.mp4 -vf fps=1 frames/clip-%05d.jpg, and give that"
+
 
 class Found(NamedTuple):
     """A file, or the reason why it cannot be read."""
@@ -82,8 +87,8 @@ def look_at(path: str) -> Found:
         return Found(path, 0, 0, _reason(error))
     if not stat.S_ISREG(status.st_mode):
         return Found(path, 0, 0, "not a regular file")
-    if _suffix(path) in RAW_SUFFIXES:
-        return Found(path, 0, 0, RAW)
+    if (suffix := os.path.splitext(path)[1].lower()) in RAW_SUFFIXES | VIDEO_SUFFIXES:
+        return Found(path, 0, 0, RAW if suffix in RAW_SUFFIXES else VIDEO)
     return Found(path, status.st_size, status.st_mtime_ns)
 
 
@@ -141,11 +146,7 @@ def is_stray(name: str, beside: Container[str] = ()) -> bool:
     lower = name.lower()
     stem, suffix = os.path.splitext(lower)
     doubled = suffix in RAW_SUFFIXES and any(f"{stem}{end}" in beside for end in (".jpg", ".jpeg"))
-    return name.startswith(".") or lower in NO_IMAGES or suffix in NO_IMAGE_SUFFIXES or doubled
-
-
-def _suffix(path: str) -> str:
-    return os.path.splitext(path)[1].lower()
+    return name.startswith(".") or lower in NO_IMAGES or suffix in NO_IMAGE_SUFFIXES | VIDEO_SUFFIXES or doubled
 
 
 def _walk(start: str, folders: set[tuple[int, int]], on_skipped: Callable[[str], object]) -> Iterator[Found]:

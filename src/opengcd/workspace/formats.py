@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from opengcd._internal.progress import Progress, silent
 from opengcd.workspace import exports, folders, groups, review_folder
+from opengcd.workspace.crops import Crops
 from opengcd.workspace.details import ReviewDetails
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.items import paths_of
@@ -93,7 +94,8 @@ class Formats:
     def _labels(self, images: str, **options: Any) -> exports.ExportLabels:
         title = self._store.path.resolve().name
         with self._database.reading() as connection:
-            return exports.collect(connection, title, self._store.who, images, **options)
+            records = Crops(self._store.path).records
+            return exports.collect(connection, title, self._store.who, images, detections=records, **options)
 
     def export_groups(
         self, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection, delete, insert, select
 
-from opengcd._internal.images import EmbedderError, decoders
+from opengcd._internal.images import Capture, EmbedderError, decoders
 from opengcd._internal.progress import Progress
 from opengcd.embed import Decoded, Embedder, embed_files
 from opengcd.workspace.database import Database, in_parts
@@ -25,6 +25,7 @@ from opengcd.workspace.files import Found, content_hash, ignore_file, read_file
 from opengcd.workspace.image_lists import find_images
 from opengcd.workspace.items import paths_of
 from opengcd.workspace.log import now
+from opengcd.workspace.named_times import named_time
 from opengcd.workspace.originals import embed_originals, find_originals, store_vectors
 from opengcd.workspace.revision import raise_revision
 from opengcd.workspace.schema import captures, failures, features, items, paths, training_labels
@@ -162,7 +163,7 @@ class Intake:
         with self._database.writing() as connection:
             placed = list(present)
             if embedder is not None and vectors is not None:
-                ids = _make_items(connection, [(content, decoded) for content, _, decoded in batch])
+                ids = _make_items(connection, batch)
                 store_vectors(connection, self._vectors.folder, embedder, ids, vectors)
                 raise_revision(connection)
                 placed += [(found, id) for id, (_, copies, _) in zip(ids, batch, strict=True) for found in copies]
@@ -234,20 +235,27 @@ def _read(entry: tuple[str, list[Found]]) -> bytes:
     return raw
 
 
-def _make_items(connection: Connection, new: list[tuple[str, Decoded]]) -> list[int]:
-    hashes = [content for content, _ in new]
+def _make_items(connection: Connection, new: list[tuple[str, list[Found], Decoded]]) -> list[int]:
+    hashes = [content for content, *_ in new]
     query = select(items.c.hash, items.c.id).where(items.c.hash.in_(hashes))
     there = {row.hash for row in connection.execute(query)}
-    made = [(content, decoded) for content, decoded in new if content not in there]
+    made = [one for one in new if one[0] not in there]
     if made:
-        rows = [{"hash": content, "width": one.size[0], "height": one.size[1]} for content, one in made]
+        rows = [{"hash": content, "width": one.size[0], "height": one.size[1]} for content, _, one in made]
         connection.execute(insert(items), rows)
     ids = {row.hash: row.id for row in connection.execute(query)}
-    seen = [(ids[content], one.capture) for content, one in made if one.capture is not None]
+    seen = [(ids[content], one.capture, _taken(one.capture, copies)) for content, copies, one in made if one.capture]
     if seen:
-        rows = [{"item_id": id, "hash": f"{capture.hash:016x}", "taken": capture.taken} for id, capture in seen]
+        rows = [{"item_id": id, "hash": f"{capture.hash:016x}", "taken": taken} for id, capture, taken in seen]
         connection.execute(insert(captures), rows)
     return [ids[content] for content in hashes]
+
+
+def _taken(capture: Capture, copies: list[Found]) -> float | None:
+    """Return when an image was taken: by its EXIF data, or else by the name of one of its files."""
+    if capture.taken is not None:
+        return capture.taken
+    return next((time for one in copies if (time := named_time(one.path)) is not None), None)
 
 
 def write_paths(connection: Connection, placed: Sequence[tuple[Found, int]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,13 +12,15 @@ from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress
 from opengcd.workspace import class_names, corrections, groups, versions
+from opengcd.workspace.boxes import CONFIDENCE, read_boxes
+from opengcd.workspace.crops import Crops, starts_of
 from opengcd.workspace.details import InitDetails, LearnDetails
 from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
-from opengcd.workspace.files import ignore_file
+from opengcd.workspace.files import ignore_file, look_at
 from opengcd.workspace.held_out import HeldOut
-from opengcd.workspace.image_lists import NO_LABEL, Known, read_known
+from opengcd.workspace.image_lists import NO_LABEL, Known, KnownImages, read_known
 from opengcd.workspace.intake import Intake, Taken, forget_unlabelled
 from opengcd.workspace.predictions import least_of_stacks, unlearnt
 from opengcd.workspace.recognition import Recognition
@@ -60,7 +63,12 @@ class Learning:
         self._held_out = held_out
 
     def fit(
-        self, known: Known, progress: Progress, on_skipped: Callable[[str], object] = ignore_file
+        self,
+        known: Known,
+        progress: Progress,
+        on_skipped: Callable[[str], object] = ignore_file,
+        boxes: str | os.PathLike[str] | None = None,
+        min_confidence: float = CONFIDENCE,
     ) -> list[tuple[str, str]]:
         """Learn the known classes; return the files that could not be used, with reasons."""
         with self._store.alone(progress):
@@ -72,7 +80,11 @@ class Learning:
             if isinstance(self._intake, VectorIntake):
                 source = _known_vectors(self._intake, known)
             else:
-                source = _known_images(self._intake, known, on_skipped)
+                images = read_known(known, on_skipped)
+                if boxes is not None:
+                    start = [] if isinstance(known, Mapping) else [known]
+                    images = _cut(Crops(self._store.path), images, start, boxes, min_confidence, progress)
+                source = _known_images(self._intake, images)
             from opengcd.recognizer import OpenWorldRecognizer
 
             recognizer = OpenWorldRecognizer(device=self._store.device, **self._store.settings.recognizer)
@@ -188,8 +200,29 @@ class _Known(NamedTuple):
     take: Callable[[Progress], Iterator[list[Taken]]]
 
 
-def _known_images(intake: Intake, known: Known, on_skipped: Callable[[str], object]) -> _Known:
-    classes, bad = read_known(known, on_skipped)
+def _cut(
+    crops: Crops,
+    images: KnownImages,
+    starts: Sequence[str | os.PathLike[str]],
+    boxes: str | os.PathLike[str],
+    min_confidence: float,
+    progress: Progress,
+) -> KnownImages:
+    """Return the crops of known images, which have the classes of the images."""
+    places, read = starts_of(starts, boxes), read_boxes(boxes)
+    classes, bad = {}, list(images.bad)
+    for label, files in images.classes.items():
+        cuts = list(crops.cut(files, places, read, min_confidence, progress))
+        classes[label] = [look_at(crop) for cut in cuts for crop in cut.crops]
+        bad += [(cut.path, cut.reason) for cut in cuts if cut.reason]
+    if not any(classes.values()):
+        why = bad[0][1] if bad else "no box has the confidence that is needed"
+        raise WorkspaceError(f"{boxes} has no boxes for these images: {why}.")
+    return KnownImages(classes, bad)
+
+
+def _known_images(intake: Intake, known: KnownImages) -> _Known:
+    classes, bad = known
     label_of = {found.path: label for label, files in classes.items() for found in files}
     files = [found for files in classes.values() for found in files]
     return _Known(sorted(classes), label_of, bad, lambda progress: intake.take(files, progress))

@@ -13,6 +13,8 @@ from opengcd._internal.progress import Progress, silent
 from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.embed import Decoded, GivenVectors, embed_files
 from opengcd.workspace import versions
+from opengcd.workspace.boxes import CONFIDENCE, Boxes, read_boxes
+from opengcd.workspace.crops import Crops, starts_of
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import RecognizeDetails
 from opengcd.workspace.embedders import without_vector
@@ -40,11 +42,29 @@ class Recognition:
         self,
         sources: Iterable[str | os.PathLike[str]],
         *,
+        boxes: str | os.PathLike[str] | None = None,
+        min_confidence: float = CONFIDENCE,
         progress: Progress = silent,
         on_skipped: Callable[[str], object] = ignore_file,
     ) -> Iterator[Result]:
-        """Recognise the images under some paths: see :meth:`Workspace.recognize`."""
-        return self.recognize_files(list(self._intake.find(sources, on_skipped)), progress=progress)
+        """Recognise the images under some paths, or their crops: see :meth:`Workspace.recognize`."""
+        sources = list(sources)
+        files = list(self._intake.find(sources, on_skipped))
+        if boxes is None:
+            return self.recognize_files(files, progress=progress)
+        return self._recognize_crops(files, starts_of(sources, boxes), read_boxes(boxes), min_confidence, progress)
+
+    def _recognize_crops(
+        self, files: Sequence[Found], starts: Sequence[str], boxes: Boxes, min_confidence: float, progress: Progress
+    ) -> Iterator[Result]:
+        """Yield what has no crop first: it is recorded, but no item, so that discovery does not see it."""
+        crops = []
+        with self._store.alone(progress):
+            for cut in Crops(self._store.path).cut(files, starts, boxes, min_confidence, progress):
+                crops += cut.crops
+                if not cut.crops:
+                    yield Result(cut.path, None, cut.label, 0.0, [], cut.reason)
+        yield from self.recognize_files([look_at(file) for file in crops], progress=progress)
 
     def recognize_files(self, files: Sequence[Found], *, progress: Progress = silent) -> Iterator[Result]:
         """Recognise files and add them to the stream.

@@ -13,6 +13,7 @@ from opengcd._internal.images import CameraNotes
 from opengcd.workspace import class_names, corrections, groups, log, versions
 from opengcd.workspace.cards import card
 from opengcd.workspace.counts import Counts, GroupCount
+from opengcd.workspace.crops import Crops, Origin
 from opengcd.workspace.embedders import embedder_of
 from opengcd.workspace.errors import MissingError
 from opengcd.workspace.files import content_hash, readable
@@ -408,6 +409,62 @@ class Views:
             small = self.thumbnail(item)
             return small, media_type(small)
         return whole_picture(self.content(item), self.paths(item))
+
+    def origin(self, item: int) -> Origin | None:
+        """Return where a crop is from.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+
+        Returns
+        -------
+        Origin or None
+            None for an image that is not a crop.
+
+        """
+        return self.origin_of(self.paths(item))
+
+    def origin_of(self, paths: Sequence[str]) -> Origin | None:
+        """Return where a crop is from, by the files of its item.
+
+        Parameters
+        ----------
+        paths : sequence of str
+
+        Returns
+        -------
+        Origin or None
+            None for an image that is not a crop.
+
+        """
+        return Crops(self._store.path).origin(paths)
+
+    def origin_image(self, item: int) -> tuple[bytes, str]:
+        """Return the whole image that a crop is from, as browsers can show it.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+
+        Returns
+        -------
+        content : bytes
+        media_type : str
+            As ``"image/png"``.
+
+        Raises
+        ------
+        MissingError
+            If the item is not a crop, or the whole image has gone or changed.
+
+        """
+        origin = self.origin(item)
+        if origin is None:
+            raise MissingError(f"The item {item} is not a crop of another image.")
+        return whole_picture(origin.hash, [origin.path])
 
     def thumbnail(self, item: int) -> bytes:
         """Return a small picture of an item.

@@ -170,6 +170,8 @@ export const api = {
   thumbnail: (id) => `${ROOT}/items/${id}/thumbnail`,
   /** @param {number} id */
   image: (id) => `${ROOT}/items/${id}/image`,
+  /** The whole image of a crop. @param {number} id */
+  origin: (id) => `${ROOT}/items/${id}/origin`,
 
   /** The OpenAPI document. @returns {Promise<any>} */
   document: async () => (await answerTo("/openapi.json", {})).json(),

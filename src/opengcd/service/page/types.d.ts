@@ -736,6 +736,8 @@ export interface ItemDetails {
   date: string | null;
   /** The person who gave the label; null if nobody did. */
   who: string | null;
+  /** Where it was cut out, if it is a crop of another image; null otherwise. `/items/{id}/origin` is the whole image. */
+  origin: Origin | null;
 }
 
 /** Some of the images of a group. */
@@ -1105,6 +1107,20 @@ export interface Nothing {
 export interface On {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+}
+
+/** Where a crop is from. */
+export interface Origin {
+  /** The name of the file of the whole image. */
+  name: string;
+  /** Width and height of the whole image in pixels. */
+  size: [number, number];
+  /** Left, top, width and height of the crop in pixels. */
+  box: [number, number, number, number];
+  /** How sure the detector is. */
+  confidence: number;
+  /** What the detector takes it for. */
+  category: string;
 }
 
 /** How a group falls in two, and whether these look like different classes. */
@@ -1869,6 +1885,11 @@ export interface Operations {
     path: { id: number };
     answer: null;
   };
+  /** Return the image that a crop was cut out of, as browsers can show it. */
+  "GET /items/{id}/origin": {
+    path: { id: number };
+    answer: null;
+  };
   /** Return the images that look most like one, of those that are under review or learnt. */
   "GET /items/{id}/neighbours": {
     path: { id: number };
@@ -1942,7 +1963,7 @@ export interface Operations {
   };
   /** Return the label of every image, and where it comes from. */
   "GET /export": {
-    query?: { format?: "csv" | "json" | "coco" | "folders" | "yolo" | "imagefolder" | "fiftyone" | "darwin-core" | "inaturalist"; images?: "all" | "reviewed" | "new" };
+    query?: { format?: "csv" | "json" | "coco" | "crops" | "folders" | "yolo" | "imagefolder" | "fiftyone" | "darwin-core" | "inaturalist"; images?: "all" | "reviewed" | "new" };
     answer: any;
   };
   /** Return the last hundred jobs, the latest first. */

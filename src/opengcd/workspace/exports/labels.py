@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -56,6 +56,8 @@ class ExportLabels:
     """Where and when cameras were."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """What the person says about the dataset."""
+    detections: Callable[[], Sequence[Mapping[str, Any]]] = tuple
+    """Reads the records of images that a detector has looked at; see :meth:`opengcd.workspace.crops.Crops.records`."""
     progress: Progress = field(default_factory=lambda: silent)
     left_out: list[tuple[str, str]] = field(default_factory=list)
     """Files that the format could not export, with reasons; filled while its parts are made."""

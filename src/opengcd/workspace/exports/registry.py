@@ -8,6 +8,7 @@ from typing import NamedTuple
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exports.biodiversity import as_camtrap_dp, as_darwin_core, as_inaturalist
 from opengcd.workspace.exports.datasets import as_fiftyone, as_folders, as_imagefolder, as_yolo
+from opengcd.workspace.exports.detections import as_crops
 from opengcd.workspace.exports.labels import ExportLabels, Part
 from opengcd.workspace.exports.tables import as_coco, as_csv, as_json
 
@@ -52,6 +53,15 @@ _ALL = (
         "json",
         JSON,
         as_coco,
+        needs_images=True,
+    ),
+    Format(
+        "crops",
+        "Crops",
+        "The boxes of a detector with the labels of their crops, as MegaDetector writes.",
+        "json",
+        JSON,
+        as_crops,
         needs_images=True,
     ),
     Format("folders", "Folders", "A folder of images for each label.", "", ZIP, as_folders, needs_images=True),

@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { bars } from "../charts.js";
-import { byId, h } from "../dom.js";
+import { byId, h, s } from "../dom.js";
 import { useKeys } from "../keys.js";
 import { SOURCES, why } from "../reasons.js";
 import { go, imagesOf } from "../router.js";
@@ -17,6 +17,22 @@ const STEP = 1.5; // of zooming by a key
 const PAN = 0.2; // of the stage, by a key
 
 /** @typedef {{id: number, name: string}} Shown */
+
+/** The image that a crop is from, with its box. @param {number} id @param {import("../types.d.ts").Origin} origin */
+function whole(id, { name, size: [width, height], box, category, confidence }) {
+  const [x, y, w, h_] = box;
+  const frame = s(
+    "svg",
+    { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+    s("rect", { x, y, width: w, height: h_ }),
+  );
+  return h(
+    "figure",
+    { class: "whole" },
+    h("div", {}, h("img", { class: "large", src: api.origin(id), alt: `The whole image, ${name}` }), frame),
+    h("figcaption", { class: "soft" }, `${category} (${percent(confidence)})`),
+  );
+}
 
 /**
  * @param {{group?: number|null, selection: import("../selection.js").Selection, step: (by: number) => void}} options
@@ -117,7 +133,7 @@ export function inspector({ group: id = null, selection, step }) {
         api.neighbours(item.id, NEIGHBOURS, signal),
         api.reasons(item.id, signal),
       ]);
-      name.textContent = name.title = one.name;
+      name.textContent = name.title = one.origin?.name ?? one.name; // that of a crop itself says nothing
       facts.replaceChildren(...about(one, near, reasons));
       const camera = await api.camera(item.id, signal).catch((error) => {
         if (error.status !== 404) throw error; // its file is missing, which the picture says
@@ -149,6 +165,7 @@ export function inspector({ group: id = null, selection, step }) {
       h("p", { class: "why" }, why(one, reasons).join(" ")),
       one.unknown === null ? "" : bars([{ label: "unknown", value: one.unknown, kind: "unknown" }, ...known]),
       h("p", { class: "soft" }, size.join(" · ")),
+      ...(one.origin ? [h("h3", {}, "In its image"), whole(one.id, one.origin)] : []),
       ...(reasons.nearest.length
         ? [
             h(

@@ -1,0 +1,202 @@
+"""Parts of images as items of their own: each box of a detector is cut out once, into a file of the workspace.
+
+The file is named after the content of the whole image and the box, so that what was cut before is found again. A record
+beside it, one for each image, says where its crops are from. Crops know when the image was taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opengcd._internal.durable_files import make_folder, replace_file
+from opengcd._internal.images import CAPTURE, EmbedderError, decoders
+from opengcd._internal.progress import Progress
+from opengcd.workspace.boxes import Box, Boxes
+from opengcd.workspace.files import Found, read_file
+from opengcd.workspace.named_times import named_time
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FOLDER = "crops"
+EMPTY = "empty"
+"""The class of an image in which a detector has found nothing."""
+QUALITY = 95
+SMALLEST = 2
+"""Pixels; smaller boxes show nothing."""
+UNNAMED = "the file of boxes does not name it, or the detector could not read it"
+
+
+class Cut(NamedTuple):
+    """What was cut out of one image."""
+
+    path: str
+    """Of the whole image."""
+    crops: list[str]
+    """Files, the most confident box first."""
+    label: str = ""
+    """If there is no crop: ``"empty"``, or the categories of the other boxes."""
+    reason: str = ""
+    """Why the image cannot be used."""
+
+
+class Origin(NamedTuple):
+    """Where a crop is from."""
+
+    path: str
+    """The whole image, where it was when it was cut."""
+    hash: str
+    """The SHA-256 of its content."""
+    size: tuple[int, int]
+    """Its width and height."""
+    box: tuple[int, int, int, int]
+    """Left, top, width and height in pixels."""
+    confidence: float
+    category: str
+
+
+class Crops:
+    """The crops of a workspace.
+
+    Parameters
+    ----------
+    folder : path
+        The folder of the workspace.
+
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = (folder / FOLDER).absolute()
+
+    def cut(
+        self, files: Sequence[Found], starts: Iterable[str], boxes: Boxes, min_confidence: float, progress: Progress
+    ) -> Iterator[Cut]:
+        """Cut the boxes out of some images; what was cut before is not cut again.
+
+        Parameters
+        ----------
+        files : sequence of Found
+            The whole images.
+        starts : iterable of str
+            Folders that names in the file of boxes may be relative to.
+        boxes : Boxes
+        min_confidence : float
+            The lowest confidence of a box that is used.
+        progress : callable
+            Called with a stage, the steps done and their total.
+
+        Yields
+        ------
+        Cut
+            One for each file, in order.
+
+        """
+        places = list(starts)
+
+        def cut(found: Found) -> Cut:
+            here = boxes.of(found.path, places)
+            if found.reason or here is None:
+                return Cut(found.path, [], reason=found.reason or UNNAMED)
+            sure = [box for box in here if box.confidence >= min_confidence]
+            chosen = [box for box in sure if boxes.only in (None, box.category)]
+            try:
+                return self._cut(found.path, sure, chosen)
+            except EmbedderError as error:
+                return Cut(found.path, [], reason=str(error))
+
+        with ThreadPoolExecutor(decoders().most) as threads:
+            for done, one in enumerate(threads.map(cut, files), 1):
+                progress("cutting out boxes", done, len(files))
+                yield one
+
+    def origin(self, paths: Iterable[str]) -> Origin | None:
+        """Return where a crop is from, by its files; None for an image that is not a crop."""
+        for path in map(Path, paths):
+            if path.parent.parent == self._folder:
+                image = self._read(path.parent / f"{path.name.partition('-')[0]}.json")
+                for one in image.get("crops", []):
+                    if one["file"] == path.name:
+                        size, box = tuple(image["size"]), tuple(one["box"])
+                        return Origin(image["path"], image["sha256"], size, box, one["confidence"], one["category"])
+        return None
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the records of all images from which boxes were cut, or in which there were none."""
+        return [self._read(file) for file in sorted(self._folder.glob("*/*.json"))]
+
+    def _cut(self, path: str, sure: Sequence[Box], chosen: Sequence[Box]) -> Cut:
+        raw = read_file(path)
+        content = hashlib.sha256(raw).hexdigest()
+        home = self._folder / content[:2]
+        before = self._read(home / f"{content}.json")
+        image: Image | None = None
+        size: Any = before.get("size")
+        if chosen and size is None:
+            image = decoders().image(raw)
+            size = list(image.size)
+        elif not before:
+            decoders().check(raw)  # an image that cannot be read is not empty
+        known = {one["file"]: one for one in before.get("crops", [])}
+        files: list[str] = []
+        for box in sorted(chosen, key=lambda box: -box.confidence):
+            left, top, right, bottom = edges = box.pixels(*size)
+            if right - left < SMALLEST or bottom - top < SMALLEST:
+                continue
+            place = [left, top, right - left, bottom - top]
+            file = home / f"{content}-{'-'.join(map(str, place))}.jpg"
+            if not file.exists():
+                image = decoders().image(raw) if image is None else image
+                make_folder(home)
+                replace_file(file, _encoded(image, edges, named_time(path)))
+            files.append(str(file))
+            facts = {"file": file.name, "box": place, "confidence": box.confidence, "category": box.category}
+            known.setdefault(file.name, facts)
+        label = "" if files else ", ".join(sorted({box.category for box in sure})) or EMPTY
+        record = {"path": path, "sha256": content, "size": size, "label": "" if known else label}
+        record["crops"] = list(known.values())
+        if record != before:
+            make_folder(home)
+            replace_file(home / f"{content}.json", json.dumps(record, indent=1).encode())
+        return Cut(path, list(dict.fromkeys(files)), label)
+
+    @staticmethod
+    def _read(file: Path) -> dict[str, Any]:
+        try:
+            return dict(json.loads(file.read_bytes()))
+        except FileNotFoundError:
+            return {}
+
+
+def _encoded(image: Image, box: tuple[int, int, int, int], taken: float | None) -> bytes:
+    """Return a part of an image as a JPEG file that says when the image was taken, by itself or else as is given."""
+    from PIL import ExifTags, Image
+
+    capture = image.info.get(CAPTURE)
+    exif = Image.Exif()
+    if capture is not None and capture.taken is not None:
+        taken = capture.taken
+    if taken is not None:
+        time = datetime.fromtimestamp(taken, UTC)
+        times = exif.get_ifd(ExifTags.IFD.Exif)
+        times[ExifTags.Base.DateTimeOriginal] = time.strftime("%Y:%m:%d %H:%M:%S")
+        times[ExifTags.Base.SubsecTimeOriginal] = f"{time.microsecond:06d}"
+    stream = io.BytesIO()
+    image.crop(box).save(stream, "JPEG", quality=QUALITY, subsampling=0, exif=exif)
+    return stream.getvalue()
+
+
+def starts_of(sources: Iterable[str | os.PathLike[str]], boxes: str | os.PathLike[str]) -> list[str]:
+    """Return the folders that names in a file of boxes may be relative to: its own, and those that are searched."""
+    found = [os.path.abspath(source) for source in sources]
+    return [
+        os.path.dirname(os.path.abspath(boxes)),
+        *(one if os.path.isdir(one) else os.path.dirname(one) for one in found),
+    ]
