@@ -15,7 +15,7 @@ from opengcd import persistence
 from opengcd._internal.kernels import resolve_device
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive, seed_sequence
-from opengcd._internal.run import CLASSIFIER, MEMORY, Run
+from opengcd._internal.run import CLASSIFIER, HELD_OUT, MEMORY, Run
 from opengcd._internal.unit_length import unit_rows
 from opengcd._internal.validation import (
     check_features,
@@ -26,7 +26,17 @@ from opengcd._internal.validation import (
     refuse_unknown_label,
     unknown_label,
 )
-from opengcd.classify import Inference, Labelled, check_classifier, fit_classifier, infer, predict_labels
+from opengcd.classify import (
+    HeldOut,
+    Inference,
+    Labelled,
+    check_classifier,
+    fit_classifier,
+    hold_out_classes,
+    hold_out_rows,
+    infer,
+    predict_labels,
+)
 from opengcd.discover import ClassCount, Confirmed, Discovery, MetricRows, hidden_classes
 from opengcd.discover.copies import CopyScale, Stacks, copy_scale, expand, find_stacks, given_stacks, share_labels
 from opengcd.memory import ExemplarMemory, Selector, check_selector, selector_properties
@@ -624,6 +634,32 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         unseen = hidden_classes(labelled, rejection) if hidden and isinstance(rejection, ScoredRejection) else []
         L, U = (unit_rows(self.in_metric(rows)) for rows in (labelled.X, X))
         return MetricRows(L, labelled.codes, U, unseen)
+
+    def held_out(self, *, hide_classes: bool = False, progress: Progress = silent) -> HeldOut:
+        """Return closed-set probabilities of exemplars by classifiers that were fitted without them.
+
+        Parameters
+        ----------
+        hide_classes : bool
+            Whether the classifiers are also fitted without all others of their class, so that the exemplars are judged
+            as items of a new class would be.
+        progress : callable
+            Called with the name of a step, the work done and the work in total.
+
+        Returns
+        -------
+        HeldOut
+            Its ``rows`` are places in ``memory_.y``. Five folds; exemplars that cannot be held out are missing, and so
+            are those that the network itself was trained on, if there are others.
+
+        """
+        hold_out = hold_out_classes if hide_classes else hold_out_rows
+        labelled = self._labelled()
+        found = hold_out(labelled, self._classifier(), self._run(progress).at(HELD_OUT, int(hide_classes)))
+        if labelled.trained is None or labelled.trained[found.rows].all():
+            return found
+        honest = ~labelled.trained[found.rows]
+        return HeldOut(found.rows[honest], found.probabilities[honest])
 
     @property
     def alpha_(self) -> float | None:

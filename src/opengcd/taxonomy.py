@@ -231,7 +231,7 @@ def walk(taxonomy: Taxonomy, classes: Iterable[str], probabilities: np.ndarray, 
             rows, below = np.flatnonzero(here == parent), children.get(parent, [])
             here[rows] = ENDED
             if below:
-                best = np.array(below)[mass[np.ix_(rows, below)].argmax(1)]
+                best = np.array(below)[mass[rows[:, None], below].argmax(1)]
                 places[rows, level], found[rows, level], here[rows] = best, mass[rows, best], best
     return Walks(taxa, places, found)
 
@@ -269,7 +269,8 @@ def _tree(
     members: list[tuple[int, int]] = []
     for column, name in enumerate(classes):
         line = taxonomy.lineage(name)
-        parent, path = ROOT, ()
+        parent = ROOT
+        path: tuple[str, ...] = ()
         for depth, (rank, taxon) in enumerate(line, 1):
             if depth == len(line) and not to_class:
                 break

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.randomness import Seed, derive
 
-MEMORY, CLASSIFIER, ALPHA, NUMBER, GROUPS, NOVELTY = range(6)
+MEMORY, CLASSIFIER, ALPHA, NUMBER, GROUPS, NOVELTY, HELD_OUT = range(7)
 """The random steps of a phase. Each has its own seed, so that a change in one does not affect another."""
 
 

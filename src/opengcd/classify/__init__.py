@@ -1,6 +1,7 @@
 """Closed-set classifiers by name, or any scikit-learn classifier with ``predict_proba`` (Sec. 3.3)."""
 
 from opengcd.classify.classifier import ArrayClassifier, Inference, Standardised
+from opengcd.classify.held_out import HeldOut, hold_out_classes, hold_out_rows
 from opengcd.classify.inference import check_classifier, fit_classifier, infer, predict_labels
 from opengcd.classify.logistic import Logistic
 from opengcd.classify.mlp import MLP
@@ -17,6 +18,7 @@ __all__ = [
     "SVM",
     "XGB",
     "ArrayClassifier",
+    "HeldOut",
     "Inference",
     "Labelled",
     "Logistic",
@@ -25,6 +27,8 @@ __all__ = [
     "check_classifier",
     "describe_classifier",
     "fit_classifier",
+    "hold_out_classes",
+    "hold_out_rows",
     "infer",
     "needs_classifier",
     "predict_labels",

@@ -37,6 +37,7 @@ from opengcd.workspace.settings import Settings, write_settings
 from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
+from opengcd.workspace.taxonomies import Taxonomies
 from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.tokens import Access
 from opengcd.workspace.vectors import Vectors
@@ -105,6 +106,8 @@ class Workspace(ReviewVerbs):
         The items in the memory of the recogniser.
     formats : Formats
         Exports, and the review in folders.
+    taxonomies : Taxonomies
+        The ranks above the classes, and for each item the deepest taxon that is sure.
     access : Access
         Access tokens for the service.
     jobs : Jobs
@@ -153,6 +156,7 @@ class Workspace(ReviewVerbs):
         self.review = Review(store, self.recognizers, Subclusters(store, *seen, self._intake))
         self.models = Models(store, self.recognizers)
         self.formats = Formats(store)
+        self.taxonomies = Taxonomies(store, *seen)
         self._discovery = GroupDiscovery(store, *seen, self.recognition)
         self._learning = Learning(store, *seen, self.exemplars, self._intake, self.recognition)
         self.adaptation = Adaptation(store, *seen, self.exemplars, self._intake, self.recognition, self._estimates)

@@ -421,7 +421,7 @@ export interface Entry {
   /** What was done, such as `name` or `discover`. */
   verb: string;
   /** More about it; the fields depend on the verb. */
-  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | UndoDetails | Record<string, any>;
+  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | TaxonomyDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | UndoDetails | Record<string, any>;
   /** Whether it is undone at present. */
   undone: boolean;
 }
@@ -1071,6 +1071,14 @@ export interface Status {
   jobs: Job[];
 }
 
+/** The taxonomy was set. */
+export interface TaxonomyDetails {
+  /** How many classes were learnt. */
+  classes: number;
+  ranks: string[];
+  error: number;
+}
+
 /** The threshold of open-set rejection: an image with a higher score is rejected as unknown. */
 export interface Threshold {
   /** The threshold. */
@@ -1321,6 +1329,7 @@ export interface Details {
   adapt: AdaptDetails;
   rollback: RollbackDetails;
   rejection: RejectionDetails;
+  taxonomy: TaxonomyDetails;
   review: ReviewDetails;
   name: NameDetails;
   confirm: ConfirmDetails;

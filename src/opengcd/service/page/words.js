@@ -124,6 +124,7 @@ const ACTS = {
   regroup: ["regrouped the images by the answers given", "regrouping the images"],
   review: ["imported a review", "importing a review"],
   rejection: ["changed the rejection limit", "changing the rejection limit"],
+  taxonomy: ["changed the taxonomy", "changing the taxonomy"],
   undo: ["undid a change", "undoing a change"],
   redo: ["redid a change", "redoing a change"],
   rollback: ["switched to another version", "switching to another version"],
