@@ -450,6 +450,34 @@ def test_learning_one_row_of_a_new_class():
     assert recognizer.recognize(X).probabilities.shape == (180, 6)
 
 
+def test_a_corrected_exemplar_is_learnt_under_its_new_label():
+    X, y = make_blobs(60, n_features=4, centers=3, cluster_std=0.3, random_state=0)
+    wrong = y.copy()
+    (row,) = np.flatnonzero(y == 0)[:1]
+    wrong[row] = 1
+    model = recogniser().fit(X, wrong)
+    known = model.memory_.kept
+    forget = known == row
+    model.learn(X[[row]], [0], forget=forget)
+    offered = np.concatenate([known, [row]])[model.memory_.kept]
+    np.testing.assert_array_equal(model.memory_.y, y[offered])
+    assert sorted(offered.tolist()) == list(range(60))
+    assert (model.phase_, model.memory_.seen) == (2, {0: 20, 1: 20, 2: 20})
+
+
+def test_a_class_without_exemplars_is_forgotten_but_two_stay():
+    X, y = make_blobs(60, n_features=4, centers=3, cluster_std=0.3, random_state=0)
+    model = recogniser().fit(X, y)
+    model.learn(np.empty((0, 4)), [], forget=model.memory_.y == 1)
+    assert model.classes_.tolist() == [0, 2]
+    assert set(model.predict_closed(X).tolist()) == {0, 2}
+    with pytest.raises(ValueError, match="Only 1 class would be left"):
+        model.learn(np.empty((0, 4)), [], forget=model.memory_.y == 0)
+    assert model.classes_.tolist() == [0, 2]
+    with pytest.raises(ValueError, match="X"):
+        model.learn(np.empty((0, 4)), [])
+
+
 def test_fitting_again_forgets():
     recognizer = fitted().learn(X[Y == 4], Y[Y == 4])
     again = recognizer.fit(X[KNOWN], Y[KNOWN])

@@ -27,13 +27,13 @@ from opengcd._internal.validation import (
     unknown_label,
 )
 from opengcd.classify import (
-    HeldOut,
     Inference,
     Labelled,
+    Refitting,
     check_classifier,
     fit_classifier,
-    hold_out_classes,
-    hold_out_rows,
+    held_out_probabilities,
+    hidden_class_probabilities,
     infer,
     predict_labels,
 )
@@ -252,6 +252,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         trained: Any = None,
         found: Any = None,
         stacks: Any = None,
+        forget: Any = None,
         progress: Progress = silent,
     ) -> Self:
         """Begin the next phase with newly labelled rows, of new or known classes (Sec. 3.6).
@@ -274,6 +275,10 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             was trained on some rows, the threshold for "unknown" is calibrated on the sampled rows.
         stacks : array-like of int of shape (n,) or None
             As for :meth:`discover`.
+        forget : array-like of bool of shape (m,) or None
+            True for exemplars whose label was wrong: they are removed before anything is learnt, and a class of which
+            no exemplar is left is no longer known. To correct a label, forget the exemplar and give the row again in
+            ``X``, which may be empty if something is forgotten.
         progress : callable
             Called with the name of a step, the work done and the work in total.
 
@@ -283,19 +288,28 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             The recogniser itself. If learning fails, it stays as it was.
 
         """
-        X = self._check_rows(X, min_rows=1)
-        y = check_labels(y, len(X), like=self.classes_)
+        check_is_fitted(self)
+        forget = check_mask(forget, len(self.memory_), "forget", default=False)
+        X = self._check_rows(X, min_rows=0 if forget.any() else 1)
+        y = check_labels(y, len(X), like=self.classes_) if len(X) else self.classes_[:0]
         refuse_unknown_label(y)
         new = _NewRows(X, y, check_mask(trained, len(X), "trained", default=False), check_mask(found, len(X), "found"))
-        together, _ = share_labels(X, self._stacks(X, stacks), y, self.unknown_label_)
-        rows = self._represented(X, together).representatives
+        rows = np.empty(0, dtype=np.int64)
+        if len(X):
+            together, _ = share_labels(X, self._stacks(X, stacks), y, self.unknown_label_)
+            rows = self._represented(X, together).representatives
         memory = self._with_settings(self.memory_)
+        if forget.any():
+            memory = memory.without(forget)
         if self.memory_size is not None:
             memory.size = self.memory_size
         phase = self._phase()
-        classes = np.concatenate([phase.classes, np.setdiff1d(y[rows], phase.classes)])
+        known = phase.classes[np.isin(phase.classes, np.concatenate([memory.y, y[rows]]))]
+        classes = np.concatenate([known, np.setdiff1d(y[rows], known)])
+        if len(classes) < 2:
+            raise ValueError(f"Only {len(classes)} class would be left; keep exemplars of at least two classes.")
         phase = phase._replace(number=phase.number + 1, classes=classes, memory=memory)
-        offered = np.concatenate([np.arange(len(memory)), len(memory) + rows])
+        offered = np.concatenate([np.flatnonzero(~forget), len(self.memory_) + rows])
         self._enter(phase, _NewRows(*(values[rows] for values in new)), progress)
         memory.kept = offered[memory.kept]  # numbered over all rows that were given, copies among them
         return self
@@ -613,6 +627,45 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         """
         return self._rejection.transform(self._check_rows(X, min_rows=1))
 
+    def held_out(
+        self, *, folds: int = 5, stacks: Any = None, hide_classes: bool = False, progress: Progress = silent
+    ) -> np.ndarray:
+        """Return the class probabilities of the exemplars, each by a classifier that was fitted without it.
+
+        The classifier is fitted again for each fold. Use the result to see which classes are mixed up, and which labels
+        may be wrong (:func:`opengcd.classify.suspect_labels`). If the network was trained on the exemplars
+        (``memory_.trained``), the result is too good.
+
+        Parameters
+        ----------
+        folds : int
+            Number of parts of the exemplars, of which each is held out once.
+        stacks : array-like of int of shape (m,) or None
+            Near copies of each other have the same number and are held out together; None keeps none together.
+        hide_classes : bool
+            Whether a whole class is held out together, so that its exemplars are judged as items of a new class.
+        progress : callable
+            Called with the name of a step, the work done and the work in total.
+
+        Returns
+        -------
+        ndarray of shape (m, C)
+            One row per exemplar, in the order of ``memory_``; one column per class, in the order of ``classes_``. NaN
+            for the only exemplar of a class, and for all if classes are to be hidden and there are fewer than four.
+
+        """
+        check_is_fitted(self)
+        if check_integer(folds, "folds") < 2:
+            raise ValueError(f"folds={folds} cannot be used; give at least 2.")
+        labelled, run = self._labelled(), self._run(progress).at(HELD_OUT)
+        together = None if stacks is None else check_labels(stacks, len(labelled.X), name="stacks")
+        rows = Refitting(labelled.X, labelled.codes, self._classifier(), labelled.statistics, self.device)
+        if hide_classes:
+            return hidden_class_probabilities(rows, folds=folds, random_state=run.at(1).seed, progress=run.progress)
+        return held_out_probabilities(
+            rows, folds=folds, together=together, random_state=run.seed, progress=run.progress
+        )
+
     def metric_rows(self, X: Any, *, hidden: bool = True) -> MetricRows:
         """Return what questions about groups are computed from: exemplars and rows in the metric of discovery.
 
@@ -634,32 +687,6 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         unseen = hidden_classes(labelled, rejection) if hidden and isinstance(rejection, ScoredRejection) else []
         L, U = (unit_rows(self.in_metric(rows)) for rows in (labelled.X, X))
         return MetricRows(L, labelled.codes, U, unseen)
-
-    def held_out(self, *, hide_classes: bool = False, progress: Progress = silent) -> HeldOut:
-        """Return closed-set probabilities of exemplars by classifiers that were fitted without them.
-
-        Parameters
-        ----------
-        hide_classes : bool
-            Whether the classifiers are also fitted without all others of their class, so that the exemplars are judged
-            as items of a new class would be.
-        progress : callable
-            Called with the name of a step, the work done and the work in total.
-
-        Returns
-        -------
-        HeldOut
-            Its ``rows`` are places in ``memory_.y``. Five folds; exemplars that cannot be held out are missing, and so
-            are those that the network itself was trained on, if there are others.
-
-        """
-        hold_out = hold_out_classes if hide_classes else hold_out_rows
-        labelled = self._labelled()
-        found = hold_out(labelled, self._classifier(), self._run(progress).at(HELD_OUT, int(hide_classes)))
-        if labelled.trained is None or labelled.trained[found.rows].all():
-            return found
-        honest = ~labelled.trained[found.rows]
-        return HeldOut(found.rows[honest], found.probabilities[honest])
 
     @property
     def alpha_(self) -> float | None:

@@ -1,56 +1,75 @@
-"""Rows are judged by classifiers that have not seen them."""
+"""Held-out judgements, and the labels that they make doubtful."""
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_blobs
 from sklearn.neighbors import KNeighborsClassifier
 
 from opengcd import OpenWorldRecognizer
-from opengcd._internal.run import Run
-from opengcd.classify import Labelled, hold_out_classes, hold_out_rows
+from opengcd.classify import Refitting, held_out_probabilities, hidden_class_probabilities, suspect_labels
 
 NEAREST = KNeighborsClassifier(1)
-"""Recognises every row that it was fitted on."""
 
 
-def rows(X, y):
-    y = np.asarray(y)
-    classes = np.unique(y)
-    return Labelled(np.asarray(X, dtype=np.float32), np.searchsorted(classes, y), classes, np.bincount(y))
+def rows(X, codes, classifier=NEAREST):
+    return Refitting(np.asarray(X, dtype=np.float64), np.asarray(codes), classifier, None, "cpu")
 
 
-def test_a_row_does_not_vote_for_itself():
-    """On a line, each row has a neighbour of the other class next to it, so that it is wrong without itself."""
-    X = [[0.0], [0.1], [5.0], [5.1], [10.0], [10.1], [15.0], [15.1]]
-    found = hold_out_rows(rows(X, [0, 1, 0, 1, 0, 1, 0, 1]), NEAREST, Run(0))
-    assert found.rows.tolist() == list(range(8))
-    assert found.probabilities[np.arange(8), [0, 1] * 4].sum() < 8
+def test_no_row_is_judged_by_a_classifier_that_knows_it():
+    # Two pairs: each row's nearest other row has the other label.
+    X, codes = [[0.0], [0.1], [5.0], [5.1]], [0, 1, 0, 1]
+    p = held_out_probabilities(rows(X, codes), folds=2, random_state=0)
+    for seed in range(4):
+        p = held_out_probabilities(rows(X, codes), folds=4, random_state=seed)
+        np.testing.assert_array_equal(p.sum(1), 1)
+    alone = held_out_probabilities(rows([[0.0], [0.1], [5.0], [5.1], [9.0]], [0, 0, 1, 1, 2]), random_state=0)
+    assert np.isnan(alone[4]).all()  # its class has no other row
+    np.testing.assert_array_equal(alone[:4], [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]])
 
 
-def test_the_only_row_of_a_class_is_left_out():
-    found = hold_out_rows(rows([[0.0], [1.0], [9.0]], [0, 0, 1]), NEAREST, Run(0))
-    assert found.rows.tolist() == [0, 1]
+def test_copies_are_held_out_together():
+    # Rows 0 and 1 are copies in the region of class 1; only a copy would give them class 0.
+    X, codes = [[5.0], [5.0], [0.0], [0.1], [5.2], [5.3], [5.4], [4.8]], [0, 0, 0, 0, 1, 1, 1, 1]
+    together = np.array([0, 0, 2, 3, 4, 5, 6, 7])
+    for seed in range(5):
+        p = held_out_probabilities(rows(X, codes), folds=2, together=together, random_state=seed)
+        np.testing.assert_array_equal(p[:2, 1], 1)
 
 
-def test_a_hidden_class_has_no_probability():
-    X, y = make_blobs(60, centers=6, random_state=0)
-    found = hold_out_classes(rows(X, y), "logistic", Run(0, "cpu"))
-    assert len(found.rows) == 60
-    assert (found.probabilities[np.arange(60), y] == 0).all()
-    np.testing.assert_allclose(found.probabilities.sum(1), 1)
+def test_the_suspects_of_confident_learning_by_hand():
+    p = np.array([[0.9, 0.1, 0.0], [0.5, 0.5, 0.0], [0.1, 0.7, 0.2], [0.2, 0.8, 0.0], [0.4, 0.6, 0.0],
+                  [0.0, 0.1, 0.9], [np.nan] * 3])  # fmt: skip
+    codes = np.array([0, 0, 0, 1, 1, 2, 2])
+    # The limits are 0.5, 0.7 and 0.9. The second row reaches its own; the third reaches that of class 1.
+    found = suspect_labels(p, codes)
+    assert found.suspect.tolist() == [False, False, True, False, False, False, False]
+    assert found.other[:6].tolist() == [1, 1, 1, 0, 0, 1]
+    np.testing.assert_allclose(found.margin[:6], [-0.8, 0.0, 0.6, -0.6, -0.2, -0.8])
 
 
-def test_three_classes_are_too_few_to_hide_one():
-    X, y = make_blobs(30, centers=3, random_state=0)
-    assert len(hold_out_classes(rows(X, y), "logistic", Run(0, "cpu")).rows) == 0
+def test_the_recogniser_judges_its_exemplars_and_finds_flipped_labels():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), 40)
+    X = rng.normal(size=(160, 6)) * 0.3 + np.eye(6)[y] * 3
+    wrong = rng.choice(160, 8, replace=False)
+    flipped = y.copy()
+    flipped[wrong] = (y[wrong] + 1) % 4
+    recognizer = OpenWorldRecognizer("logistic", random_state=0, device="cpu").fit(X, flipped)
+    p = recognizer.held_out(folds=4)
+    assert p.shape == (160, 4)
+    kept = recognizer.memory_.kept
+    found = suspect_labels(p, recognizer.memory_.y)
+    assert set(kept[found.suspect].tolist()) == set(wrong.tolist())
+    np.testing.assert_array_equal(recognizer.classes_[found.other][found.suspect], y[kept][found.suspect])
+    np.testing.assert_array_equal(recognizer.held_out(folds=4), p)
+    with pytest.raises(ValueError, match="at least 2"):
+        recognizer.held_out(folds=1)
 
 
-@pytest.mark.parametrize("hide_classes", [False, True])
-def test_a_recogniser_gives_the_same_again_and_leaves_out_what_its_network_was_trained_on(hide_classes):
-    X, y = make_blobs(120, n_features=6, centers=6, random_state=0)
-    trained = np.arange(120) % 2 == 0
-    recognizer = OpenWorldRecognizer(random_state=3, device="cpu").fit(X, y, trained=trained)
-    first, second = (recognizer.held_out(hide_classes=hide_classes) for _ in range(2))
-    np.testing.assert_array_equal(first.probabilities, second.probabilities)
-    assert len(first.rows) == 60
-    assert not recognizer.memory_.trained[first.rows].any()
+def test_a_class_is_judged_by_classifiers_that_do_not_know_it():
+    X, codes = np.repeat(np.arange(6.0), 5)[:, None] * 10, np.repeat(np.arange(6), 5)
+    p = hidden_class_probabilities(rows(X, codes), folds=6, random_state=0)
+    assert (p[np.arange(30), codes] == 0).all()
+    np.testing.assert_array_equal(p.sum(1), 1)
+    # The nearest of the other classes is one of its two neighbours.
+    assert (abs(p.argmax(1) - codes) <= 2).all()
+    assert np.isnan(hidden_class_probabilities(rows(X[:15], codes[:15]))).all()  # three classes are too few

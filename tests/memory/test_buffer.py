@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opengcd.memory import ExemplarMemory, allot, select_exemplars
+from opengcd.memory import ClassStatistics, ExemplarMemory, allot, select_exemplars
 
 
 @given(st.integers(1, 60), st.lists(st.integers(1, 20), min_size=1, max_size=8))
@@ -103,3 +103,25 @@ def test_memory_drops_exemplars_but_never_a_whole_class():
     with pytest.raises(ValueError, match="No exemplar of the class 0 would stay"):
         memory.keep_only(np.array([False, True, True]))
     assert len(memory) == 3
+
+
+def test_forgotten_exemplars_leave_no_trace():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 3)), np.repeat([0, 1, 2], 4)
+    memory = ExemplarMemory(12, "random", random_state=0, keep_statistics=True)
+    memory.update(X, y)
+    rows = np.flatnonzero(np.isin(memory.kept, [1, *range(4, 8)]))
+    forgotten = memory.without(np.isin(np.arange(12), rows))
+    rest = [0, 2, 3, *range(8, 12)]
+    assert sorted(forgotten.X[:, 0].tolist()) == sorted(X[rest, 0].tolist())
+    assert (forgotten.seen, forgotten.size, len(memory)) == ({0: 3, 2: 4}, 12, 12)
+    expected = ClassStatistics.of(X[rest], np.array([0, 0, 0, 1, 1, 1, 1]), 2)
+    for value, wanted in zip(forgotten.statistics, expected, strict=True):
+        np.testing.assert_allclose(value, wanted, atol=1e-12)
+    forgotten.update(np.empty((0, 3)), np.empty(0, dtype=np.int64))
+    assert len(forgotten) == 7
+
+
+def test_only_a_memory_that_has_rows_can_do_without_new_ones():
+    with pytest.raises(ValueError, match="X"):
+        ExemplarMemory(12).update(np.empty((0, 3)), np.empty(0, dtype=np.int64))

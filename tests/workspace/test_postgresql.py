@@ -286,7 +286,7 @@ def test_a_workspace_of_the_schema_before_on_postgresql(url, world, tmp_path):
         before = workspace.vectors.of_items(range(1, 33))
     command(
         database,
-        "DROP TABLE trained_items, captures, stack_members",
+        "DROP TABLE trained_items, captures, stack_members, class_names, corrections",
         "ALTER TABLE models DROP COLUMN embedder_id",
         "ALTER TABLE embedders DROP COLUMN digest, DROP COLUMN run",
         "ALTER TABLE jobs DROP COLUMN seconds_left, DROP COLUMN curves",

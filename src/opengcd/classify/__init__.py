@@ -1,7 +1,13 @@
 """Closed-set classifiers by name, or any scikit-learn classifier with ``predict_proba`` (Sec. 3.3)."""
 
 from opengcd.classify.classifier import ArrayClassifier, Inference, Standardised
-from opengcd.classify.held_out import HeldOut, hold_out_classes, hold_out_rows
+from opengcd.classify.held_out import (
+    Refitting,
+    SuspectLabels,
+    held_out_probabilities,
+    hidden_class_probabilities,
+    suspect_labels,
+)
 from opengcd.classify.inference import check_classifier, fit_classifier, infer, predict_labels
 from opengcd.classify.logistic import Logistic
 from opengcd.classify.mlp import MLP
@@ -18,19 +24,21 @@ __all__ = [
     "SVM",
     "XGB",
     "ArrayClassifier",
-    "HeldOut",
     "Inference",
     "Labelled",
     "Logistic",
+    "Refitting",
     "Standardised",
     "Stream",
+    "SuspectLabels",
     "check_classifier",
     "describe_classifier",
     "fit_classifier",
-    "hold_out_classes",
-    "hold_out_rows",
+    "held_out_probabilities",
+    "hidden_class_probabilities",
     "infer",
     "needs_classifier",
     "predict_labels",
     "restore_classifier",
+    "suspect_labels",
 ]

@@ -1,90 +1,205 @@
-"""Probabilities of labelled rows by classifiers that were fitted without them, or without their whole class."""
+"""Labelled rows judged by classifiers that were not fitted on them, and the labels that this makes doubtful."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from opengcd._internal.class_statistics import ClassStatistics
-from opengcd._internal.randomness import generator
-from opengcd._internal.run import Run
-from opengcd._internal.splits import assign_folds, renumber
+from opengcd._internal.progress import Progress, silent
+from opengcd._internal.randomness import Seed, derive, generator
+from opengcd._internal.splits import assign_folds
 from opengcd.classify.inference import fit_classifier, infer
-from opengcd.classify.rows import Labelled
 
 FOLDS = 5
+"""Default number of parts of which each is held out once."""
 
 
-class HeldOut(NamedTuple):
-    """Rows and their probabilities."""
+class Refitting(NamedTuple):
+    """Labelled rows, and the classifier to fit again on a part of them."""
 
-    rows: np.ndarray
-    """(m,) Which labelled rows these are, in increasing order."""
-    probabilities: np.ndarray
-    """(m, C) One column per known class; 0 for a class that the classifier was fitted without."""
+    X: np.ndarray
+    """(n, d) Feature vectors."""
+    codes: np.ndarray
+    """(n,) Their class numbers."""
+    classifier: Any
+    """A name or an unfitted estimator."""
+    statistics: ClassStatistics | None
+    """Of the classes, from these rows and perhaps more."""
+    device: str
+    """Torch device."""
+
+    def fit(self, rows: np.ndarray, held_out: np.ndarray, seed: Seed) -> Any:
+        """Return the classifier fitted on some of the rows alone.
+
+        Parameters
+        ----------
+        rows : array
+            Mask or numbers of the rows to fit on; their classes are renumbered without gaps.
+        held_out : bool array of shape (n,)
+            Rows that are taken out of the statistics.
+        seed : int, SeedSequence or None
+
+        Returns
+        -------
+        estimator
+
+        """
+        present, renumbered = np.unique(self.codes[rows], return_inverse=True)
+        statistics = self.statistics
+        if statistics is not None:
+            out = ClassStatistics.of(self.X[held_out], self.codes[held_out], len(statistics.counts))
+            statistics = statistics.without(out).of_classes(present)
+        return fit_classifier(self.classifier, self.X[rows], renumbered, seed, self.device, statistics)
 
 
-def hold_out_rows(labelled: Labelled, classifier: Any, run: Run) -> HeldOut:
-    """Cross-validate: each row is judged by a classifier that was fitted without it.
+def held_out_probabilities(
+    rows: Refitting,
+    *,
+    folds: int = FOLDS,
+    together: np.ndarray | None = None,
+    random_state: Seed = None,
+    progress: Progress = silent,
+) -> np.ndarray:
+    """Return the class probabilities of labelled rows, each by a classifier that was fitted without it.
+
+    The rows of each class are divided into folds at random, and the rows of each fold are judged by a classifier that
+    is fitted on the others (cross-validation).
 
     Parameters
     ----------
-    labelled : Labelled
-    classifier : str or estimator
-        As for :func:`fit_classifier`.
-    run : Run
-        Seed, device and progress.
+    rows : Refitting
+        The labelled rows, and the classifier to fit; classes are numbered from 0 without gaps.
+    folds : int
+        Number of folds, at least 2.
+    together : int array of shape (n,) or None
+        Rows of one class with the same number are in the same fold, as near copies must be: a classifier that was
+        fitted on a copy knows the answer. None keeps no rows together.
+    random_state : int, SeedSequence, Generator or None
+        Seed.
+    progress : callable
+        Called with a stage, the folds done and their number.
 
     Returns
     -------
-    HeldOut
-        Without rows that are the only one of their class.
+    array of shape (n, C)
+        NaN for rows of a class that would have no row left to fit on.
 
     """
-    fold = assign_folds(labelled.codes, lambda n: min(FOLDS, n) if n > 1 else 0, generator(run.seed))
-    masks = [fold == number for number in range(FOLDS)]
-    return _judge(labelled, classifier, run, [(out, ~out) for out in masks if out.any()])
+    codes, n_classes = rows.codes, int(rows.codes.max()) + 1
+    numbers = np.arange(len(codes)) if together is None else np.unique(together, return_inverse=True)[1]
+    _, first, unit = np.unique(numbers * n_classes + codes, return_index=True, return_inverse=True)
+    fold = assign_folds(
+        codes[first], lambda n: min(folds, n) if n > 1 else 0, generator(derive(random_state, 0))
+    )[unit]  # fmt: skip
+    return _judged(rows, fold, random_state, progress)
 
 
-def hold_out_classes(labelled: Labelled, classifier: Any, run: Run) -> HeldOut:
-    """Judge each row by a classifier that was fitted without its class, as an item of a new class would be.
+def hidden_class_probabilities(
+    rows: Refitting, *, folds: int = FOLDS, random_state: Seed = None, progress: Progress = silent
+) -> np.ndarray:
+    """Return the class probabilities of labelled rows, each by a classifier that was fitted without its class.
+
+    The rows are thus judged as those of a new class would be. The classes are divided into folds at random.
 
     Parameters
     ----------
-    labelled : Labelled
-    classifier : str or estimator
-        As for :func:`fit_classifier`.
-    run : Run
-        Seed, device and progress.
+    rows : Refitting
+        As for :func:`held_out_probabilities`.
+    folds : int
+        Number of folds; fewer if fewer than twice as many classes are known, since two must stay known.
+    random_state : int, SeedSequence, Generator or None
+        Seed.
+    progress : callable
+        Called with a stage, the folds done and their number.
 
     Returns
     -------
-    HeldOut
-        Without any row if fewer than four classes are known: two must stay known when others are hidden.
+    array of shape (n, C)
+        0 for the classes that were hidden; NaN if fewer than four classes are known.
 
     """
-    n_classes = len(labelled.classes)
-    folds = np.array_split(generator(run.seed).permutation(n_classes), min(FOLDS, n_classes // 2))
-    masks = [np.isin(labelled.codes, hidden) for hidden in folds] if n_classes >= 4 else []
-    return _judge(labelled, classifier, run, [(out, ~out) for out in masks])
+    n_classes = int(rows.codes.max()) + 1
+    fold_of_class = np.full(n_classes, -1)
+    if n_classes >= 4:
+        number = min(folds, n_classes // 2)
+        fold_of_class[generator(derive(random_state, 0)).permutation(n_classes)] = np.arange(n_classes) % number
+    return _judged(rows, fold_of_class[rows.codes], random_state, progress)
 
 
-def _judge(labelled: Labelled, classifier: Any, run: Run, splits: Iterable[tuple[np.ndarray, np.ndarray]]) -> HeldOut:
-    """Judge some rows by a classifier fitted on others, for each split."""
-    splits = list(splits)
-    n, n_classes = len(labelled.codes), len(labelled.classes)
-    found, probabilities = np.zeros(n, dtype=bool), np.zeros((n, n_classes))
-    for number, (out, fitting) in enumerate(splits):
-        run.progress("judging held-out images", number, len(splits))
-        X, codes = labelled.X[fitting], labelled.codes[fitting]
-        known = np.unique(codes)
-        codes = renumber(n_classes, known)[codes]
-        statistics = None if labelled.statistics is None else ClassStatistics.of(X, codes, len(known))
-        model = fit_classifier(classifier, X, codes, run.at(number).seed, run.device, statistics)
-        probabilities[np.ix_(np.flatnonzero(out), known)] = infer(model, labelled.X[out]).probabilities
-        found |= out
-    run.progress("judging held-out images", len(splits), max(1, len(splits)))
-    rows = np.flatnonzero(found)
-    return HeldOut(rows, probabilities[rows])
+def _judged(rows: Refitting, fold: np.ndarray, random_state: Seed, progress: Progress) -> np.ndarray:
+    """Return the probabilities of the rows of each fold by a classifier fitted on all others; NaN in fold -1."""
+    n_classes = int(rows.codes.max()) + 1
+    p = np.full((len(rows.codes), n_classes), np.nan)
+    parts = np.unique(fold[fold >= 0]).tolist()
+    for done, f in enumerate(parts):
+        progress("judging held-out images", done, len(parts))
+        test = fold == f
+        present = np.unique(rows.codes[~test])
+        p[test] = 0.0
+        p[np.ix_(test, present)] = infer(rows.fit(~test, test, derive(random_state, 1, f)), rows.X[test]).probabilities
+    progress("judging held-out images", len(parts), len(parts))
+    return p
+
+
+class SuspectLabels(NamedTuple):
+    """What held-out probabilities say of the labels of n rows."""
+
+    other: np.ndarray
+    """(n,) The number of the most likely other class."""
+    margin: np.ndarray
+    """(n,) Its probability less that of the label, from −1 to 1: the larger, the more doubtful the label."""
+    suspect: np.ndarray
+    """(n,) Whether the label is probably wrong."""
+
+
+def suspect_labels(p: np.ndarray, codes: np.ndarray) -> SuspectLabels:
+    r"""Return the rows whose label is probably wrong, by confident learning (Northcutt et al., 2021).
+
+    A row counts as a member of class :math:`j` if its probability reaches the mean probability of :math:`j` among the
+    rows labelled :math:`j`,
+
+    .. math:: \hat p_j(x) \ge t_j = \frac{1}{|X_j|} \sum_{x \in X_j} \hat p_j(x),
+
+    and of the most likely one, if it reaches several. A label is suspect if its row counts as a member of another
+    class, which is then ``other``. The margin ranks the suspects.
+
+    Parameters
+    ----------
+    p : array of shape (n, C)
+        Held-out class probabilities, as of :func:`held_out_probabilities`; rows of NaN are never suspect.
+    codes : int array of shape (n,)
+        The labels, numbered from 0.
+
+    Returns
+    -------
+    SuspectLabels
+
+    References
+    ----------
+    C. Northcutt, L. Jiang and I. Chuang, "Confident learning: Estimating uncertainty in dataset labels", JAIR 70, 2021,
+    https://arxiv.org/abs/1911.00068
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.2, 0.8], [0.1, 0.9]])
+    >>> found = suspect_labels(p, np.array([0, 0, 0, 1, 1]))
+    >>> found.suspect.tolist(), found.margin.round(1).tolist()
+    ([False, False, True, False, False], [-0.8, -0.6, 0.8, -0.6, -0.8])
+
+    """
+    rows, judged = np.arange(len(codes)), np.isfinite(p).all(1)
+    known = np.where(judged[:, None], p, 0.0)
+    own = known[rows, codes]
+    counts = np.bincount(codes[judged], minlength=p.shape[1])
+    total = np.bincount(codes[judged], weights=own[judged], minlength=p.shape[1])
+    limits = np.where(counts > 0, total / np.maximum(counts, 1), np.inf)
+    reached = np.where(known >= limits, known, -1.0)
+    member = reached.argmax(1)
+    suspect = judged & (reached.max(1) > 0) & (member != codes)
+    rivals = known.copy()
+    rivals[rows, codes] = -1.0
+    other = np.where(suspect, member, rivals.argmax(1))
+    return SuspectLabels(other, known[rows, other] - own, suspect)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from opengcd.workspace.verb import Parameter, Verb
 
 
+OF_LEARNT = ("merge_classes", "relabel", "discard")
+"""Verbs that the recogniser must learn again for."""
+
+
 class _VerbCommands(TyperGroup):
     """The commands of all verbs, made when they are asked for: importing the workspace takes a second."""
 
@@ -51,9 +55,13 @@ def _command(verb: type[Verb]) -> Any:
         from opengcd import Workspace
 
         with report_errors(), Workspace(workspace) as opened:
+            before = opened.review.last_edit()
             done = opened.apply(verb(**given))
-            echo(f"Edit {done.id}: {verb.act}." if done.groups else "Nothing changed.")
+            echo(f"Edit {done.id}: {verb.act}." if done.id != before else "Nothing changed.")
             show_groups(group for group in opened.status().groups if group.id in done.groups)
+            if done.id != before and verb.act in OF_LEARNT and (number := opened.views.corrected().total()):
+                images = "1 image that was" if number == 1 else f"{number} images that were"
+                echo(f"Next: opengcd learn {workspace} learns the new labels of {images} learnt before.")
 
     taken = [inspect.Parameter("workspace", inspect.Parameter.KEYWORD_ONLY, annotation=Folder)]
     taken += [
@@ -77,6 +85,7 @@ def _argument(given: Parameter, described: str) -> inspect.Parameter:
         Kind.ITEMS: list[int],
         Kind.SEEN: list[int],
         Kind.LABEL: str,
+        Kind.CLASS: str,
         Kind.GROUP_OR_LABEL: str,
         Kind.PARTS: int,
         Kind.FLAG: bool,

@@ -17,6 +17,7 @@ from opengcd.cli.project import check, export, history, init, status
 from opengcd.cli.review import review
 from opengcd.cli.service import serve, token
 from opengcd.cli.taxonomy import taxonomy
+from opengcd.cli.teaching import teach
 
 app = typer.Typer(
     name="opengcd",
@@ -28,8 +29,8 @@ app = typer.Typer(
     add_completion=False,
 )
 COMMANDS: tuple[Callable[..., Any], ...] = (
-    init, recognize, discover, review, learn, adapt, status, export, undo, redo, history, rollback, rejection, taxonomy,
-    check, serve, token, demo,
+    init, recognize, discover, review, teach, learn, adapt, status, export, undo, redo, history, rollback, rejection,
+    taxonomy, check, serve, token, demo,
 )  # fmt: skip
 """In the order of the help."""
 

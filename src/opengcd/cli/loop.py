@@ -17,7 +17,8 @@ from opengcd.cli.options import Adapt, Folder
 from opengcd.cli.output import echo, write_out
 
 if TYPE_CHECKING:
-    from opengcd.workspace import Result
+    from opengcd import Workspace
+    from opengcd.workspace import Result, Version
 
 
 def recognize(
@@ -93,10 +94,15 @@ def learn(workspace: Folder, adapt: Adapt = False) -> None:
     with report_errors(), Workspace(workspace) as opened:
         with terminal.progress_bar() as progress:
             version = opened.learn(progress=progress)
-        echo(f"Version {version.id}, phase {version.phase}: {len(version.classes)} classes.")
+        show_learnt(opened, version)
         if adapt:
             adapt_on_the_way(opened)
         echo(f"Next: opengcd recognize {workspace} IMAGES, or opengcd export {workspace} --format csv.")
+
+
+def show_learnt(opened: Workspace, version: Version) -> None:
+    """Show what a version has learnt."""
+    echo(f"Version {version.id}, phase {version.phase}: {len(version.classes)} classes.")
 
 
 def undo(workspace: Folder) -> None:

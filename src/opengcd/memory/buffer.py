@@ -94,7 +94,7 @@ class ExemplarMemory:
         Parameters
         ----------
         X, y : array
-            Labelled rows and their labels.
+            Labelled rows and their labels; none, if the memory has some already.
         trained : bool array of shape (n,) or None
             Which of them the network that computed them was trained on; None: none.
         found : bool array of shape (n,) or None
@@ -106,7 +106,7 @@ class ExemplarMemory:
             Indices of the rows kept, into the old exemplars followed by ``X``.
 
         """
-        X = check_features(X, width=self.X.shape[1] if len(self) else None)
+        X = check_features(X, width=self.X.shape[1] if len(self) else None, min_rows=0 if len(self) else 1)
         y = check_labels(y, len(X), like=self.y)
         trained, found = (np.zeros(len(X), dtype=bool) if mask is None else mask for mask in (trained, found))
         statistics = self._statistics_with(X, y) if self.keep_statistics else None
@@ -187,6 +187,31 @@ class ExemplarMemory:
         memory = copy.copy(self)
         memory.X, memory.trained = X, trained
         memory.statistics = memory._of_exemplars() if self.keep_statistics else None
+        return memory
+
+    def without(self, rows: np.ndarray) -> Self:
+        """Return the memory without some exemplars, as if it had never seen them.
+
+        Parameters
+        ----------
+        rows : bool array of shape (n,)
+            The exemplars to forget. A class of which none is left is forgotten.
+
+        Returns
+        -------
+        ExemplarMemory
+
+        """
+        memory, keep = copy.copy(self), ~rows
+        memory.X, memory.y, memory.trained, memory.found = (a[keep] for a in (self.X, self.y, self.trained, self.found))
+        gone, left = Counter(self.y[rows].tolist()), np.unique(memory.y)
+        memory.seen = {label: self.seen[label] - gone[label] for label in left.tolist()}
+        memory.ranked = self.ranked & set(left.tolist())
+        if self.statistics is not None:
+            known = np.unique(self.y)
+            forgotten = ClassStatistics.of(self.X[rows], encode(self.y[rows], known), len(known))
+            memory.statistics = self.statistics.without(forgotten).of_classes(encode(left, known))
+        memory.kept = np.flatnonzero(keep)
         return memory
 
     def keep_only(self, rows: Any) -> None:

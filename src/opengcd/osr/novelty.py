@@ -11,7 +11,7 @@ from opengcd._internal.model_folder import ModelFileError
 from opengcd._internal.randomness import Seed, derive, generator, seed_sequence
 from opengcd._internal.splits import assign_folds, hide_classes
 from opengcd._internal.whitening import WithinClassWhitening
-from opengcd.classify import fit_classifier, infer
+from opengcd.classify import Refitting, infer
 from opengcd.metrics import harmonic_means
 from opengcd.osr.neighbours import NeighbourDistanceRatio
 from opengcd.osr.rule import critical_alpha
@@ -70,44 +70,6 @@ class NoveltyFeatures(NamedTuple):
         uncertainty, distance = 1 / (1 + critical_alpha(p)), -(Z * self.means[p.argmax(1)]).sum(1)
         ratio = self.neighbours(X) if self.neighbours else np.zeros(len(X))
         return np.stack([uncertainty, distance, ratio], axis=1)
-
-
-class Refitting(NamedTuple):
-    """Labelled rows, and the classifier to fit again on a part of them."""
-
-    X: np.ndarray
-    """(n, d) Feature vectors."""
-    codes: np.ndarray
-    """(n,) Their class numbers."""
-    classifier: Any
-    """A name or an unfitted estimator."""
-    statistics: ClassStatistics | None
-    """Of the classes, from these rows and perhaps more."""
-    device: str
-    """Torch device."""
-
-    def fit(self, rows: np.ndarray, held_out: np.ndarray, seed: Seed) -> Any:
-        """Return the classifier fitted on some of the rows alone.
-
-        Parameters
-        ----------
-        rows : array
-            Mask or numbers of the rows to fit on; their classes are renumbered without gaps.
-        held_out : bool array of shape (n,)
-            Rows that are taken out of the statistics.
-        seed : int, SeedSequence or None
-
-        Returns
-        -------
-        estimator
-
-        """
-        present, renumbered = np.unique(self.codes[rows], return_inverse=True)
-        statistics = self.statistics
-        if statistics is not None:
-            out = ClassStatistics.of(self.X[held_out], self.codes[held_out], len(statistics.counts))
-            statistics = statistics.without(out).of_classes(present)
-        return fit_classifier(self.classifier, self.X[rows], renumbered, seed, self.device, statistics)
 
 
 class NoveltyScore:

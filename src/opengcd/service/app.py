@@ -27,6 +27,7 @@ from opengcd.service import (
     recognition_routes,
     record_routes,
     review_routes,
+    teaching_routes,
     telemetry,
 )
 from opengcd.service import events as events_module
@@ -66,7 +67,7 @@ TAGS = [
     {"name": "recognition", "description": "Recognise known classes, and reject what is unknown."},
     {"name": "review", "description": "Groups of new classes, their images, questions about them, and edits."},
     {"name": "records", "description": "The state of the workspace: versions, classes, limits, history and labels."},
-    {"name": "jobs", "description": "Long work that runs in the server: discover, learn and adapt."},
+    {"name": "jobs", "description": "Long work that runs in the server: discover, learn, teach and adapt."},
     {"name": "adaptation", "description": "The plan to adapt the network to the images of the workspace."},
     {"name": "events", "description": "What happens in the workspace, as it happens."},
     {"name": "access", "description": "Sessions of the review page."},
@@ -77,7 +78,8 @@ RETRY_AFTER = "5"
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE}
 DISK |= {errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT}
 """Errors of the operating system that an administrator can fix while the service runs."""
-LARGEST = {f"{API}/recognize": 64 * 2**20, f"{API}/edits": 4 * 2**20}
+LARGEST = dict.fromkeys([f"{API}/recognize", f"{API}/uploads"], 64 * 2**20)
+LARGEST |= dict.fromkeys([f"{API}/edits", f"{API}/jobs"], 4 * 2**20)
 """Maximal bytes of a request body where the default is too small: images and vectors, and the ids of many items."""
 
 
@@ -140,6 +142,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         review_routes,
         map_routes,
         adaptation_routes,
+        teaching_routes,
         job_runner,
         events_module,
     ):  # the busiest is found first

@@ -10,7 +10,7 @@ import io
 import json
 import time
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +18,8 @@ from urllib.parse import quote
 import httpx
 import numpy as np
 
+MOST_FILES = 50
+"""Images in one request."""
 UNAVAILABLE = 503
 """The HTTP status while the database or the disk cannot be used."""
 KEEP_ALIVE = 2.0
@@ -186,6 +188,37 @@ class Client:
         files = [("files", (str(i), image)) for i, image in enumerate(images)]
         return json.loads(self._request("POST", "recognize", files=files, params={"keep": keep, "top": top}))
 
+    def teach(self, images: Mapping[str, Sequence[bytes]], *, replace: bool = False) -> dict[str, Any]:
+        """Upload labelled images of known or new classes; ``run("learn")`` takes them.
+
+        Parameters
+        ----------
+        images : mapping of str to sequence of bytes
+            The contents of image files, by the name of their class.
+        replace : bool
+            Whether images that a person has given another label get the new one.
+
+        Returns
+        -------
+        dict
+            What was taught: ``images``, ``conflicts`` ...; ``bad`` are the images that could not be used: the class,
+            the place among its images, and the reason.
+
+        """
+        items: dict[str, list[int]] = {}
+        bad: list[tuple[str, int, str]] = []
+        for label, contents in images.items():
+            for start in range(0, len(contents), MOST_FILES):
+                some = contents[start : start + MOST_FILES]
+                files = [("files", (str(place), image)) for place, image in enumerate(some, start)]
+                for place, one in enumerate(json.loads(self._request("POST", "uploads", files=files)), start):
+                    if one["id"] is None:
+                        bad.append((label, place, one["reason"]))
+                    elif one["id"] not in items.setdefault(label, []):
+                        items[label].append(one["id"])
+        done = self.run("teach", labels=list(items), items=list(items.values()), replace=replace)
+        return done | {"bad": bad}
+
     def edit(self, act: str, **what: Any) -> dict[str, Any]:
         """Change groups or images, such as ``edit("move", items=[5, 8], group=2)``.
 
@@ -251,7 +284,7 @@ class Client:
         Parameters
         ----------
         verb : str
-            What to do: ``"discover"``, ``"learn"`` or ``"adapt"``.
+            What to do: ``"discover"``, ``"learn"``, ``"teach"`` or ``"adapt"``.
         **arguments
             Arguments of the job, such as ``k=30`` for ``discover``.
 

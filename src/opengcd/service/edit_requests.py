@@ -22,6 +22,7 @@ TYPES: Mapping[Kind, Any] = {
     Kind.ITEMS: api.Items,
     Kind.SEEN: api.Seen,
     Kind.LABEL: api.Label,
+    Kind.CLASS: api.Label,
     Kind.PARTS: Annotated[int, Field(ge=2, le=100)],
     Kind.FLAG: bool,
 }

@@ -19,10 +19,12 @@ from opengcd.service.job_reports import JobReport
 from opengcd.service.recognition_routes import Recognition
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.service.supervision import Task
-from opengcd.workspace import Adapted, CancelledError, Job, UnavailableError, Version, Workspace
+from opengcd.workspace import Adapted, CancelledError, Job, Taught, UnavailableError, Version, Workspace
 
 POLL_SECONDS = 0.5
 """Seconds between two polls for jobs that other processes have added."""
+MOST_TOLD = 1000
+"""Conflicts in the result of a job."""
 STOPPED = "The server was stopped while this job ran, and nothing was changed. Start the job again."
 CANCELLED = "The job was cancelled, and nothing was changed."
 
@@ -151,6 +153,18 @@ def _learn(workspace: Workspace, report: JobReport) -> None:
     workspace.learn(progress=report.progress, record=record)
 
 
+def _teach(
+    workspace: Workspace, report: JobReport, labels: list[str], items: list[list[int]], *, replace: bool = False
+) -> None:
+    def record(connection: Connection, taught: Taught) -> None:
+        told = [{"item": one.item, "present": one.present, "given": one.given} for one in taught.conflicts]
+        facts = {name: getattr(taught, name) for name in ("images", "classes", "already", "replaced")}
+        report.record(connection, facts | {"conflicts": told[:MOST_TOLD], "conflicting": len(told)})
+
+    given = {item: label for label, some in zip(labels, items, strict=True) for item in some}
+    workspace.teach_items(given, replace=replace, progress=report.progress, record=record)
+
+
 def _adapt(
     workspace: Workspace,
     report: JobReport,
@@ -179,7 +193,7 @@ def _adapt(
     )
 
 
-VERBS: dict[str, Callable[..., None]] = {"discover": _discover, "learn": _learn, "adapt": _adapt}
+VERBS: dict[str, Callable[..., None]] = {"discover": _discover, "learn": _learn, "teach": _teach, "adapt": _adapt}
 
 JobNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the job.")]
 
@@ -189,7 +203,7 @@ writing = guarded("write", "jobs")
 
 @writing.post("/jobs", status_code=202, summary="Start a job", response_description="The job, which may have to wait.")
 def start(workspace: UserWorkspace, service: Service, request: api.JobRequest) -> api.Job:
-    """Add a job: discover, learn or adapt. Jobs run one after another, in the order in which they were added."""
+    """Add a job: discover, learn, teach or adapt. Jobs run one after another, in the order in which they were added."""
     job = workspace.jobs.add(request.verb, request.model_dump(exclude={"verb"}, exclude_none=True), workspace.who)
     service.runner.wake()
     return as_job(job)

@@ -9,6 +9,7 @@ import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -62,6 +63,8 @@ class Recognition:
         self.outdated = False
         """Whether another version may be in use than the one that is loaded."""
         self._recognizer: OpenWorldRecognizer | None = None
+        self._names: dict[str, str] = {}
+        """The present names of classes that were renamed."""
         self._thread = ThreadPoolExecutor(1, "recognition", initializer=_on_one_core)
         self._waiting: deque[_Asked] = deque()
         self._passes: asyncio.Task[None] | None = None
@@ -98,6 +101,7 @@ class Recognition:
     def refresh(self) -> int:
         """Load the version that is in use now; return its number."""
         version, self._recognizer = self.workspace.recognizers.follow()
+        self._names = self.workspace.models.class_names()
         return version
 
     def renew(self) -> None:
@@ -159,8 +163,11 @@ class Recognition:
         unknown, known = said.probabilities[:, 0].tolist(), said.probabilities[:, 1:]
         most = min(max(top for _, top in parts), len(classes))
         best = np.argsort(-known, axis=1, kind="stable")[:, :most]
+        labels = said.labels
+        if present := self._names:  # hardly any workspace has renamed a class
+            classes, labels = (np.array([present.get(one, one) for one in some.tolist()]) for some in (classes, labels))
         names, shares = classes[best].tolist(), np.take_along_axis(known, best, axis=1).round(6).tolist()
-        rows = zip(said.labels.tolist(), unknown, names, shares, strict=True)
+        rows = zip(labels.tolist(), unknown, names, shares, strict=True)
         return [
             [_answer(label, u, list(zip(c[:top], p[:top], strict=True))) for _, (label, u, c, p) in zip(X, rows)]  # noqa: B905
             for X, top in parts
@@ -281,12 +288,19 @@ async def _vectors(request: Request, read: Callable[[bytes], np.ndarray]) -> np.
     return await run_in_threadpool(lambda: read(b"".join(pieces)))  # joining tens of megabytes takes long, too
 
 
-async def _recognize_images(request: Request, service: Service, keep: bool, top: int) -> list[dict[str, Any]]:
-    workspace = service.workspace.by(request.state.grant.who)
+@asynccontextmanager
+async def uploaded(request: Request) -> AsyncIterator[list[UploadFile]]:
+    """Yield the images that a request sends as a form."""
     async with request.form(max_files=MOST_FILES, max_fields=0) as form:
         files = [file for name, file in form.multi_items() if name == "files" and isinstance(file, UploadFile)]
         if len(files) != len(form.multi_items()) or not files:
             raise HTTPException(422, "Send the images in form fields named files, each with a file name.")
+        yield files
+
+
+async def _recognize_images(request: Request, service: Service, keep: bool, top: int) -> list[dict[str, Any]]:
+    workspace = service.workspace.by(request.state.grant.who)
+    async with uploaded(request) as files:
         names = [os.path.basename(file.filename or "") for file in files]
         async with service.recognition.image_requests.slot():
             contents = [await file.read() for file in files]

@@ -25,7 +25,7 @@ def status(workspace: UserWorkspace) -> api.Status:
     """Return the state of the workspace in numbers: versions, images, groups, jobs, and what can be undone."""
     edit, undo, redo = workspace.review.undo_state()  # read first: the rest may be newer, but not older
     found = workspace.status()
-    learnable = workspace.views.learnable()
+    to_learn = workspace.views.learnable().total() + workspace.views.corrected().total()
     return api.Status(
         name=workspace.path.resolve().name,
         embedder=os.path.basename(found.embedder) if os.path.isabs(found.embedder) else found.embedder,
@@ -37,7 +37,7 @@ def status(workspace: UserWorkspace) -> api.Status:
         edit=edit,
         groups=len(found.groups),
         to_review=sum(group.size for group in found.groups if group.kind != "removed"),
-        to_learn=learnable.total(),
+        to_learn=to_learn,
         memory=api.Memory(**found.version.report["memory"]) if found.version and found.version.report else None,
         can_undo=_act(undo),
         can_redo=_act(redo),
@@ -151,7 +151,11 @@ def learnable(workspace: UserWorkspace) -> api.Learnable:
         [api.Count(label=label, count=n) for label, n in sorted(counts.items()) if (label in known) == old]
         for old in (False, True)
     )
-    return api.Learnable(new=new, known=more, total=counts.total())
+    corrected = workspace.views.corrected()
+    forgotten = corrected.pop(None, 0)
+    again = corrected.total()
+    total = counts.total() + again + forgotten
+    return api.Learnable(new=new, known=more, corrected=again, forgotten=forgotten, total=total)
 
 
 @reading.get(

@@ -19,6 +19,8 @@ PICTURE: Responses = MISSING | {
     200: {"content": {"image/jpeg": {}, "image/png": {}}},
     304: {"description": "The picture is the one whose `ETag` was sent as `If-None-Match`."},
 }
+RENAME = "rename_class"
+"""The verb after which answers have other names."""
 GroupNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the group.")]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the image.")]
 Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="How many images to pass over.")]
@@ -145,12 +147,15 @@ def edit_routes() -> APIRouter:
     """Return the route that takes every verb of the review that there is now."""
     router = guarded("write", "review")
 
-    def edit(workspace: UserWorkspace, request: EditBase) -> api.Edited:
+    def edit(workspace: UserWorkspace, service: Service, request: EditBase) -> api.Edited:
         """Make one change to groups or images; `act` says which.
 
         It is refused with 409 if someone has changed what it is about since the edit `on`.
         """
-        done = workspace.apply(request.verb())
+        verb = request.verb()
+        done = workspace.apply(verb)
+        if verb.act == RENAME:
+            service.recognition.renew()
         return api.Edited(edit=done.id, groups=done.groups, made=done.group, images=done.images)
 
     edit.__annotations__["request"] = edit_request()

@@ -15,6 +15,7 @@ from pydantic import (
     StrictBool,
     WithJsonSchema,
     computed_field,
+    model_validator,
 )
 
 from opengcd.adapt import Rehearsed
@@ -288,6 +289,25 @@ class LearnResult(Model):
     after: Accuracy | None = Field(None, description="Its own accuracy.")
 
 
+class TeachConflict(Model):
+    """An image to which a person has given another label already, and which kept it."""
+
+    item: int = Field(description="The number of the image.")
+    present: str = Field(description="Its label; empty if a person removed it from the review.")
+    given: str = Field(description="The label that it was to get.")
+
+
+class TeachResult(Model):
+    """What the job ``teach`` did."""
+
+    images: int = Field(description="How many images have got a label.")
+    classes: dict[str, int] = Field(description="How many of them there are of each class.")
+    already: int = Field(description="How many images had their label before.")
+    replaced: int = Field(description="How many of the images that have got a label had another one before.")
+    conflicts: list[TeachConflict] = Field(description="Images with another label, which they kept; at most 1,000.")
+    conflicting: int = Field(description="How many such images there are.")
+
+
 class DiscoverJob(_Job):
     """A job that groups rejected images into new classes."""
 
@@ -300,6 +320,13 @@ class LearnJob(_Job):
 
     verb: Literal["learn"] = Field(description="What the job does.")
     result: LearnResult | None = Field(description="Null until the job is done.")
+
+
+class TeachJob(_Job):
+    """A job that gives labels to images."""
+
+    verb: Literal["teach"] = Field(description="What the job does.")
+    result: TeachResult | None = Field(description="Null until the job is done.")
 
 
 class AdaptOptions(Model):
@@ -350,7 +377,7 @@ class AdaptJob(_Job):
     result: AdaptResult | None = Field(description="Null until the job is done.")
 
 
-class Job(RootModel[Annotated[DiscoverJob | LearnJob | AdaptJob, Field(discriminator="verb")]]):
+class Job(RootModel[Annotated[DiscoverJob | LearnJob | TeachJob | AdaptJob, Field(discriminator="verb")]]):
     """Long work that runs in the server. Its fields depend on ``verb``."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -576,13 +603,45 @@ class Learn(Model):
     verb: Literal["learn"] = Field(description="What the job is to do.")
 
 
+class Teach(Model):
+    """Give labels to images, which then are examples of known or new classes; the job ``learn`` takes them."""
+
+    verb: Literal["teach"] = Field(description="What the job is to do.")
+    labels: Annotated[list[Label], Field(min_length=1, max_length=1000)] = Field(
+        description="The names of the classes."
+    )
+    items: Annotated[list[Items], Field(max_length=1000)] = Field(
+        description="For each of these names, the numbers of its images; no image may be listed twice."
+    )
+    replace: StrictBool = Field(
+        False, description="Whether images that a person has given another label get the new one."
+    )
+
+    @model_validator(mode="after")
+    def _has_one_label_per_image(self) -> Teach:
+        listed = [item for items in self.items for item in items]
+        if len(self.labels) != len(self.items):
+            raise ValueError("Give one list of images for each label.")
+        if len(set(listed)) < len(listed):
+            raise ValueError("An image is listed twice; give each image one label.")
+        return self
+
+
+class Uploaded(Model):
+    """An image that was uploaded."""
+
+    id: int | None = Field(description="Its number; null if it cannot be used.")
+    name: str = Field(description="The name of the file.")
+    reason: str | None = Field(description="Why it cannot be used; null if it can.")
+
+
 class Adapt(AdaptOptions):
     """Adapt the network to the images of the workspace, and use it if a rehearsal shows that this helps."""
 
     verb: Literal["adapt"] = Field(description="What the job is to do.")
 
 
-JobRequest = Annotated[Discover | Learn | Adapt, Field(discriminator="verb")]
+JobRequest = Annotated[Discover | Learn | Teach | Adapt, Field(discriminator="verb")]
 
 
 class LastAdaptation(Model):
@@ -646,6 +705,8 @@ class Learnable(Model):
 
     new: list[Count] = Field(description="Images of new classes.")
     known: list[Count] = Field(description="More images of known classes.")
+    corrected: int = Field(description="Images that were learnt before and now have another label.")
+    forgotten: int = Field(description="Images that were learnt before and were removed.")
     total: int = Field(description="The number of all these images.")
 
 
@@ -754,6 +815,7 @@ DETAILS_FIELDS = {
     "bad": "How many files could not be used.",
     "classes": "How many classes were learnt.",
     "confirmed": "Whether the group was confirmed, too.",
+    "corrected": "How many images were learnt before and have another label now, or none; null if none.",
     "curve": "Pairs of a number of classes and its score; null if the number was given.",
     "edit": "The number of the edit that was undone or redone.",
     "group": "The number of the group.",
@@ -762,7 +824,8 @@ DETAILS_FIELDS = {
     "into": "The number of the other group.",
     "k": "The number of classes, known and new ones together.",
     "k_interval": "The interval that holds the number of classes with a probability of 90 %; null if it is not known.",
-    "label": "The name that the group got.",
+    "known": "The name that the known class had.",
+    "label": "The name that the group, the class or the images got.",
     "left_alone": "How many images were left as they were, because someone edited them in the meantime.",
     "max_known_rejected": "The largest share of known images to reject; null lets the threshold follow the stream.",
     "missing": "Images that were left out because their files are missing or have changed.",
@@ -778,6 +841,7 @@ DETAILS_FIELDS = {
     "rehearsed": "What the rehearsal measured; null if there was none.",
     "rejected": "How many of the images were rejected as unknown.",
     "removed": "How many images were removed.",
+    "replaced": "How many images had another label before; null if none.",
     "run": "A hash of all that the adapted network is made from.",
     "same": "Whether both groups are the same class.",
     "seconds": _ABOUT_STEPS,

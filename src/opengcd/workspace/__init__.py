@@ -24,6 +24,7 @@ from opengcd.workspace.log import Edited, Entry
 from opengcd.workspace.models import Choice, Rejection
 from opengcd.workspace.predictions import Result
 from opengcd.workspace.similarity import Map, Neighbour
+from opengcd.workspace.teaching import LabelConflict, Taught
 from opengcd.workspace.tokens import SCOPES, Grant, Token, check_name
 from opengcd.workspace.versions import Version
 from opengcd.workspace.views import Item, Member, Page, Phase, Status
@@ -50,6 +51,7 @@ __all__ = [
     "GroupSize",
     "Item",
     "Job",
+    "LabelConflict",
     "Labelled",
     "Map",
     "Member",
@@ -61,6 +63,7 @@ __all__ = [
     "Rejection",
     "Result",
     "Status",
+    "Taught",
     "Token",
     "TooLargeError",
     "UnavailableError",

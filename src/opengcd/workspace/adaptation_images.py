@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
-from opengcd.workspace import groups, versions
+from opengcd.workspace import corrections, groups, versions
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.schema import assignments, items
 from opengcd.workspace.schema import groups as group_rows
@@ -17,7 +17,7 @@ def labelled_items(connection: Connection) -> dict[int, str]:
 
 def learnt_items(connection: Connection, version: int | None = None) -> dict[int, str]:
     """Return the label of all items that a version, by default the one in use, has learnt."""
-    return {row.item_id: row.label for row in connection.execute(versions.learnt(connection, version))}
+    return corrections.labels(connection, version)
 
 
 def unlabelled_items(connection: Connection) -> list[int]:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.groups import homes_of
 from opengcd.workspace.log import SHOWN, Entry, last_edit, read_entry, rows_before
-from opengcd.workspace.schema import assignments, edits, groups, meta
+from opengcd.workspace.schema import assignments, class_names, corrections, edits, groups, meta
 from opengcd.workspace.versions import IN_USE
 
 MOST_SINCE = 1000
@@ -46,6 +46,8 @@ class Concerns(NamedTuple):
     """Groups whose name may not have changed, and that may not have been emptied."""
     settings: Iterable[str] = ()
     """Keys of ``meta`` that may not have changed; a change of the version in use is always a conflict."""
+    classes: Iterable[str] = ()
+    """Known classes: if there are any, no class may have been renamed, and no label of a learnt item corrected."""
 
 
 def refuse_conflict(connection: Connection, on: int | None, concerns: Concerns) -> None:
@@ -56,10 +58,11 @@ def refuse_conflict(connection: Connection, on: int | None, concerns: Concerns) 
     if on is None or last_edit(connection) <= on:
         return
     moved, known, targets = set(concerns.items), set(concerns.groups), set(concerns.targets)
-    keys_of_meta = {IN_USE, *concerns.settings}
+    keys_of_meta, classes = {IN_USE, *concerns.settings}, set(concerns.classes)
     homes = homes_of(connection, sorted(moved))
     since = edits.c.id > on, edits.c.before.is_not(None)
-    query = select(*SHOWN, edits.c.members, rows_before(groups), rows_before(meta)).where(*since)
+    tables = (groups, meta, class_names, corrections)
+    query = select(*SHOWN, edits.c.members, *map(rows_before, tables)).where(*since)
     for number, row in enumerate(connection.execute(query.order_by(edits.c.id.desc()).limit(MOST_SINCE))):
         changed, members = {key for key, _ in row.groups or ()}, set(row.members or ())
         # The last edit that moved an item names the group where the item is now.
@@ -69,6 +72,8 @@ def refuse_conflict(connection: Connection, on: int | None, concerns: Concerns) 
             or targets & changed
             or _emptied(connection, targets & members)
             or keys_of_meta & {key for key, _ in row.meta or ()}
+            or moved & {key for key, _ in row.corrections or ()}
+            or (classes and (row.class_names or row.corrections))
             or number == MOST_SINCE - 1
             or (perhaps_moved and moved & _moved_by(connection, row.id))
         ):

@@ -83,6 +83,8 @@ class LearnDetails(Details):
     version: int
     images: int
     new_classes: list[str]
+    corrected: int | None = None
+    """Images that were learnt before and whose label a person has corrected, or that were forgotten."""
 
 
 @dataclass(frozen=True)
@@ -253,6 +255,47 @@ class RegroupDetails(Details):
 
 
 @dataclass(frozen=True)
+class RenameClassDetails(Details):
+    """A known class was renamed."""
+
+    verbs = ("rename_class",)
+    known: str
+    label: str
+
+
+@dataclass(frozen=True)
+class MergeClassesDetails(Details):
+    """The images of a known class were given to another one; the next learning makes them one class."""
+
+    verbs = ("merge_classes",)
+    known: str
+    label: str
+    images: int
+
+
+@dataclass(frozen=True)
+class CorrectDetails(Details):
+    """The label of learnt images was corrected, confirmed, or taken away."""
+
+    verbs = ("relabel", "keep_label", "discard")
+    images: int
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class TeachDetails(Details):
+    """Labelled images were added."""
+
+    verbs = ("teach",)
+    images: int
+    classes: list[str]
+    replaced: int | None = None
+    """Images that had another label before."""
+    bad: int | None = None
+    """Files that could not be used."""
+
+
+@dataclass(frozen=True)
 class UndoDetails(Details):
     """An edit was undone or redone: its number and verb."""
 
@@ -282,6 +325,10 @@ AnyDetails = (
     | CompareDetails
     | DivideDetails
     | RegroupDetails
+    | RenameClassDetails
+    | MergeClassesDetails
+    | CorrectDetails
+    | TeachDetails
     | UndoDetails
 )
 DETAILS: dict[str, type[AnyDetails]] = {verb: record for record in get_args(AnyDetails) for verb in record.verbs}

@@ -10,10 +10,10 @@ import numpy as np
 from sqlalchemy import Connection, insert, select
 
 from opengcd._internal.unit_length import unit_rows
-from opengcd.workspace import versions
+from opengcd.workspace import class_names, versions
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.recognizers import Recognizers
-from opengcd.workspace.schema import exemplars
+from opengcd.workspace.schema import exemplars, training_labels
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
 
@@ -50,7 +50,9 @@ class Exemplars:
     def by_class(self) -> dict[str, list[int]]:
         """Return the items in the memory of the version in use, by class, the most important first."""
         found = self._of_version()
-        return {label: found.items[found.y == label].tolist() for label in found.classes}
+        with self._database.reading() as connection:
+            names = class_names.read(connection)
+        return {names.get(label, label): found.items[found.y == label].tolist() for label in found.classes}
 
     def nearest(self, X: np.ndarray, limit: int = 5) -> list[list[int]]:
         """Return the items in the memory that look most like each row of features.
@@ -124,7 +126,8 @@ class Exemplars:
         An exemplar was a training item of its version or of an ancestor, so its item is the one with the same label and
         features. A vector that was computed again since may differ in the last digit; then the item is not found.
         """
-        learnt = connection.execute(versions.learnt(connection, version)).all()
+        own = training_labels.c.model_id.in_(versions.lineage(connection, version))
+        learnt = connection.execute(select(training_labels.c.item_id, training_labels.c.label).where(own)).all()
         X = self._vectors.read(connection, [row.item_id for row in learnt], version)
         items: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
         for row, features in zip(reversed(learnt), X[::-1], strict=True):

@@ -38,6 +38,7 @@ from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
 from opengcd.workspace.taxonomies import Taxonomies
+from opengcd.workspace.teaching import Taught, Teaching
 from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.tokens import Access
 from opengcd.workspace.vectors import Vectors
@@ -158,6 +159,7 @@ class Workspace(ReviewVerbs):
         self.formats = Formats(store)
         self.taxonomies = Taxonomies(store, *seen)
         self._discovery = GroupDiscovery(store, *seen, self.recognition)
+        self._teaching = Teaching(store, self._intake, self.recognizers)
         self._learning = Learning(store, *seen, self.exemplars, self._intake, self.recognition)
         self.adaptation = Adaptation(store, *seen, self.exemplars, self._intake, self.recognition, self._estimates)
 
@@ -385,6 +387,91 @@ class Workspace(ReviewVerbs):
 
         """
         return self.review.apply(verb)
+
+    def teach(
+        self,
+        source: str | os.PathLike[str],
+        labels: str | os.PathLike[str] | None = None,
+        *,
+        replace: bool = False,
+        progress: Progress = silent,
+    ) -> Taught:
+        """Add labelled images of known classes or of new ones; the next :meth:`learn` takes them.
+
+        Images that are in the workspace already, by their content, get the label. All labels are stored in one edit
+        at the end. If the call is interrupted, call it again: images that it has read are not read again.
+
+        Parameters
+        ----------
+        source : path
+            A folder with one folder of images per class, named after the class; with ``labels``, the folder to which
+            the files are relative.
+        labels : path or None
+            A CSV file with the columns ``file`` and ``label``.
+        replace : bool
+            Whether images that a person has given another label, or removed, get the new one. If not, they are listed
+            as conflicts and stay as they are.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Returns
+        -------
+        Taught
+
+        Raises
+        ------
+        WorkspaceError
+            If no image can be used, or no class has been learnt yet.
+
+        """
+        return self._teaching.teach(source, labels, progress, replace=replace)
+
+    def teach_items(
+        self,
+        labels: Mapping[int, str],
+        *,
+        replace: bool = False,
+        progress: Progress = silent,
+        record: Callable[[Connection, Taught], None] = record_nothing,
+    ) -> Taught:
+        """Give labels to images of the workspace, as :meth:`teach` does.
+
+        Parameters
+        ----------
+        labels : mapping of int to str
+            The label of each image, by its number.
+        replace : bool
+            As for :meth:`teach`.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+        record : callable
+            Called with the connection and the result in the transaction that stores the labels: what it writes is
+            stored together with them, and if it raises an error, nothing is stored.
+
+        Returns
+        -------
+        Taught
+
+        """
+        return self._teaching.teach_items(labels, record, progress, replace=replace)
+
+    def upload(self, contents: Sequence[bytes], *, progress: Progress = silent) -> list[tuple[int | None, str]]:
+        """Store images that come as bytes, without recognising them, so that :meth:`teach_items` can label them.
+
+        Parameters
+        ----------
+        contents : sequence of bytes
+            The content of image files.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Returns
+        -------
+        list of (int or None, str)
+            The number of each image; None and a reason if it cannot be used.
+
+        """
+        return self._teaching.upload(contents, progress)
 
     def learn(
         self,

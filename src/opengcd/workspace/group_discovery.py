@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress
 from opengcd._internal.validation import UNKNOWN_STR
-from opengcd.workspace import groups, log, stacks
+from opengcd.workspace import class_names, groups, log, stacks
 from opengcd.workspace.details import DiscoverDetails
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.grouping import Proposal, regroup, to_group
@@ -63,6 +64,7 @@ class GroupDiscovery:
             with self._store.database.reading() as connection:
                 since = log.last_edit(connection)
                 ids, examples = to_group(connection, whole_stream), groups.to_learn(connection)
+                labels = class_names.read_all(connection)
             if not ids:
                 raise WorkspaceError(
                     "There is nothing to discover: no image was rejected, or all are reviewed. Recognise more images "
@@ -75,10 +77,11 @@ class GroupDiscovery:
                 k,
                 # By the present threshold: early images were judged by an earlier one.
                 rejected=recognizer.predict(X) == UNKNOWN_STR if whole_stream else None,
-                confirmed=[UNKNOWN_STR] * len(ids) + list(examples.values()),
+                confirmed=[UNKNOWN_STR] * len(ids) + [labels.label(name) for name in examples.values()],
                 stacks=numbers,
                 progress=progress,
             )
+            found = _with_names(found, labels, examples.values())
             progress("storing the groups", 0, 1)
             with self._store.editing("discover") as edit:
                 self._recognizers.refuse_other_version(edit.connection, version, "discover")
@@ -101,6 +104,15 @@ class GroupDiscovery:
                 )
             )
         return numbers
+
+
+def _with_names(found: Discovery, labels: class_names.Labels, examples: Iterable[str]) -> Discovery:
+    """Return a discovery with the present names of classes in place of the labels that the recogniser has."""
+    names = labels.names | {labels.label(name): name for name in examples}
+    if all(label == name for label, name in names.items()):
+        return found
+    named = [replace(group, label=names.get(str(group.label), group.label)) for group in found.groups]
+    return replace(found, labels=np.array(class_names.present(names, found.labels.tolist())), groups=named)
 
 
 def _details(done: Discovered, version: int, found: Discovery, stacked: int) -> DiscoverDetails:

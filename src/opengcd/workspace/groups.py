@@ -139,8 +139,15 @@ def move(edit: Edit, chosen: Sequence[int], group: int) -> int:
     new = [item for item in dict.fromkeys(chosen) if homes.get(item) != group]
     if ungrouped := [item for item in new if item not in homes]:
         raise WorkspaceError(f"Item {ungrouped[0]} is in no group; run discover first.")
+    place(edit, new, group)
+    return len(new)
+
+
+def place(edit: Edit, new: Sequence[int], group: int) -> None:
+    """Put items into a group by a person's decision, whether they were in another group or in none."""
     if not new:
-        return 0
+        return
+    connection = edit.connection
     edit.touch(assignments, new)
     last = connection.scalar(select(func.max(assignments.c.rank)).where(assignments.c.group_id == group))
     start = 0 if last is None else last + 1
@@ -150,7 +157,6 @@ def move(edit: Edit, chosen: Sequence[int], group: int) -> int:
         insert(assignments),
         [{"item_id": item, "group_id": group, "rank": start + i, "by_person": True} for i, item in enumerate(new)],
     )
-    return len(new)
 
 
 def merge(edit: Edit, group: int, into: int) -> None:
@@ -233,6 +239,53 @@ def keep(edit: Edit, group: int, decided: bool = True) -> None:
     edit.touch(assignments, chosen)
     for part in in_parts(chosen):
         edit.connection.execute(update(assignments).where(assignments.c.item_id.in_(part)).values(by_person=decided))
+
+
+def taught_group(edit: Edit, label: str, taught: Sequence[int]) -> int:
+    """Return the group for labelled images of a class, so that ``learn`` takes them and nothing that nobody confirmed.
+
+    A group that has the name but is not confirmed keeps its images and becomes "more of" that class.
+    """
+    home = group_named(edit, label)
+    row = _group(edit.connection, home)
+    if row.kind != NOVEL or row.confirmed:
+        return home
+    if set(members(edit.connection, home)) - set(taught):
+        edit.touch(groups, [home])
+        change = update(groups).where(groups.c.id == home)
+        edit.connection.execute(change.values(name=None, label=f"more of {label}"))
+        home = make_group(edit, NOVEL, label)
+    confirm(edit, home)
+    return home
+
+
+def rename_class(edit: Edit, old: str, new: str) -> None:
+    """Give the groups that are called after a known class its new name, also those that are learnt already."""
+    chosen = edit.connection.scalars(select(groups.c.id).where(groups.c.name == old)).all()
+    edit.touch(groups, chosen)
+    edit.connection.execute(update(groups).where(groups.c.name == old).values(name=new))
+    known = (groups.c.kind == KNOWN) & (groups.c.label == old)
+    edit.connection.execute(update(groups).where(known).values(label=new))
+
+
+def merge_known(edit: Edit, known: str, into: str) -> int | None:
+    """Move the items that were put into a known class to another one; return their group, None if there are none.
+
+    What a person has decided on each item stays as it is, so that no item becomes one that ``learn`` takes.
+    """
+    connection = edit.connection
+    group = _home(connection, known)
+    if group is None or not (moving := members(connection, group)):
+        return None
+    home = group_named(edit, into)
+    for one in (group, home):
+        if _group(connection, one).confirmed:  # that holds for each of its items, and for no others
+            keep(edit, one)
+            unconfirm(edit, one)
+    edit.touch(assignments, moving)
+    for part in in_parts(moving):
+        connection.execute(update(assignments).where(assignments.c.item_id.in_(part)).values(group_id=home))
+    return home
 
 
 def make_group(edit: Edit, kind: str, label: str, named: bool = True, **more: Any) -> int:

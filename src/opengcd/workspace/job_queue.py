@@ -64,7 +64,7 @@ class Jobs:
         Parameters
         ----------
         verb : str
-            ``"discover"``, ``"learn"`` or ``"adapt"``.
+            ``"discover"``, ``"learn"``, ``"teach"`` or ``"adapt"``.
         arguments : dict
             Of the verb; JSON.
         who : str

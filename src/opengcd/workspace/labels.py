@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, FromClause, select, true
 
 from opengcd._internal.validation import UNKNOWN_STR
+from opengcd.workspace import class_names, corrections
 from opengcd.workspace.counts import Counts
 from opengcd.workspace.groups import KNOWN, REMOVED
+from opengcd.workspace.predictions import present_top
 from opengcd.workspace.schema import assignments, groups, items, paths, predictions, training_labels
-from opengcd.workspace.versions import in_use, learnt
+from opengcd.workspace.schema import corrections as corrections_table
+from opengcd.workspace.versions import FORGOTTEN, in_use, learnt
 
 SOURCES = {
     "learnt": "the recogniser has learnt it",
@@ -50,6 +54,7 @@ def labelled_items(connection: Connection, only: int | None = None) -> list[Labe
     source, learnt_labels, columns = _decisions(connection, only)
     facts = [
         learnt_labels.c.label.label("learnt_label"),
+        corrections_table.c.label.label("corrected_label"),
         groups.c.label.label("provisional"),
         groups.c.name,
         predictions.c.label.label("predicted"),
@@ -57,14 +62,15 @@ def labelled_items(connection: Connection, only: int | None = None) -> list[Labe
         predictions.c.top,
         assignments.c.probability,
     ]
+    names = class_names.read(connection)
     found = []
     chosen = true() if only is None else items.c.id == only
     query = select(items, *columns, *facts).select_from(source).where(chosen).order_by(items.c.id)
     for row in connection.execute(query):
         origin = _source(row)
-        top = [(name, p) for name, p in row.top or ()]
+        top = present_top(names, row.top or ())
         place = (row.id, row.hash, files.get(row.id, []), row.width, row.height)
-        found.append(Labelled(*place, _label(row, origin), origin, row.unknown, top, row.probability))
+        found.append(Labelled(*place, _label(row, origin, names), origin, row.unknown, top, row.probability))
     return found
 
 
@@ -80,6 +86,11 @@ def count_by_source(connection: Connection, counts: Counts) -> dict[str, int]:
     found["rejected"] = others.rejected - sum(count.rejected for count in of_groups.values())
     found["waiting"] = others.waiting - sum(count.waiting for count in of_groups.values())
     found["recognized"] = found["learnt"] + others.size - sum(found.values())
+    waiting, removed = corrections.pending(connection), corrections.count_unlabelled(connection)
+    relabelled = sum(label is not None for label in waiting.values())
+    found["learnt"] -= relabelled + removed
+    found["reviewed"] += relabelled
+    found["removed"] += removed
     return found
 
 
@@ -88,6 +99,7 @@ def _decisions(connection: Connection, only: int | None) -> tuple[FromClause, Fr
     learnt_labels = learnt(connection).where(true() if only is None else training_labels.c.item_id == only).subquery()
     source = (
         items.outerjoin(learnt_labels, learnt_labels.c.item_id == items.c.id)
+        .outerjoin(corrections_table, corrections_table.c.item_id == items.c.id)
         .outerjoin(assignments, assignments.c.item_id == items.c.id)
         .outerjoin(groups, groups.c.id == assignments.c.group_id)
         .outerjoin(predictions, (predictions.c.item_id == items.c.id) & (predictions.c.model_id == in_use(connection)))
@@ -97,6 +109,7 @@ def _decisions(connection: Connection, only: int | None) -> tuple[FromClause, Fr
         groups.c.confirmed,
         assignments.c.by_person,
         learnt_labels.c.item_id.is_not(None).label("learnt"),
+        corrections_table.c.item_id.is_not(None).label("corrected"),
         predictions.c.label.is_(None).label("rejected"),
         predictions.c.unknown.is_(None).label("unasked"),
     ]
@@ -105,7 +118,10 @@ def _decisions(connection: Connection, only: int | None) -> tuple[FromClause, Fr
 
 def _source(row: Any) -> str:
     if row.learnt:
-        return "learnt"
+        label = row.corrected_label if row.corrected else row.learnt_label
+        if label is None or label == FORGOTTEN:
+            return "removed"
+        return "learnt" if label == row.learnt_label else "reviewed"
     if row.kind is not None:
         return _source_in_group(row.kind, row.confirmed, row.by_person)
     if row.unasked:
@@ -121,11 +137,11 @@ def _source_in_group(kind: str, confirmed: bool, by_person: bool) -> str:
     return "put back" if kind == KNOWN else "grouped"
 
 
-def _label(row: Any, source: str) -> str:
+def _label(row: Any, source: str, names: Mapping[str, str]) -> str:
     if source in ("removed", "rejected", "waiting"):
         return UNKNOWN_STR
-    if source == "learnt":
-        return row.learnt_label
+    if row.learnt:
+        return row.corrected_label if row.corrected else row.learnt_label
     if source == "recognized":
-        return row.predicted
+        return names.get(row.predicted, row.predicted)
     return row.name or row.provisional

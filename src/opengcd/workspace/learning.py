@@ -12,7 +12,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress
-from opengcd.workspace import groups, versions
+from opengcd.workspace import class_names, corrections, groups, versions
 from opengcd.workspace.details import InitDetails, LearnDetails
 from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.errors import WorkspaceError
@@ -96,29 +96,34 @@ class Learning:
         with self._store.alone(progress):
             self._intake.complete(progress)
             with self._database.reading() as connection:
-                labels = groups.to_learn(connection)
+                names, corrected = class_names.read_all(connection), corrections.pending(connection)
+                labels = _to_learn(connection, corrected)
                 version, new = self._recognizers.version(connection), versions.next_id(connection)
                 embedder = embedder_of(connection)
                 limit = versions.rejection_limit(connection)
                 stream: list[int] = list(connection.scalars(unlearnt(connection)))
                 copies = stacks_of(connection, stream)
                 trained = None if embedder is None else was_trained_on(connection, embedder, list(labels))
-            if not labels:
+            if not labels and not corrected:
                 raise WorkspaceError(
-                    "There is nothing to learn: no group is named and confirmed. Name and confirm a group in the "
-                    "review first."
+                    "There is nothing to learn: no group is named and confirmed, and no label is corrected. Name and "
+                    "confirm a group in the review first, or teach labelled images."
                 )
             self._recognizers.recall()
-            X, y = self._vectors.of_items(list(labels), version), np.array(list(labels.values()))
+            stored = {item: names.label(name) for item, name in labels.items()}
             recognizer = self._recognizers.read(version, limit)  # one of its own: learning changes it
+            y = np.array(list(stored.values()), dtype=str)
+            X = self._vectors.of_items(list(labels), version) if labels else recognizer.memory_.X[:0]
+            known = self._exemplars.of_memory(version, recognizer.memory_)
+            forget = np.isin(known, list(corrected))
             rows: dict[str, LabelledRows] = {
-                "memory": (recognizer.memory_.X, recognizer.memory_.y),
+                "memory": (recognizer.memory_.X[~forget], recognizer.memory_.y[~forget]),
                 "confirmed": (X, y),
             }
             before = accuracies(self._recognizers.in_use()[1], **rows)
-            offered = np.concatenate([self._exemplars.of_memory(version, recognizer.memory_), list(labels)])
+            offered = np.concatenate([known, np.array(list(labels), dtype=np.int64)])
             together = [copies.get(item, item) for item in labels]
-            recognizer.learn(X, y, trained=trained, stacks=together, progress=progress)
+            recognizer.learn(X, y, trained=trained, stacks=together, forget=forget, progress=progress)
             exemplars = offered[recognizer.memory_.kept]
             progress("storing the version", 0, 2)
             digest = versions.save(recognizer, self._store.models, new)
@@ -129,13 +134,19 @@ class Learning:
             progress("storing the version", 1, 2)
             with self._store.editing("learn") as edit:
                 self._recognizers.refuse_other_version(edit.connection, version, "learn")
-                _refuse_other_labels(edit.connection, labels)
-                new_classes = sorted(set(recognizer.classes_.tolist()) - set(groups.classes(edit.connection)))
+                _refuse_other_labels(edit.connection, labels, corrected)
+                if class_names.read_all(edit.connection) != names:
+                    raise WorkspaceError(
+                        "A class was renamed while learn ran, so nothing was changed. Run learn again."
+                    )
+                fresh = {label: name for name, label in zip(labels.values(), stored.values(), strict=True)}
+                class_names.write(edit, {label: name for label, name in fresh.items() if label not in names.known})
+                new_classes = sorted(set(fresh.values()) - set(groups.classes(edit.connection)))
                 saved = versions.Saved(new, recognizer, digest, None if embedder is None else embedder.id)
-                versions.add(edit, saved, labels)
+                versions.add(edit, saved, dict.fromkeys(corrected, versions.FORGOTTEN) | stored)
                 store_exemplars(edit.connection, new, exemplars)
                 versions.note_report(edit.connection, new, report)
-                edit.details = LearnDetails(new, len(labels), new_classes).as_dict()
+                edit.details = LearnDetails(new, len(labels), new_classes, len(corrected) or None).as_dict()
                 record(edit.connection, versions.all_versions(edit.connection)[-1])
             try:
                 self._recognition.ask_about_unseen(progress, scores)
@@ -161,13 +172,24 @@ class Learning:
         return labels, bad + [(label, "no image of this class can be used") for label in missing]
 
 
-def _refuse_other_labels(connection: Connection, labels: Mapping[int, str]) -> None:
+def _to_learn(connection: Connection, corrected: Mapping[int, str | None]) -> dict[int, str]:
+    """Return the items to learn with their classes: newly labelled ones, and those with a corrected label."""
+    again = {item: label for item, label in corrected.items() if label is not None}
+    return dict(sorted((groups.to_learn(connection) | again).items()))
+
+
+def _refuse_other_labels(
+    connection: Connection, labels: Mapping[int, str], corrected: Mapping[int, str | None]
+) -> None:
     """Refuse to store what was learnt if the label of an item has changed meanwhile."""
-    now = groups.to_learn(connection)
+    again = corrections.pending(connection)
+    now = _to_learn(connection, again)
     changed = sum(now.get(item) != label for item, label in labels.items())
-    if changed:
+    changed += sum(again.get(item, item) != label for item, label in corrected.items() if label is None)
+    if changed or set(corrected) - set(again):
+        images = len(labels.keys() | corrected.keys())
         raise WorkspaceError(
-            f"{changed} of the {len(labels)} images to learn were moved, renamed or unconfirmed while learn ran, so "
+            f"{max(changed, 1)} of the {images} images to learn were moved, renamed or unconfirmed while learn ran, so "
             "nothing was changed. Run learn again."
         )
 
@@ -189,7 +211,7 @@ def future_scores(
 
 def accuracies(recognizer: OpenWorldRecognizer, **rows: LabelledRows) -> dict[str, float]:
     """Return the share of correct predictions on each set of labelled rows."""
-    return {name: float((recognizer.predict(X) == y).mean()) for name, (X, y) in rows.items()}
+    return {name: float((recognizer.predict(X) == y).mean()) for name, (X, y) in rows.items() if len(X)}
 
 
 def learning_report(recognizer: OpenWorldRecognizer, after: dict[str, float], **more: Any) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam,
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import UndoDetails, renamed
 from opengcd.workspace.errors import WorkspaceError
-from opengcd.workspace.schema import assignments, edits, groups, meta, stack_members
+from opengcd.workspace.schema import assignments, class_names, corrections, edits, groups, meta, stack_members
 
 SHOWN = (edits.c.id, edits.c.at, edits.c.who, edits.c.verb, edits.c.details)
 """The columns of an :class:`Entry`; the others may hold as many rows as there are items."""
-RESTORABLE = (meta, groups, assignments, stack_members)
+RESTORABLE = (meta, groups, assignments, stack_members, class_names, corrections)
 """What an undo can restore; a row refers to tables before its own only."""
 _undoing = edits.alias()
 UNDONE = select(_undoing.c.undoes).where(

@@ -16,6 +16,8 @@ from opengcd.workspace.schema import (
     SCHEMA_VERSION,
     assignments,
     captures,
+    class_names,
+    corrections,
     edits,
     embedders,
     exemplars,
@@ -124,6 +126,10 @@ def _add_stacks(connection: Connection, _: Path) -> None:
     metadata.create_all(connection, [captures, stack_members])
 
 
+def _add_corrections(connection: Connection, _: Path) -> None:
+    metadata.create_all(connection, [class_names, corrections])
+
+
 def _add_columns(connection: Connection, *additions: str) -> None:
     for addition in additions:
         connection.exec_driver_sql(f"ALTER TABLE {addition}")
@@ -136,5 +142,6 @@ MIGRATIONS: dict[int, Callable[[Connection, Path], None]] = {
     4: _add_exemplars,
     5: _add_networks,
     6: _add_stacks,
+    7: _add_corrections,
 }
 """From a version to the next: ``MIGRATIONS[1]`` turns a workspace of version 1 into one of version 2."""

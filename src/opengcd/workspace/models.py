@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from opengcd.workspace import versions
+from opengcd.workspace import class_names, versions
 from opengcd.workspace.conflicts import Concerns, refuse_conflict
 from opengcd.workspace.details import RejectionDetails, RollbackDetails
 from opengcd.workspace.errors import WorkspaceError
@@ -57,6 +57,11 @@ class Models:
         """Return whether there is a version of the recogniser."""
         with self._database.reading() as connection:
             return versions.in_use(connection) is not None
+
+    def class_names(self) -> dict[str, str]:
+        """Return the present names of classes that were renamed, by the name that versions have stored."""
+        with self._database.reading() as connection:
+            return class_names.read(connection)
 
     def rollback(self, version: int, *, on: int | None = None) -> Edited:
         """Switch to another version of the recogniser; items that it has not learnt return to the review."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, select
 
 from opengcd._internal.validation import UNKNOWN_STR
+from opengcd.workspace import class_names
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.revision import raise_revision
@@ -49,11 +50,18 @@ def predicted(connection: Connection, ids: Sequence[int], version: int | None = 
     """Return the predictions of a version, by default the one in use; items that it has not recognised are left out."""
     found = {}
     model = in_use(connection) if version is None else version
+    names = class_names.read(connection)
     for part in in_parts(ids):
         query = select(predictions).where(predictions.c.model_id == model, predictions.c.item_id.in_(part))
         for row in connection.execute(query):
-            found[row.item_id] = Prediction(row.label, row.unknown, [(label, p) for label, p in row.top])
+            label = None if row.label is None else names.get(row.label, row.label)
+            found[row.item_id] = Prediction(label, row.unknown, present_top(names, row.top))
     return found
+
+
+def present_top(names: Mapping[str, str], top: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return stored pairs of a class and its probability with the present names of the classes."""
+    return [(names.get(label, label), p) for label, p in top]
 
 
 def write_predictions(

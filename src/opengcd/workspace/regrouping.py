@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, delete, insert, select, update
 
-from opengcd.workspace import groups, log
+from opengcd.workspace import class_names, groups, log
 from opengcd.workspace.answers import ANSWERING, REGROUP, Answers, link, standing_answers, unnamed_groups
 from opengcd.workspace.conflicts import Concerns, refuse_conflict
 from opengcd.workspace.database import in_parts
@@ -94,7 +94,9 @@ def plan_regrouping(tools: Subclusters, on: int | None) -> tuple[int, Regrouping
         ids = {*to_group(connection, recognizer.discovers_from == "stream"), *chain.from_iterable(homes.values())}
         rows = _read_rows(connection, homes, said, sorted(store.having(connection, sorted(ids))))
         X = tools.vectors.scaled(store.of_items(connection, [items[0] for items in rows.items]))
-    return edit, _plan(recognizer, X, rows, said, list(homes))
+        names = class_names.read(connection)
+    plan = _plan(recognizer, X, rows, said, list(homes))
+    return edit, plan._replace(released={item: names.get(label, label) for item, label in plan.released.items()})
 
 
 def _read_rows(connection: Connection, homes: dict[int, list[int]], said: Answers, ids: list[int]) -> _Rows:

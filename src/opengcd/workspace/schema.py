@@ -1,9 +1,9 @@
 """The tables of the database, and their version.
 
 Rows of ``items``, ``training_labels``, ``exemplars``, ``models`` and ``edits`` are only ever added; of a model only the
-threshold changes, as it follows the stream. What a person or a discovery decides is in ``groups``, ``assignments`` and
-``stack_members``, and which model is in use is in ``meta``: the edit log can restore these four. Which
-embedder is in use follows from the model in use.
+threshold changes, as it follows the stream. What a person or a discovery decides is in ``groups``, ``assignments``,
+``stack_members``, ``class_names`` and ``corrections``, and which model is in use is in ``meta``: the edit log can
+restore these six. Which embedder is in use follows from the model in use.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 
 class FilePath(TypeDecorator[str]):
@@ -135,7 +135,7 @@ models = Table(
     Column("digest", String(64)),  # the SHA-256 of the index in its folder
     Column("embedder_id", ForeignKey("embedders.id")),  # whose vectors it takes; none: the first embedder's
 )
-training_labels = Table(  # the items, with their labels, that a model was the first to be trained on
+training_labels = Table(  # the items, with their labels, that a model was the first to be trained on; "": no longer
     "training_labels",
     metadata,
     Column("item_id", ForeignKey("items.id"), primary_key=True),
@@ -186,6 +186,18 @@ stack_members = Table(  # near copies, which are reviewed together
     metadata,
     Column("item_id", ForeignKey("items.id"), primary_key=True, autoincrement=False),
     Column("stack", Integer, index=True),  # the first item of the stack; none: a person has opened the item's stack
+)
+class_names = Table(  # the present names of classes that were renamed; other tables keep the name of the learning
+    "class_names",
+    metadata,
+    Column("label", String, primary_key=True),  # as models, training labels and predictions have it
+    Column("name", String, nullable=False),
+)
+corrections = Table(  # what a person says of an image that was learnt
+    "corrections",
+    metadata,
+    Column("item_id", ForeignKey("items.id"), primary_key=True, autoincrement=False),
+    Column("label", String),  # the present name of its class; none: it is not to be learnt
 )
 edits = Table(
     "edits",

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from opengcd.workspace import log, versions
+from opengcd.workspace import corrections, log, versions
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.items import hash_of
 from opengcd.workspace.projection import MOST_DRAWN, drawing, plane, read_drawing, write_drawing
 from opengcd.workspace.recognizers import Recognizers
-from opengcd.workspace.schema import assignments, groups, training_labels
+from opengcd.workspace.schema import assignments, groups
 from opengcd.workspace.store import Store
 from opengcd.workspace.unit_vectors import UnitVectors
 from opengcd.workspace.vectors import Vectors
@@ -155,6 +155,5 @@ def _places(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[int |
         homes = select(assignments.c.item_id, groups.c.id, func.coalesce(groups.c.name, groups.c.label))
         query = homes.join(groups, groups.c.id == assignments.c.group_id).where(assignments.c.item_id.in_(part))
         found.update({item: (group, label) for item, group, label in connection.execute(query)})
-        learnt = connection.execute(versions.learnt(connection).where(training_labels.c.item_id.in_(part)))
-        found.update({row.item_id: (None, row.label) for row in learnt})
-    return {id: found[id] for id in ids if id in found}
+    found.update({item: (None, label) for item, label in corrections.learnt_labels(connection, ids).items()})
+    return {id: found[id] for id in ids if id in found and found[id][1]}

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from sqlalchemy import Connection, insert, select, update
 
 from opengcd._internal.progress import Progress, silent
@@ -218,7 +219,8 @@ def calibrate(
     Parameters
     ----------
     recognizer : OpenWorldRecognizer
-        Its exemplars are held out in turn: one by one for accepted items, class by class for rejected ones.
+        Its exemplars are held out: some of each class for accepted items, whole classes for rejected ones. Those that
+        the network itself was trained on are left out, if there are others.
     taxonomy : Taxonomy
     error : float
         The largest share.
@@ -230,11 +232,14 @@ def calibrate(
     Thresholds
 
     """
-    found = []
+    found, trained = [], recognizer.memory_.trained
     for hidden in (False, True):
-        rows, p = recognizer.held_out(hide_classes=hidden, progress=progress)
-        truth = recognizer.memory_.y[rows].tolist()
-        walks = walk(taxonomy, recognizer.classes_.tolist(), p, to_class=not hidden)
+        p = recognizer.held_out(hide_classes=hidden, progress=progress)
+        judged = np.isfinite(p).all(1)
+        if not trained[judged].all():
+            judged &= ~trained
+        truth = recognizer.memory_.y[judged].tolist()
+        walks = walk(taxonomy, recognizer.classes_.tolist(), p[judged], to_class=not hidden)
         found.append(risk_threshold(walks.first_wrong(truth, taxonomy), error))
     return Thresholds(*found)
 

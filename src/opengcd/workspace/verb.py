@@ -28,6 +28,7 @@ class Kind(Enum):
     ITEMS = "the numbers of images"
     SEEN = "the numbers of the images that the person has looked at"
     LABEL = "the name of a class"
+    CLASS = "the name of a known class"
     GROUP_OR_LABEL = "the number of a group, or the name of a class or group"
     PARTS = "the number of parts"
     FLAG = "yes or no"
@@ -38,6 +39,7 @@ TargetId = Annotated[int, Kind.TARGET]
 ItemIds = Annotated[Sequence[int], Kind.ITEMS]
 SeenIds = Annotated[Sequence[int], Kind.SEEN]
 Label = Annotated[str, Kind.LABEL]
+KnownClass = Annotated[str, Kind.CLASS]
 GroupOrLabel = Annotated[int | str, Kind.GROUP_OR_LABEL]
 Parts = Annotated[int, Kind.PARTS]
 Flag = Annotated[bool, Kind.FLAG]
@@ -97,7 +99,8 @@ class Verb(ABC):
         """Return the items and groups that the verb concerns, by the kinds of its parameters."""
         items = [item for chosen in self._given(Kind.ITEMS) for item in chosen]
         named = [target for target in self._given(Kind.GROUP_OR_LABEL) if isinstance(target, int)]
-        return Concerns(items, self._given(Kind.GROUP), [*self._given(Kind.TARGET), *named])
+        targets = [*self._given(Kind.TARGET), *named]
+        return Concerns(items, self._given(Kind.GROUP), targets, classes=self._given(Kind.CLASS))
 
     def with_copies(self, connection: Connection) -> Verb:
         """Return the same verb for the whole stacks of its items: near copies are named and moved together."""

@@ -4,7 +4,8 @@ The methods of :class:`opengcd.Workspace`, the commands of ``opengcd edit``, the
 request models, and the entries of the history are all made from the records here. The review page has a button for each
 verb: one of its own, or one that it makes from the request model. Undo and redo restore the rows that an edit has
 touched, whatever its verb. To add a verb, write its record here and its line in :class:`ReviewVerbs`. The
-verbs of questions are in :mod:`opengcd.workspace.answering`.
+verbs of questions are in :mod:`opengcd.workspace.answering`, those of known classes and of images that were learnt in
+:mod:`opengcd.workspace.class_verbs`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Annotated, Concatenate, ParamSpec, TypeVar
 
 from opengcd.workspace import groups, stacks
 from opengcd.workspace.answering import Compare, Divide, Keep, Regroup
+from opengcd.workspace.class_verbs import Discard, KeepLabel, MergeClasses, Relabel, RenameClass
 from opengcd.workspace.details import (
     ConfirmDetails,
     MergeDetails,
@@ -295,7 +297,7 @@ class Split(Verb):
         raise NotImplementedError
 
 
-for _verb in (Keep, Compare, Divide, Regroup):
+for _verb in (Keep, Compare, Divide, Regroup, RenameClass, MergeClasses, Relabel, KeepLabel, Discard):
     review_verb(_verb)
 
 
@@ -367,3 +369,8 @@ class ReviewVerbs(ABC):
     compare = _as_method(Compare)
     divide = _as_method(Divide)
     regroup = _as_method(Regroup)
+    rename_class = _as_method(RenameClass)
+    merge_classes = _as_method(MergeClasses)
+    relabel = _as_method(Relabel)
+    keep_label = _as_method(KeepLabel)
+    discard = _as_method(Discard)

@@ -1,6 +1,7 @@
 """Versions of the recogniser: each is a folder, all are kept, and one of them is in use.
 
-A version has learnt the training labels of its own and of all its ancestors (table ``training_labels``).
+A version has learnt the training labels of its own and of all its ancestors (table ``training_labels``); the latest
+label of an item holds, and an empty one says that the item is learnt no longer.
 """
 
 from __future__ import annotations
@@ -11,19 +12,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, func, insert, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Select, and_, exists, func, insert, select, update
 
 from opengcd._internal.limited_reading import MISSING
 from opengcd._internal.model_folder import INDEX, ModelFileError, read_index_file, verify_model
+from opengcd.workspace import class_names
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.errors import DamagedError, MissingError
 from opengcd.workspace.log import Edit, now
+from opengcd.workspace.schema import class_names as names_table
 from opengcd.workspace.schema import meta, models, training_labels
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
 
 IN_USE, LIMIT = "model", "max_known_rejected"
+FORGOTTEN = ""
+"""The training label of an item that a person has removed from what is learnt."""
 
 
 class Version(NamedTuple):
@@ -55,9 +60,19 @@ def in_use(connection: Connection) -> int | None:
 def all_versions(connection: Connection) -> list[Version]:
     """Return all versions, the oldest first."""
     current = in_use(connection)
+    names = class_names.read(connection)
     rows = connection.execute(select(models).order_by(models.c.id))
     return [
-        Version(row.id, row.parent, row.phase, row.classes, row.at, row.id == current, row.threshold, row.report)
+        Version(
+            row.id,
+            row.parent,
+            row.phase,
+            [names.get(label, label) for label in row.classes],
+            row.at,
+            row.id == current,
+            row.threshold,
+            row.report,
+        )
         for row in rows
     ]
 
@@ -73,15 +88,25 @@ def lineage(connection: Connection, id: int | None = None) -> list[int]:
 
 
 def learnt(connection: Connection, id: int | None = None) -> Select[tuple[int, str]]:
-    """Select the item and label of all that a version, by default the one in use, has learnt."""
-    return select(training_labels.c.item_id, training_labels.c.label).where(
-        training_labels.c.model_id.in_(lineage(connection, id))
+    """Select the item and label of all that a version, by default the one in use, has learnt, with present names.
+
+    The label of an item that is learnt no longer is :data:`FORGOTTEN`.
+    """
+    versions, later = lineage(connection, id), training_labels.alias()
+    own = training_labels.c
+    newer = and_(later.c.item_id == own.item_id, later.c.model_id > own.model_id, later.c.model_id.in_(versions))
+    superseded = exists(select(later.c.item_id).where(newer).correlate(training_labels))
+    return (
+        select(own.item_id, func.coalesce(names_table.c.name, own.label).label("label"))
+        .select_from(training_labels.outerjoin(names_table, names_table.c.label == own.label))
+        .where(own.model_id.in_(versions), ~superseded)
     )
 
 
 def not_learnt(connection: Connection, item: Column[int]) -> ColumnElement[bool]:
-    """Return the condition that the version in use has not learnt an item."""
-    query = learnt(connection).where(training_labels.c.item_id == item)
+    """Return the condition that the version in use has never learnt an item."""
+    own = training_labels.c
+    query = select(own.item_id).where(own.model_id.in_(lineage(connection)), own.item_id == item)
     return ~query.correlate(item.table).exists()
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, func, select
 
-from opengcd.workspace import groups, log, versions
+from opengcd.workspace import class_names, corrections, groups, log, versions
 from opengcd.workspace.counts import Counts, GroupCount
 from opengcd.workspace.embedders import embedder_of
 from opengcd.workspace.errors import MissingError
@@ -152,7 +152,10 @@ class Views:
         with self._database.reading() as connection:
             counts = self.counts.of_groups(connection)
             found = self._group_sizes(connection)
-            cards = [Card(group, counts[group.id].typical, _suggestion(group, counts[group.id])) for group in found]
+            names = class_names.read(connection)
+            cards = [
+                Card(group, counts[group.id].typical, _suggestion(group, counts[group.id], names)) for group in found
+            ]
             return Overview(log.last_edit(connection), cards)
 
     def members(
@@ -330,7 +333,7 @@ class Views:
         return thumbnail(self._store.path / "thumbnails", self.content(item), self.paths(item))
 
     def learnable(self) -> Counter[str]:
-        """Return how many images of each class learn would take."""
+        """Return how many images of each class learn would take that it has not learnt before."""
         with self._database.reading() as connection:
             counts = self.counts.of_groups(connection)
             found: Counter[str] = Counter()
@@ -338,10 +341,15 @@ class Views:
                 found[group.label] += groups.count_to_learn(group, counts[group.id].by_person)
             return +found
 
-    def learnt(self) -> Counter[str]:
-        """Return how many images of each class the version in use has learnt."""
+    def corrected(self) -> Counter[str | None]:
+        """Return how many learnt images learn would learn again under each label; None: it would forget them."""
         with self._database.reading() as connection:
-            return Counter(row.label for row in connection.execute(versions.learnt(connection)))
+            return Counter(corrections.pending(connection).values())
+
+    def learnt(self) -> Counter[str]:
+        """Return how many images of each class the version in use has learnt, by their present labels."""
+        with self._database.reading() as connection:
+            return Counter(corrections.labels(connection).values())
 
     def phases(self) -> list[Phase]:
         """Return all versions with the numbers of images that they have seen, the oldest first."""
@@ -365,10 +373,11 @@ def _count_by(connection: Connection, column: Column[int], *conditions: ColumnEl
     return Counter({row[0]: row[1] for row in rows})
 
 
-def _suggestion(group: GroupSize, count: GroupCount) -> str | None:
+def _suggestion(group: GroupSize, count: GroupCount, names: Mapping[str, str]) -> str | None:
     if group.kind != groups.NOVEL:
         return None
-    return next((label for label, n in count.predicted.items() if label is not None and 2 * n > count.size), None)
+    found = (label for label, n in count.predicted.items() if label is not None and 2 * n > count.size)
+    return next((names.get(label, label) for label in found), None)
 
 
 def _name(files: Sequence[str] | None) -> str:

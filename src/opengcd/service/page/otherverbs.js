@@ -19,10 +19,12 @@ import { capital } from "./words.js";
  * @property {import("./dialogs.js").Field[]} fields
  */
 
-/** Verbs with buttons and keys of their own; the last four belong to the questions. */
-const OWN = new Set(
-  "name confirm unconfirm move separate remove unstack merge split keep compare divide regroup".split(" "),
-);
+/** Verbs with buttons and keys of their own, also those of the questions, of known classes and of learnt images. */
+const OWN = new Set([
+  ...["name", "confirm", "unconfirm", "move", "separate", "remove", "unstack", "merge", "split"],
+  ...["keep", "compare", "divide", "regroup"],
+  ...["rename_class", "merge_classes", "relabel", "keep_label", "discard"],
+]);
 
 /** @type {Record<string, "text"|"number"|"checkbox">} */
 const INPUTS = { string: "text", integer: "number", number: "number", boolean: "checkbox" };

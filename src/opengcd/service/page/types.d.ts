@@ -254,6 +254,14 @@ export interface ConflictingEdit {
   verb: string;
 }
 
+/** The label of learnt images was corrected, confirmed, or taken away. */
+export interface CorrectDetails {
+  /** The number of images. */
+  images: number;
+  /** The name that the group, the class or the images got. */
+  label?: string | null;
+}
+
 /** How many images of a class there are. */
 export interface Count {
   /** The name of the class. */
@@ -268,6 +276,16 @@ export interface Curves {
   rehearsing?: Epoch[];
   /** The training itself. */
   training?: Epoch[];
+}
+
+/** Remove learnt images from what is learnt: the next learn forgets them. */
+export interface Discard {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "discard";
+  /** Numbers of the images. */
+  items: number[];
 }
 
 /** Group the rejected images into new classes. */
@@ -421,7 +439,7 @@ export interface Entry {
   /** What was done, such as `name` or `discover`. */
   verb: string;
   /** More about it; the fields depend on the verb. */
-  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | TaxonomyDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | UndoDetails | Record<string, any>;
+  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | TaxonomyDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | RenameClassDetails | MergeClassesDetails | CorrectDetails | TeachDetails | UndoDetails | Record<string, any>;
   /** Whether it is undone at present. */
   undone: boolean;
 }
@@ -549,7 +567,7 @@ export interface ItemPage {
 }
 
 /** Long work that runs in the server. Its fields depend on ``verb``. */
-export type Job = DiscoverJob | LearnJob | AdaptJob;
+export type Job = DiscoverJob | LearnJob | TeachJob | AdaptJob;
 
 /** Say that a group is one class: discover leaves its images together. */
 export interface Keep {
@@ -569,6 +587,16 @@ export interface KeepDetails {
   group: number;
   /** The numbers of the images that the person had looked at; null means all. */
   seen?: number[] | null;
+}
+
+/** Say that the label of learnt images is right, so that they are no longer suspected. */
+export interface KeepLabel {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "keep_label";
+  /** Numbers of the images. */
+  items: number[];
 }
 
 /** The last adaptation of the network, or the last rehearsal of one. */
@@ -611,6 +639,8 @@ export interface LearnDetails {
   images: number;
   /** The names of the new classes. */
   new_classes: string[];
+  /** How many images were learnt before and have another label now, or none; null if none. */
+  corrected?: number | null;
 }
 
 /** A job that learns the confirmed groups. */
@@ -655,6 +685,10 @@ export interface Learnable {
   new: Count[];
   /** More images of known classes. */
   known: Count[];
+  /** Images that were learnt before and now have another label. */
+  corrected: number;
+  /** Images that were learnt before and were removed. */
+  forgotten: number;
   /** The number of all these images. */
   total: number;
 }
@@ -713,6 +747,28 @@ export interface Merge {
   into: number;
 }
 
+/** Merge a known class into another one: all its images get that label, and the next learn makes them one class. */
+export interface MergeClasses {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "merge_classes";
+  /** Name of the known class that ends. */
+  known: string;
+  /** Name of the known class that gets its images. */
+  into: string;
+}
+
+/** The images of a known class were given to another one; the next learning makes them one class. */
+export interface MergeClassesDetails {
+  /** The name that the known class had. */
+  known: string;
+  /** The name that the group, the class or the images got. */
+  label: string;
+  /** The number of images. */
+  images: number;
+}
+
 /** A group was merged into another one. */
 export interface MergeDetails {
   /** The number of the group. */
@@ -761,7 +817,7 @@ export interface Name {
 export interface NameDetails {
   /** The number of the group. */
   group: number;
-  /** The name that the group got. */
+  /** The name that the group, the class or the images got. */
   label: string;
   /** Whether the group was confirmed, too. */
   confirmed: boolean;
@@ -955,6 +1011,18 @@ export interface RejectionLimit {
   max_known_rejected: number | null;
 }
 
+/** Correct the label of images that the recogniser has learnt; the next learn takes it. */
+export interface Relabel {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "relabel";
+  /** Numbers of the images. */
+  items: number[];
+  /** The class that they show: a known one or a new one. */
+  label: string;
+}
+
 /** Remove images from the review, so that they are neither learnt nor grouped again. */
 export interface Remove {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
@@ -969,6 +1037,26 @@ export interface Remove {
 export interface RemoveDetails {
   /** The number of images. */
   images: number;
+}
+
+/** Rename a known class, in all versions of the recogniser and wherever its name is shown. */
+export interface RenameClass {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "rename_class";
+  /** Name of the known class. */
+  known: string;
+  /** Its new name, which no other class or group may have; use ``merge_classes`` for one class under two names. */
+  label: string;
+}
+
+/** A known class was renamed. */
+export interface RenameClassDetails {
+  /** The name that the known class had. */
+  known: string;
+  /** The name that the group, the class or the images got. */
+  label: string;
 }
 
 /** Changes of folders were read back: how many groups were named, and images moved and removed. */
@@ -1079,6 +1167,80 @@ export interface TaxonomyDetails {
   error: number;
 }
 
+/** Give labels to images, which then are examples of known or new classes; the job ``learn`` takes them. */
+export interface Teach {
+  /** What the job is to do. */
+  verb: "teach";
+  /** The names of the classes. */
+  labels: string[];
+  /** For each of these names, the numbers of its images; no image may be listed twice. */
+  items: number[][];
+  /** Whether images that a person has given another label get the new one. */
+  replace?: boolean;
+}
+
+/** An image to which a person has given another label already, and which kept it. */
+export interface TeachConflict {
+  /** The number of the image. */
+  item: number;
+  /** Its label; empty if a person removed it from the review. */
+  present: string;
+  /** The label that it was to get. */
+  given: string;
+}
+
+/** Labelled images were added. */
+export interface TeachDetails {
+  /** The number of images. */
+  images: number;
+  /** How many classes were learnt. */
+  classes: string[];
+  /** How many images had another label before; null if none. */
+  replaced?: number | null;
+  /** How many files could not be used. */
+  bad?: number | null;
+}
+
+/** A job that gives labels to images. */
+export interface TeachJob {
+  /** The number of the job. */
+  id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
+  stage: string;
+  /** How many steps of this stage are done. */
+  done: number;
+  /** How many steps the stage has; 0 if that is not known. */
+  total: number;
+  /** Why it failed or was cancelled; null otherwise. */
+  error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who started it. */
+  who: string;
+  /** What the job does. */
+  verb: "teach";
+  /** Null until the job is done. */
+  result: TeachResult | null;
+}
+
+/** What the job ``teach`` did. */
+export interface TeachResult {
+  /** How many images have got a label. */
+  images: number;
+  /** How many of them there are of each class. */
+  classes: Record<string, number>;
+  /** How many images had their label before. */
+  already: number;
+  /** How many of the images that have got a label had another one before. */
+  replaced: number;
+  /** Images with another label, which they kept; at most 1,000. */
+  conflicts: TeachConflict[];
+  /** How many such images there are. */
+  conflicting: number;
+}
+
 /** The threshold of open-set rejection: an image with a higher score is rejected as unknown. */
 export interface Threshold {
   /** The threshold. */
@@ -1135,6 +1297,16 @@ export interface Unstack {
 export interface UnstackDetails {
   /** The number of images. */
   images: number;
+}
+
+/** An image that was uploaded. */
+export interface Uploaded {
+  /** Its number; null if it cannot be used. */
+  id: number | null;
+  /** The name of the file. */
+  name: string;
+  /** Why it cannot be used; null if it can. */
+  reason: string | null;
 }
 
 /** A version of the recogniser. Learning and adapting each make a new one, and all are kept. */
@@ -1271,13 +1443,18 @@ export interface Operations {
   "GET /adaptation": {
     answer: AdaptationPlan;
   };
+  /** Store images without recognising them. The job `teach` then gives them their labels. */
+  "POST /uploads": {
+    body: FormData;
+    answer: Uploaded[];
+  };
   /** Return the last hundred jobs, the latest first. */
   "GET /jobs": {
     answer: Job[];
   };
-  /** Add a job: discover, learn or adapt. Jobs run one after another, in the order in which they were added. */
+  /** Add a job: discover, learn, teach or adapt. Jobs run one after another, in the order in which they were added. */
   "POST /jobs": {
-    body: Discover | Learn | Adapt;
+    body: Discover | Learn | Teach | Adapt;
     answer: Job;
   };
   /** Return a job: how far it is, or how it ended. */
@@ -1296,7 +1473,7 @@ export interface Operations {
   };
   /** Make one change to groups or images; `act` says which. */
   "POST /edits": {
-    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup;
+    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup | RenameClass | MergeClasses | Relabel | KeepLabel | Discard;
     answer: Edited;
   };
   /** Return who is signed in, and what they may do. */
@@ -1344,6 +1521,12 @@ export interface Details {
   compare: CompareDetails;
   divide: DivideDetails;
   regroup: RegroupDetails;
+  rename_class: RenameClassDetails;
+  merge_classes: MergeClassesDetails;
+  relabel: CorrectDetails;
+  keep_label: CorrectDetails;
+  discard: CorrectDetails;
+  teach: TeachDetails;
   undo: UndoDetails;
   redo: UndoDetails;
 }

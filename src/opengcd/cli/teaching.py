@@ -1,0 +1,79 @@
+"""Commands for labelled images: teach them, and look for wrong labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from opengcd.cli.failures import SOME_IMAGES_BAD, report_bad_file, report_errors
+from opengcd.cli.options import Folder
+from opengcd.cli.output import echo
+
+if TYPE_CHECKING:
+    from opengcd.workspace import Taught
+
+SHOWN = 20
+"""Conflicts that are listed."""
+
+
+def teach(
+    workspace: Folder,
+    images: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IMAGES",
+            help="Folder with one folder of labelled images per class, named after the class; with --labels, the "
+            "folder that the files of the table are in.",
+        ),
+    ],
+    labels: Annotated[Path | None, typer.Option(help="CSV file with the columns file and label.")] = None,
+    replace: Annotated[
+        bool, typer.Option(help="Give images that a person has labelled otherwise the new label; else they are listed.")
+    ] = False,
+    learn: Annotated[bool, typer.Option(help="Learn afterwards, also all else that is ready to learn.")] = False,
+) -> None:
+    """Add labelled images of known or new classes; the next learn takes them.
+
+    Images that are in the workspace already get the label. All labels are one edit, which undo takes away. If the
+    command is interrupted, run it again to continue.
+    """
+    from opengcd import Workspace
+    from opengcd._internal import terminal
+    from opengcd.cli.loop import show_learnt
+
+    with report_errors(), Workspace(workspace) as opened:
+        with terminal.progress_bar() as progress:
+            taught = opened.teach(images, labels, replace=replace, progress=progress)
+        _show_taught(taught)
+        if learn and opened.views.learnable().total() + opened.views.corrected().total():
+            with terminal.progress_bar() as progress:
+                version = opened.learn(progress=progress)
+            show_learnt(opened, version)
+        elif taught.images:
+            echo(f"Next: opengcd learn {workspace}.")
+        for path, reason in taught.bad:
+            report_bad_file(path, reason)
+        if taught.bad:
+            echo(f"{len(taught.bad)} files could not be used; all others were processed.", err=True)
+        if taught.bad or taught.conflicts:
+            raise typer.Exit(SOME_IMAGES_BAD)
+
+
+def _show_taught(taught: Taught) -> None:
+    """Show what was taught, and what was not because it has another label."""
+    from opengcd.workspace import readable
+
+    for label, number in taught.classes.items():
+        echo(f"{number:9,} {label}")
+    replaced = f", {taught.replaced} of which had another label" if taught.replaced else ""
+    already = f"; {taught.already} had their label already" if taught.already else ""
+    echo(f"{taught.images} {'image was' if taught.images == 1 else 'images were'} labelled{replaced}{already}.")
+    for one in taught.conflicts[:SHOWN]:
+        present = f"is {one.present}" if one.present else "was removed from the review"
+        echo(f"conflict: {readable(one.path)} {present}, not {one.given}", err=True)
+    if taught.conflicts:
+        more = f" ({len(taught.conflicts) - SHOWN} more are not shown)" if len(taught.conflicts) > SHOWN else ""
+        echo(f"{len(taught.conflicts)} images kept the label that a person gave them{more}; "
+             "to give them the new one, add --replace.", err=True)  # fmt: skip

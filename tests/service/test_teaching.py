@@ -1,0 +1,100 @@
+"""Labelled images over HTTP: uploaded, taught by a job, and known classes renamed for everybody."""
+
+import pytest
+
+from opengcd.service.client import ServiceError
+from tests.helpers.reviewing import novel
+from tests.helpers.serving import connect, edit, finish, get, png, send
+
+
+def upload(client, *images, code=200):
+    files = [("files", (f"{number}.png", image)) for number, image in enumerate(images)]
+    return send(client, "POST", "uploads", None, code, files=files)
+
+
+def run(client, **job):
+    return finish(client, send(client, "POST", "jobs", job, 202))
+
+
+def test_images_are_uploaded_taught_and_learnt(client, workspace):
+    before = workspace.status().counts
+    stored = upload(client, *(png("orange", seed) for seed in range(600, 605)), b"no image")
+    assert [one["name"] for one in stored] == [f"{number}.png" for number in range(6)]
+    assert stored[5]["id"] is None
+    assert "not an image" in stored[5]["reason"] or stored[5]["reason"]
+    ids = [one["id"] for one in stored[:5]]
+    assert workspace.status().counts == before | {"waiting": before["waiting"] + 5}  # not recognised
+    known = workspace.views.labels()[0].item
+    job = run(client, verb="teach", labels=["orange", "green"], items=[ids, [known]])
+    assert job["state"] == "done"
+    assert job["result"] == {
+        "images": 5, "classes": {"orange": 5}, "already": 0, "replaced": 0, "conflicting": 1,
+        "conflicts": [{"item": known, "present": "black", "given": "green"}],
+    }  # fmt: skip
+    assert get(client, "learnable") == {
+        "new": [{"label": "orange", "count": 5}], "known": [], "total": 5, "corrected": 0, "forgotten": 0,
+    }  # fmt: skip
+    assert get(client, "history")[0]["details"] | {"replaced": 0, "bad": 0} == {
+        "images": 5, "classes": ["orange"], "replaced": 0, "bad": 0,
+    }  # fmt: skip
+    job = run(client, verb="learn")
+    assert "orange" in job["result"]["classes"]
+
+
+def test_requests_that_cannot_be_fulfilled(client, workspace):
+    for body in (
+        {"labels": ["a"], "items": []},
+        {"labels": [], "items": []},
+        {"labels": ["a", "b"], "items": [[1, 2], [2]]},
+        {"labels": ["unknown"], "items": [[1]]},
+        {"labels": ["a"], "items": [[0]]},
+    ):
+        send(client, "POST", "jobs", {"verb": "teach"} | body, 422)
+    job = run(client, verb="teach", labels=["a"], items=[[1, 9999]])
+    assert (job["state"], job["error"]) == ("failed", "There is no item 9999.")
+    assert workspace.views.learnable() == {}
+    send(client, "POST", "uploads", {"files": []}, 422)
+    reader = connect(client.app, workspace.access.make("eve", scope="read"))
+    upload(reader, png("red", 1), code=403)
+    send(reader, "POST", "jobs", {"verb": "teach", "labels": ["a"], "items": [[1]]}, 403)
+
+
+def test_a_new_name_is_used_at_once_by_every_answer(client, workspace):
+    vector = workspace.vectors.of_items([1]).tolist()
+    (before,) = send(client, "POST", "recognize", {"vectors": vector})
+    on = get(client, "status")["edit"]
+    done = edit(client, on, "rename_class", known=before["label"], label="night")
+    (after,) = send(client, "POST", "recognize", {"vectors": vector})
+    assert after["label"] == after["top"][0][0] == "night"
+    assert "night" in get(client, "status")["version"]["classes"]
+    assert "night" in [one["label"] for one in get(client, "classes")]
+    send(client, "POST", "undo", {"on": done["edit"]})
+    assert send(client, "POST", "recognize", {"vectors": vector}) == [before]
+    edit(client, on, "merge_classes", 409, known="night", into="red")
+    edit(client, get(client, "status")["edit"], "merge_classes", 404, known="night", into="red")
+
+
+def test_corrected_labels_count_as_ready_to_learn(client, workspace):
+    on = get(client, "status")["edit"]
+    on = edit(client, on, "relabel", items=[1], label="white")["edit"]
+    on = edit(client, on, "discard", items=[2])["edit"]
+    edit(client, on, "relabel", 409, items=[novel(workspace)["blue"].items[0]], label="white")
+    assert get(client, "status")["to_learn"] == 2
+    found = get(client, "learnable")
+    assert (found["known"], found["total"], found["corrected"], found["forgotten"]) == ([], 2, 1, 1)
+    assert get(client, "items/1")["source"] == "reviewed"
+    assert run(client, verb="learn")["state"] == "done"
+    assert get(client, "items/1")["label"] == "white"
+
+
+def test_the_client_teaches(client, workspace, monkeypatch):
+    from opengcd import Client
+    from tests.helpers.serving import serving
+
+    with serving(workspace) as address, Client(address, workspace.access.make("ann")) as remote:
+        monkeypatch.setattr("opengcd.service.client.MOST_FILES", 2)
+        done = remote.teach({"orange": [png("orange", 600 + n) for n in range(3)] + [b"x"], "red": [png("red", 600)]})
+        assert (done["images"], done["classes"]) == (4, {"orange": 3, "red": 1})
+        assert [one[:2] for one in done["bad"]] == [("orange", 3)]
+        with pytest.raises(ServiceError):
+            remote.teach({"orange": [b"x"]})
