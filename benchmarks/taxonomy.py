@@ -33,14 +33,15 @@ def measure(features: Path, seed: int) -> np.ndarray:
     taxonomy = Taxonomy(["kind"], {name: [name.split()[-1]] for name in names.tolist()}, "species")
     recognizer = OpenWorldRecognizer(memory_size=plan.memory, random_state=seed)
     recognizer.fit(data.X[labelled], names[data.y[labelled]])
+    classes = recognizer.classes_.tolist()
     shares = np.zeros((len(ERRORS), 2, 3))
     streams = data.test_rows(known), np.concatenate([data.train_rows(new), data.test_rows(new)])
     walks = [
-        walk(taxonomy, recognizer.classes_.tolist(), recognizer.predict_proba(data.X[rows]), to_class=not is_new)
+        walk(taxonomy, classes, recognizer.predict_proba(data.X[rows]), to_class=not is_new)
         for is_new, rows in enumerate(streams)
     ]
     for place, error in enumerate(ERRORS):
-        for kind, threshold in enumerate(calibrate(recognizer, taxonomy, error)):
+        for kind, threshold in enumerate(calibrate(recognizer, classes, taxonomy, error)):
             truth = names[data.y[streams[kind]]].tolist()
             answers = [answer and answer[0] for answer in walks[kind].deepest(threshold)]
             wrong = walks[kind].first_wrong(truth, taxonomy) > threshold

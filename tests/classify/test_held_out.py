@@ -35,15 +35,22 @@ def test_copies_are_held_out_together():
         np.testing.assert_array_equal(p[:2, 1], 1)
 
 
-def test_the_suspects_of_confident_learning_by_hand():
-    p = np.array([[0.9, 0.1, 0.0], [0.5, 0.5, 0.0], [0.1, 0.7, 0.2], [0.2, 0.8, 0.0], [0.4, 0.6, 0.0],
-                  [0.0, 0.1, 0.9], [np.nan] * 3])  # fmt: skip
-    codes = np.array([0, 0, 0, 1, 1, 2, 2])
-    # The limits are 0.5, 0.7 and 0.9. The second row reaches its own; the third reaches that of class 1.
+def test_suspects_by_hand():
+    p = np.array([[0.9, 0.1, 0.0], [0.8, 0.2, 0.0], [0.75, 0.1, 0.15], [0.1, 0.3, 0.6], [0.2, 0.45, 0.35],
+                  [0.0, 1.0, 0.0], [np.nan] * 3])  # fmt: skip
+    codes = np.array([0, 0, 0, 0, 0, 2, 1])
     found = suspect_labels(p, codes)
-    assert found.suspect.tolist() == [False, False, True, False, False, False, False]
-    assert found.other[:6].tolist() == [1, 1, 1, 0, 0, 1]
-    np.testing.assert_allclose(found.margin[:6], [-0.8, 0.0, 0.6, -0.6, -0.2, -0.8])
+    np.testing.assert_allclose(np.exp(found.doubt[:5]), [1 / 9, 1 / 4, 1 / 5, 6, 2.25])
+    assert found.other[:6].tolist() == [1, 1, 2, 2, 1, 1]
+    # The classifier agrees with three labels by odds of 9, 4 and 5: the limit is the root of 5, which is 2.236.
+    assert found.suspect.tolist() == [False, False, False, True, True, True, False]
+    assert np.isfinite(found.doubt).all()
+    p[4] = [0.2, 0.44, 0.36]
+    assert not suspect_labels(p, codes).suspect[4]
+
+
+def test_where_the_classifier_agrees_with_no_label_none_is_suspect():
+    assert not suspect_labels(np.array([[0.1, 0.9], [0.9, 0.1]]), np.array([0, 1])).suspect.any()
 
 
 def test_the_recogniser_judges_its_exemplars_and_finds_flipped_labels():

@@ -51,7 +51,8 @@ def test_the_command(init, trainer, tmp_path, monkeypatch):
     monkeypatch.setattr("opengcd.adapt.export_onnx", lambda folder, file: written.append((folder, file)))
     said = run("adapt", birds, "--labelled-only", "--onnx", tmp_path / "birds.onnx").stdout
     assert "32 images with labels: about" in said
-    assert f"Version 2 uses the adapted network. To return to the previous network, run opengcd undo {birds} or" in said
+    assert "Version 2 uses the adapted network. To return to the previous network, run opengcd " in said
+    assert f"opengcd undo {birds}, or after further edits opengcd rollback {birds} 1." in said
     assert written == [(birds / "networks" / "0002", tmp_path / "birds.onnx")]
     assert "adapted to these images: networks/0002" in run("status", birds).stdout
     assert "network adapted here" in run("rollback", birds).stdout

@@ -160,6 +160,9 @@ def test_the_demo_refuses_before_it_runs(tmp_path):
     result = runner.invoke(app, ["demo", "--out", str(tmp_path / "none" / "demo.html")])
     assert result.exit_code == 2
     assert "there is no folder" in result.output
+    result = runner.invoke(app, ["demo", "--out", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "this is a folder" in result.output
     assert runner.invoke(app, ["demo", "--classifier", "nope"]).exit_code == 2
 
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from opengcd import Workspace
 from opengcd.cli import app
+from opengcd.workspace import FORMATS
 from opengcd.workspace.verb import descriptions, parameters
 from opengcd.workspace.verbs import VERBS
 from tests.helpers.pictures import KNOWN, paint, paint_world, truth
@@ -36,7 +37,8 @@ def test_the_commands(tmp_path):
     lines = run("recognize", birds, stream).stdout.splitlines()
     assert lines[0].split() == ["label", "unknown", "most", "likely", "classes", "image"]
     assert len(lines) == 50
-    assert lines[-1] == f"Next: opengcd discover {birds} groups the images of new classes."
+    rejected = sum(line.startswith("unknown ") for line in lines)
+    assert lines[-1] == f"Next: opengcd discover {birds}, to group {rejected} images of classes that may be new."
     assert "2 groups" in run("discover", birds, "--k", 6).stdout
     run("review", birds, "--export", out)
     for folder in (f for f in out.iterdir() if f.is_dir() and not f.name.startswith("_")):
@@ -44,6 +46,7 @@ def test_the_commands(tmp_path):
     assert "2 groups named" in run("review", birds, "--import", out).stdout
     assert "6 classes" in run("learn", birds).stdout
     status = run("status", birds).stdout
+    assert status.splitlines()[-1].startswith("Next: opengcd ")
     assert "phase 2" in status
     assert "blue" in status
     rows = list(csv.DictReader(io.StringIO(run("export", birds, "--format", "csv").stdout)))
@@ -76,6 +79,26 @@ def test_results_as_json_lines_and_csv(workspace, world):
     text = run("recognize", workspace.path, world[1], "--format", "csv").stdout
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["label"] for row in rows] == [one["label"] for one in found]
+
+
+def test_exports(workspace, tmp_path):
+    listed = run("export", "--formats").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == list(FORMATS)
+    folder, options = tmp_path / "yolo", ("--format", "yolo", "--images", "reviewed")
+    run("export", workspace.path, *options, "--out", folder)
+    assert len(list(folder.glob("*/*/*.png"))) == 32
+    assert (
+        "replace this export with --overwrite"
+        in run("export", workspace.path, *options, "--out", folder, code=1).stderr
+    )
+    run("export", workspace.path, *options, "--out", folder, "--overwrite")
+    assert "is not one of csv, json" in run("export", workspace.path, "--format", "xml", code=2).stderr
+    for format in ("yolo", "darwin-core"):
+        assert "--out" in run("export", workspace.path, "--format", format, code=2).stderr
+    (tmp_path / "metadata.json").write_text("[]")
+    given = ("--metadata", tmp_path / "metadata.json", "--out", tmp_path / "dp")
+    assert "must hold one JSON object" in run("export", workspace.path, "--format", "camtrap-dp", *given, code=1).stderr
+    assert not (tmp_path / "dp").exists()
 
 
 def test_the_help_of_edits_explains_each_parameter(monkeypatch):
@@ -139,6 +162,16 @@ def test_errors_are_one_line(tmp_path, workspace):
     result = run("init", tmp_path / "new", "--known", tmp_path / "none", "--embedder", "pixels", code=1)
     assert "Error: There is no folder" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_the_next_command_can_be_pasted_into_a_shell(world, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("init", "my birds", "--known", tmp_path / "none", "--embedder", "pixels", code=1)
+    text = run("status", "my birds").stdout
+    assert text.splitlines()[-1] == "Next: opengcd init 'my birds' --known FOLDER, to learn the first classes."
+    run("init", "my birds", "--known", world[0], "--embedder", "pixels")
+    last = run("status", "my birds").stdout.splitlines()[-1]
+    assert last == "Next: opengcd recognize 'my birds' IMAGES, with files or folders of new images."
 
 
 def test_status_needs_no_heavy_library(workspace):

@@ -18,7 +18,7 @@ def without_networks(folder):
         connection.execute(f"INSERT INTO older_models SELECT {', '.join(columns)} FROM models")
         connection.execute("DROP TABLE models")
         connection.execute("ALTER TABLE older_models RENAME TO models")
-        for table in ("trained_items", "captures", "stack_members", "class_names", "corrections"):
+        for table in ("trained_items", "captures", "stack_members", "class_names", "corrections", "held_out"):
             connection.execute(f"DROP TABLE {table}")
         for column in ("digest", "run"):
             connection.execute(f"ALTER TABLE embedders DROP COLUMN {column}")

@@ -31,9 +31,8 @@ EPS = b"""%!PS-Adobe-3.0 EPSF-3.0
 PLACEABLE_WMF = b"\xd7\xcd\xc6\x9a\x00\x00" + bytes(4) + b"\x64\x00\x64\x00\x60\x00" + bytes(200)
 EMF = b"\x01\x00\x00\x00" + bytes(36) + b" EMF" + bytes(200)
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(2000)  # FlashPix and Microsoft Image Composer
-HEIC = b"\x00\x00\x00\x18ftypheic" + bytes(200)
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
-FOREIGN = {"eps": EPS, "wmf": PLACEABLE_WMF, "emf": EMF, "fpx": OLE, "heic": HEIC, "svg": SVG, "text": b"no image"}
+FOREIGN = {"eps": EPS, "wmf": PLACEABLE_WMF, "emf": EMF, "fpx": OLE, "svg": SVG, "text": b"no image"}
 
 
 def encoded(image, format="PNG", **options):
@@ -89,6 +88,59 @@ def test_other_formats_are_refused_whatever_their_name(kind, tmp_path, own, ghos
     monkeypatch.setattr(subprocess, "Popen", None)
     with pytest.raises(EmbedderError, match="not a readable image"):
         read_image(file)
+
+
+AVIF_START, HEIC_START = b"\x00\x00\x00\x18ftypavif", b"\x00\x00\x00\x18ftypheic"
+HINTS = {
+    "heic": (HEIC_START, r'pip install "opengcd\[heic\]"'),
+    "avif": (AVIF_START, "update Pillow"),
+    "cr2": (b"II*\0\x10\0\0\0CR\x02\0", "raw image of a camera"),
+    "cr3": (b"\x00\x00\x00\x18ftypcrx ", "raw image of a camera"),
+    "raf": (b"FUJIFILMCCD-RAW 0201", "raw image of a camera"),
+}
+
+
+@pytest.mark.parametrize(("start", "hint"), HINTS.values(), ids=HINTS)
+def test_formats_of_phones_and_cameras_are_refused_with_a_hint(start, hint):
+    """In a process that may not crash, whatever is installed."""
+    with pytest.raises(EmbedderError, match=hint):
+        read_image(io.BytesIO(start + bytes(200)))
+
+
+def large_format(kind, image, **options):
+    """Return an image as AVIF, or as HEIC."""
+    if kind == "AVIF":
+        pytest.importorskip("PIL.AvifImagePlugin", reason="this Pillow has no AVIF")
+        return encoded(image, "AVIF", **options)
+    pillow_heif = pytest.importorskip("pillow_heif", reason="the extra heic is not installed")
+    stream = io.BytesIO()
+    pillow_heif.from_pillow(image).save(stream, quality=90, **options)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["AVIF", "HEIF"])
+def test_heic_and_avif_are_decoded_by_the_child_process(kind, own):
+    image = Image.new("RGB", (64, 48), (200, 40, 40))
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned by 90 degrees
+    exif.get_ifd(0x8769)[0x9003] = "2024:05:01 06:30:12"
+    raw = large_format(kind, image, exif=exif.tobytes())
+    assert own.check(raw) == kind
+    found = own.image(raw)
+    assert found.size == (48, 64)
+    assert np.abs(np.asarray(found).mean((0, 1)) - (200, 40, 40)).max() < 6
+    assert found.info["capture"].taken == 1714545012.0
+    assert own.header(raw)[:2] in ((64, 48), (48, 64))
+    assert own.jpeg(raw, 16)[:2] == b"\xff\xd8"
+    with pytest.raises(EmbedderError, match="is damaged"):
+        own.image(raw[: len(raw) // 2])
+
+
+def test_heic_without_the_extra_is_refused_with_a_hint(tmp_path, monkeypatch):
+    (tmp_path / "pillow_heif.py").write_text("raise ImportError")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    with closing(Decoders(1)) as own, pytest.raises(EmbedderError, match=r'pip install "opengcd\[heic\]"'):
+        own.check(HEIC_START + bytes(200))
 
 
 def test_an_item_cannot_become_a_program(workspace, tmp_path, ghostscript):

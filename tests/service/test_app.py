@@ -228,7 +228,7 @@ def test_wrong_edits_are_refused_in_words(client, workspace):
         ({"act": "confirm", "group": blue["id"]}, 409, "has no name"),
         ({"act": "move", "items": blue["typical"]}, 422, "either group or label"),
         ({"act": "move", "items": [], "label": "sky"}, 422, "items"),
-        ({"act": "move", "items": [1], "group": blue["id"]}, 409, "in no group"),
+        ({"act": "move", "items": [1], "group": blue["id"]}, 409, "already learnt item 1 as 'black'"),
         ({"act": "split", "group": blue["id"], "n": 9}, 409, "cannot be split in 9"),
         ({"act": "merge", "group": blue["id"], "into": blue["id"]}, 409, "into itself"),
         ({"act": "dance"}, 422, "dance"),
@@ -682,7 +682,7 @@ def test_too_much_is_refused(client, monkeypatch):
 
 def test_an_edit_of_the_most_items_fits(client):
     most = {"on": 3, "act": "remove", "items": [2**31 - 1] * MOST_ITEMS}
-    assert "no group" in send(client, "POST", "edits", most, 409)["detail"]
+    assert "no item" in send(client, "POST", "edits", most, 404)["detail"]
     more = {"on": 3, "act": "remove", "items": [1] * (MOST_ITEMS + 1)}
     assert "at most 200000" in send(client, "POST", "edits", more, 422)["detail"]
 

@@ -198,7 +198,7 @@ def test_a_body_that_goes_on_after_the_answer(address):
 
 
 def test_answers_that_are_not_read(address, workspace, monkeypatch):
-    monkeypatch.setattr(type(workspace.formats), "export_bytes", lambda *_: bytes(50_000_000))
+    monkeypatch.setattr(type(workspace.formats), "export_bytes", lambda *_, **__: bytes(50_000_000))
     token = workspace.access.make("ann")
     ask = f"GET {API}/export HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
     lost, lose = threading.Event(), BoundedProtocol.connection_lost

@@ -9,7 +9,7 @@ from tests.helpers.serving import connect, edit, finish, get, png, send
 
 def upload(client, *images, code=200):
     files = [("files", (f"{number}.png", image)) for number, image in enumerate(images)]
-    return send(client, "POST", "uploads", None, code, files=files)
+    return send(client, "POST", "taught-images", None, code, files=files)
 
 
 def run(client, **job):
@@ -53,7 +53,7 @@ def test_requests_that_cannot_be_fulfilled(client, workspace):
     job = run(client, verb="teach", labels=["a"], items=[[1, 9999]])
     assert (job["state"], job["error"]) == ("failed", "There is no item 9999.")
     assert workspace.views.learnable() == {}
-    send(client, "POST", "uploads", {"files": []}, 422)
+    send(client, "POST", "taught-images", {"files": []}, 422)
     reader = connect(client.app, workspace.access.make("eve", scope="read"))
     upload(reader, png("red", 1), code=403)
     send(reader, "POST", "jobs", {"verb": "teach", "labels": ["a"], "items": [[1]]}, 403)

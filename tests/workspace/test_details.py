@@ -63,7 +63,7 @@ def test_entries_of_earlier_versions_are_read_and_shown(client, workspace):
     number = get(client, "k")
     assert (number["k"], number["interval"], number["trusted"], number["reason"]) == (5, [4, 6], True, "")
     shown = CliRunner().invoke(commands, ["history", str(workspace.path)]).output
-    assert "put back 2, groups 2, version 1, k interval 4, 6, left alone 3" in shown
+    assert "returned to known classes 2, groups 2, version 1, k interval 4, 6, left unchanged 3" in shown
     assert "very likely 4 to 6" in CliRunner().invoke(commands, ["status", str(workspace.path)]).output
 
 

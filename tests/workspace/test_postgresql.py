@@ -13,7 +13,8 @@ from opengcd import Client, Workspace
 from opengcd.embed import Pixels, read_image
 from opengcd.service import create_app
 from opengcd.service.client import ServiceError
-from opengcd.workspace import Changes, DamagedError, WorkspaceError, adaptation
+from opengcd.workspace import Changes, DamagedError, WorkspaceError, adaptation, readable
+from opengcd.workspace.browsing import SORTS, Order, Wanted
 from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.files import content_hash
 from opengcd.workspace.schema import items
@@ -57,6 +58,38 @@ def test_the_loop_on_postgresql(url, world, tmp_path):
     assert not (tmp_path / "w" / "workspace.db").exists()
     with Workspace(tmp_path / "w") as again:
         assert len(again.history()) == 8
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "sqlite"])
+def test_lists_of_images_with_any_names(url, world, tmp_path, kind):
+    """Every order, page by page; names that are no text in any encoding; who named what."""
+    known, _ = world
+    database = fresh(url, "lists") if kind == "postgresql" else None
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database, who="ann") as workspace:
+        workspace.fit(known)
+        names = ["a\\b.PNG", "é 1.png", os.fsdecode(b"\xff.png")]
+        for number, name in enumerate(names):
+            paint(tmp_path / "odd é", "red", [7000 + number])[0].rename(tmp_path / "odd é" / name)
+        items = [result.item for result in workspace.recognize([tmp_path / "odd é"])]
+        workspace.move(items[:1], "sky", confirm=True)
+        whole = {image.id: image for image in workspace.browsing.images(limit=100).images}
+        assert len(whole) == 35
+        for by in SORTS:
+            starts = workspace.browsing.starts(order=Order(by, True), every=10)
+            cursors = [None, *starts.cursors]
+            pages = [workspace.browsing.images(order=Order(by, True), after=one, limit=10).images for one in cursors]
+            assert [len(page) for page in pages] == [10, 10, 10, 5]
+            assert {image.id: image for page in pages for image in page} == whole
+        for part, name in (("\\B.p", names[0]), ("é", names[1])):
+            (found,) = workspace.browsing.images(Wanted(name=part)).images
+            assert found.name == name
+        found = workspace.browsing.images(Wanted(name=os.fsdecode(b"\xff"))).images
+        assert {image.name for image in found} <= {readable(names[2])}
+        assert [image.id for image in workspace.browsing.images(Wanted(who="ann")).images] == items[:1]
+        assert workspace.browsing.starts(Wanted(folder=str(tmp_path / "odd é"))).total == 3
+        choices = workspace.browsing.choices()
+        assert choices.folders[str(tmp_path / "odd é")] == 3
+        assert choices.labels["sky"] == 1
 
 
 def test_writers_wait_and_readers_do_not(url, tmp_path):
@@ -286,7 +319,7 @@ def test_a_workspace_of_the_schema_before_on_postgresql(url, world, tmp_path):
         before = workspace.vectors.of_items(range(1, 33))
     command(
         database,
-        "DROP TABLE trained_items, captures, stack_members, class_names, corrections",
+        "DROP TABLE trained_items, captures, stack_members, class_names, corrections, held_out",
         "ALTER TABLE models DROP COLUMN embedder_id",
         "ALTER TABLE embedders DROP COLUMN digest, DROP COLUMN run",
         "ALTER TABLE jobs DROP COLUMN seconds_left, DROP COLUMN curves",
@@ -321,3 +354,38 @@ def test_stacks_on_postgresql(url, world, tmp_path):
         assert workspace.groups()[0].stacks[1:4] == [min(first.items[1:4])] * 3
         workspace.discover(k=6)
         assert set(workspace.groups()[0].stacks) == {None}, "the vectors of these pictures are no copies"
+
+
+def test_teaching_and_known_classes_on_postgresql(url, world, tmp_path):
+    known, stream = world
+    database = fresh(url, "teaching")
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database) as workspace:
+        workspace.fit(known)
+        list(workspace.recognize([stream]))
+        paint(tmp_path / "more" / "orange", "orange", range(500, 506))
+        assert workspace.teach(tmp_path / "more").classes == {"orange": 6}
+        workspace.rename_class("red", "scarlet")
+        before = workspace.views.labels()
+        workspace.merge_classes("black", "white")
+        workspace.relabel([1], "green")
+        workspace.discard([2])
+        check(workspace)
+        assert sorted(workspace.learn().classes) == ["green", "orange", "scarlet", "white"]
+        report = workspace.held_out.report()
+        assert (report.previous, {one.label for one in report.classes}) == (1, {"green", "orange", "scarlet", "white"})
+        assert workspace.held_out.suspects().measured
+        for _ in range(4):
+            workspace.undo()
+        assert workspace.views.labels() == before
+        workspace.rollback(2)
+        check(workspace)
+    command(
+        database,
+        "DROP TABLE class_names, corrections, held_out",
+        "UPDATE meta SET value = '7' WHERE key = 'schema'",
+    )
+    with Workspace(tmp_path / "w") as workspace:
+        assert workspace.held_out.report() is None
+        workspace.held_out.measure()
+        assert workspace.held_out.report().images > 0
+        assert workspace.check() == []

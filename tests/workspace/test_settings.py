@@ -23,8 +23,6 @@ def test_folders_that_are_no_workspace(tmp_path, world):
         Workspace(tmp_path)
     Workspace.create(tmp_path / "new", "pixels").close()
     Workspace.create(tmp_path / "new", "pixels").close()  # goes on
-    with pytest.raises(WorkspaceError, match="other settings"):
-        Workspace.create(tmp_path / "new", "pixels", recognizer={"classifier": "mlp"})
     with pytest.raises(WorkspaceError, match=r"postgresql\+psycopg"):
         Workspace.create(tmp_path / "db", "pixels", database="nonsense")
     with Workspace(tmp_path / "new") as unfinished:

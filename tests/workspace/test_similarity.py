@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opengcd.workspace import versions
+from opengcd.workspace import MissingError, versions
 from tests.helpers.reviewing import novel
 
 
@@ -34,3 +34,17 @@ def test_a_damaged_drawing_of_the_map_is_drawn_again(workspace, damage):
     assert not workspace.similarity.map().drawn
     workspace.similarity.draw_map()
     np.testing.assert_array_equal(workspace.similarity.map().places, good.places)
+
+
+def test_what_is_similar_in_a_group_is_of_the_same_colour(workspace):
+    blue, yellow = novel(workspace)["blue"], novel(workspace)["yellow"]
+    workspace.merge(yellow.id, blue.id)
+    for item in yellow.items[:2]:
+        found = workspace.similarity.similar(item)
+        assert (found.items[0], found.number) == (item, 8)
+        assert set(found.items[:8]) == set(yellow.items)
+        assert set(found.items[8:]) == set(blue.items)
+    learnt = next(one.item for one in workspace.views.labels() if one.source == "learnt")
+    for item in (learnt, 10**6):
+        with pytest.raises(MissingError, match="under review"):
+            workspace.similarity.similar(item)

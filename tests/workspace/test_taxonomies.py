@@ -1,5 +1,7 @@
 """The deepest sure rank of each image of a workspace."""
 
+import csv
+import json
 from collections import Counter
 from unittest.mock import Mock
 
@@ -10,6 +12,7 @@ from opengcd import Workspace
 from opengcd.cli import app
 from opengcd.taxonomy import NO_TAXONOMY, Taxonomy
 from opengcd.workspace import ConflictError, WorkspaceError, taxonomies
+from opengcd.workspace.taxonomies import path_of
 from tests.helpers.pictures import RECOGNIZER, paint_world, truth
 
 TABLE = "hue,colour\ncoloured,red\ncoloured,green\ngrey,black\ngrey,white\n"
@@ -109,3 +112,25 @@ def test_the_command(workspace, tmp_path):
     done = run(app, ["taxonomy", str(workspace.path), str(table)])
     assert done.exit_code == 1
     assert "first line" in done.output
+
+
+def test_exports_have_the_taxon_of_each_image(workspace):
+    bare = workspace.formats.export_bytes("csv").splitlines()[0]
+    workspace.taxonomies.set(Taxonomy.read(TABLE), 0.1)
+    header, *lines = csv.reader(workspace.formats.export_bytes("csv").decode().splitlines())
+    assert header == [*bare.decode().split(","), "taxon", "rank", "taxon_probability"]
+    answers = workspace.taxonomies.answers()
+    for one, line in zip(json.loads(workspace.formats.export_bytes("json")), lines, strict=True):
+        answer = answers.get(one["item"])
+        assert (one["taxon"], one["rank"]) == ((path_of(answer), answer.taxon.rank) if answer else (None, None))
+        assert line[-3:-1] == [one["taxon"] or "", one["rank"] or ""]
+    assert ["coloured/red", "colour"] in [line[-3:-1] for line in lines]
+
+
+def test_a_renamed_class_keeps_its_place_if_the_table_knows_the_new_name(workspace):
+    workspace.taxonomies.set(Taxonomy.read(TABLE + "coloured,scarlet\n"))
+    workspace.rename_class("red", "scarlet")
+    assert workspace.taxonomies.missing() == []
+    assert "scarlet" in {answer.taxon.name for answer in workspace.taxonomies.answers().values()}
+    workspace.undo()
+    assert "red" in {answer.taxon.name for answer in workspace.taxonomies.answers().values()}

@@ -1,7 +1,8 @@
-"""Write the types of the review page from the OpenAPI document of the service.
+"""Write the types of the pages from the OpenAPI documents of the service.
 
-``make types`` writes ``src/opengcd/service/page/types.d.ts``; with ``--check`` nothing is written, and it fails if the
-file is out of date. The records themselves are defined once, in ``opengcd.service.wire``.
+``make types`` writes ``types.d.ts`` of the review page and of the home page; with ``--check`` nothing is written, and
+it fails if a file is out of date. The records themselves are defined once, in ``opengcd.service.wire`` and
+``opengcd.service.home.wire``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGET = ROOT / "src" / "opengcd" / "service" / "page" / "types.d.ts"
+PAGE = ROOT / "src" / "opengcd" / "service" / "page"
+TARGET, HOME_TARGET = PAGE / "types.d.ts", PAGE / "home" / "types.d.ts"
 PREFIX = "/api/v1"
 METHODS = ("get", "post", "put", "delete")
 PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
@@ -30,6 +32,21 @@ def document() -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory() as folder, Workspace.create(Path(folder) / "empty", "pixels") as workspace:
         return create_app(workspace).openapi()
+
+
+def home_document() -> dict[str, Any]:
+    """Return the OpenAPI document of the home page."""
+    from opengcd.service.home.app import create_home
+    from opengcd.service.home.folder import ProjectFolder
+    from opengcd.workspace.tokens import open_access
+
+    with tempfile.TemporaryDirectory() as folder:
+        projects = ProjectFolder(folder)
+        access = open_access(projects.state / "access.db")
+        try:
+            return create_home(projects, access).openapi()
+        finally:
+            access.close()
 
 
 def declarations(api: dict[str, Any]) -> str:
@@ -103,12 +120,16 @@ def _answer(operation: dict[str, Any]) -> str:
 
 
 def _events(api: dict[str, Any]) -> Iterator[str]:
+    if f"{PREFIX}/events" not in api["paths"]:
+        return
     content = api["paths"][f"{PREFIX}/events"]["get"]["responses"]["200"]["content"]["text/event-stream"]
     yield "/** What the events of `GET /events` hold, by name. */"
     yield from _by_name("Events", content["x-events"])
 
 
 def _details(api: dict[str, Any]) -> Iterator[str]:
+    if "Entry" not in api["components"]["schemas"]:
+        return
     yield "/** The details of an entry of the history, by its verb. */"
     yield from _by_name("Details", api["components"]["schemas"]["Entry"]["properties"]["details"]["x-by-verb"])
 
@@ -160,15 +181,17 @@ def _comment(text: str, indent: str) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file, or check it."""
-    wanted = declarations(document())
-    if "--check" not in arguments:
-        TARGET.write_text(wanted, encoding="utf-8")
-        return 0
-    if TARGET.exists() and TARGET.read_text(encoding="utf-8") == wanted:
-        return 0
-    print(f"{TARGET.relative_to(ROOT)} is out of date: run `make types`.", file=sys.stderr)
-    return 1
+    """Write the files, or check them."""
+    outdated = 0
+    for target, api in ((TARGET, document()), (HOME_TARGET, home_document())):
+        wanted = declarations(api)
+        if "--check" not in arguments:
+            target.parent.mkdir(exist_ok=True)
+            target.write_text(wanted, encoding="utf-8")
+        elif not target.exists() or target.read_text(encoding="utf-8") != wanted:
+            print(f"{target.relative_to(ROOT)} is out of date: run `make types`.", file=sys.stderr)
+            outdated = 1
+    return outdated
 
 
 if __name__ == "__main__":

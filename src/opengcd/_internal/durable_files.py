@@ -33,6 +33,10 @@ def replacement(file: Path) -> Iterator[Path]:
         yield temporary
         os.replace(temporary, file)
         sync_folder(file.parent)
+    except OSError as error:
+        if error.filename == str(temporary):
+            error.filename, error.filename2 = str(file), None  # what the caller knows
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -166,6 +166,8 @@ def check_trainable(name: str) -> None:
     instead = "use a network in the Hugging Face layout, such as facebook/dinov2-small or a local folder, as embedder"
     if name == "pixels":
         raise AdaptError(f"The embedder pixels has no network that could be trained; {instead}.")
+    if name == "vectors":
+        raise AdaptError(f"A workspace of vectors has no network that could be trained; {instead}, and give images.")
     if name.endswith(".onnx"):
         raise AdaptError(
             f"{name} is an ONNX file, which can be run but not trained; {instead}, and export the adapted one to ONNX."

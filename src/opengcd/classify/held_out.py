@@ -14,6 +14,10 @@ from opengcd.classify.inference import fit_classifier, infer
 
 FOLDS = 5
 """Default number of parts of which each is held out once."""
+STRENGTH = 0.5
+"""Of the doubt about a suspect label, relative to the median agreement with labels."""
+LEAST = 1e-12
+"""Added to probabilities before they are divided."""
 
 
 class Refitting(NamedTuple):
@@ -144,26 +148,28 @@ def _judged(rows: Refitting, fold: np.ndarray, random_state: Seed, progress: Pro
 
 
 class SuspectLabels(NamedTuple):
-    """What held-out probabilities say of the labels of n rows."""
+    """How doubtful the labels of n rows are by their held-out probabilities."""
 
     other: np.ndarray
     """(n,) The number of the most likely other class."""
-    margin: np.ndarray
-    """(n,) Its probability less that of the label, from −1 to 1: the larger, the more doubtful the label."""
+    doubt: np.ndarray
+    """(n,) The logarithm of its probability divided by that of the label: the larger, the more doubtful the label."""
     suspect: np.ndarray
     """(n,) Whether the label is probably wrong."""
 
 
 def suspect_labels(p: np.ndarray, codes: np.ndarray) -> SuspectLabels:
-    r"""Return the rows whose label is probably wrong, by confident learning (Northcutt et al., 2021).
+    r"""Return the rows whose label is probably wrong, by their held-out probabilities.
 
-    A row counts as a member of class :math:`j` if its probability reaches the mean probability of :math:`j` among the
-    rows labelled :math:`j`,
+    In the spirit of confident learning (Northcutt et al., 2021), labels are compared with what a classifier says that
+    was not fitted on them. The doubt of a row :math:`x` with label :math:`y` is
 
-    .. math:: \hat p_j(x) \ge t_j = \frac{1}{|X_j|} \sum_{x \in X_j} \hat p_j(x),
+    .. math:: d(x) = \log \frac{\max_{j \ne y} \hat p_j(x)}{\hat p_y(x)},
 
-    and of the most likely one, if it reaches several. A label is suspect if its row counts as a member of another
-    class, which is then ``other``. The margin ranks the suspects.
+    negative where the classifier agrees with the label. A label is suspect if the doubt is at least half as strong as
+    the median agreement. So the limit follows how sure the classifier is:
+
+    .. math:: d(x) \ge \tfrac12 \, \mathrm{median} \{ -d(x') : d(x') < 0 \}
 
     Parameters
     ----------
@@ -184,22 +190,18 @@ def suspect_labels(p: np.ndarray, codes: np.ndarray) -> SuspectLabels:
     Examples
     --------
     >>> import numpy as np
-    >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.2, 0.8], [0.1, 0.9]])
+    >>> p = np.array([[0.8, 0.2], [0.4, 0.6], [0.1, 0.9], [0.2, 0.8], [0.2, 0.8]])
     >>> found = suspect_labels(p, np.array([0, 0, 0, 1, 1]))
-    >>> found.suspect.tolist(), found.margin.round(1).tolist()
-    ([False, False, True, False, False], [-0.8, -0.6, 0.8, -0.6, -0.8])
+    >>> found.suspect.tolist(), np.exp(found.doubt).round(1).tolist()
+    ([False, False, True, False, False], [0.3, 1.5, 9.0, 0.3, 0.3])
 
     """
     rows, judged = np.arange(len(codes)), np.isfinite(p).all(1)
     known = np.where(judged[:, None], p, 0.0)
-    own = known[rows, codes]
-    counts = np.bincount(codes[judged], minlength=p.shape[1])
-    total = np.bincount(codes[judged], weights=own[judged], minlength=p.shape[1])
-    limits = np.where(counts > 0, total / np.maximum(counts, 1), np.inf)
-    reached = np.where(known >= limits, known, -1.0)
-    member = reached.argmax(1)
-    suspect = judged & (reached.max(1) > 0) & (member != codes)
-    rivals = known.copy()
+    own, rivals = known[rows, codes], known.copy()
     rivals[rows, codes] = -1.0
-    other = np.where(suspect, member, rivals.argmax(1))
-    return SuspectLabels(other, known[rows, other] - own, suspect)
+    other = rivals.argmax(1)
+    doubt = np.log((known[rows, other] + LEAST) / (own + LEAST))
+    agreed = judged & (doubt < 0)
+    limit = STRENGTH * np.median(-doubt[agreed]) if agreed.any() else np.inf
+    return SuspectLabels(other, doubt, judged & (doubt >= limit))

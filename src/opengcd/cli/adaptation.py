@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from opengcd.cli.display import as_duration, show_adapted
+from opengcd.cli.display import as_duration, command, show_adapted
 from opengcd.cli.failures import report_errors
 from opengcd.cli.options import Folder
 from opengcd.cli.output import echo
@@ -72,7 +72,7 @@ def adapt(
 
 def adapt_on_the_way(workspace: Workspace) -> None:
     """Adapt the network after another command has done its work."""
-    echo(f"Adapting the network. If this is interrupted, run opengcd adapt {workspace.path} to continue.")
+    echo(f"Adapting the network. If this is interrupted, run {command('adapt', workspace.path)} to continue.")
     _adapt(workspace, {}, None, dry_run=False, force=False)
 
 
@@ -92,4 +92,5 @@ def _adapt(workspace: Workspace, given: dict[str, Any], unlabelled: bool | None,
         adapted = workspace.adapt(
             force=force, dry_run=dry_run, settings=settings, unlabelled=unlabelled, progress=progress
         )
-    show_adapted(adapted, workspace.path)
+    parents = {version.id: version.parent for version in workspace.models.versions()}
+    show_adapted(adapted, workspace.path, parents.get(adapted.version or 0))

@@ -45,6 +45,8 @@ def demo(
         require("xgb", "xgboost")
     if not out.resolve().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {out.parent}", param_hint="--out")
+    if out.is_dir():
+        raise typer.BadParameter("this is a folder; name a file in it", param_hint="--out")
     from opengcd._internal import terminal
     from opengcd.bench.demo import digits, run_demo, table_rows, write_page
 

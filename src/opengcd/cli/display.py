@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,12 @@ from opengcd.cli.output import echo
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from opengcd.workspace import Adapted, Entry, GroupSize
+    from opengcd import Workspace
+    from opengcd.workspace import Adapted, Entry, GroupSize, Measured
 
 
+TOLD, MOST = 0.05, 5
+"""The least change of the accuracy of a class that is shown, and the largest number of classes or pairs."""
 WORDS = {
     "adapted_hca": "adapted HCA",
     "adapted_hna": "adapted HNA",
@@ -63,10 +67,75 @@ def show_groups(groups: Iterable[GroupSize]) -> None:
         echo(f"{group.size:9,} in group {group.id}, {group.label} ({', '.join(facts)})")
 
 
+def command(verb: str, *more: str | Path) -> str:
+    """Return a command as one types it in a shell."""
+    return shlex.join(["opengcd", verb, *map(str, more)])
+
+
+def show_next_step(workspace: Workspace) -> None:
+    """Show the command to run next, in one line."""
+    found, path = workspace.views.next_step(), workspace.path
+    learnable = f"; {command('learn', path)} learns {count(found.learnable, 'reviewed image')}"
+    texts = {
+        "init": f"{command('init', path)} --known FOLDER, to learn the first classes.",
+        "view": f"{command('export', path)} --format csv. This workspace is read-only here: to change it, make its "
+        "folder writable, or use a copy.",
+        "adapt": f"{command('adapt', path)} with the same options as before, to continue the adaptation that was "
+        "interrupted.",
+        "review": f"{command('review', path)}, to name the groups that are classes ({count(found.groups, 'group')} of "
+        f"{count(found.images, 'image')} to look at{learnable if found.learnable else ''}).",
+        "learn": f"{command('learn', path)}, to learn {count(found.images, 'reviewed image')}.",
+        "discover": f"{command('discover', path)}, to group {count(found.images, 'image')} of classes that may be new.",
+        "recognize": f"{command('recognize', path)} IMAGES, with files or folders of new images.",
+        "export": f"{command('recognize', path)} IMAGES for more images, or {command('export', path)} --format csv.",
+    }
+    echo(f"Next: {texts[found.step]}")
+
+
+def count(number: int, word: str) -> str:
+    """Return a number with a noun."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def show_same_names(workspace: Path, classes: Sequence[str], groups: Sequence[GroupSize]) -> None:
+    """Show names that exist in more than one spelling, and how to make one class of them."""
+    from opengcd.workspace.names import same_names
+
+    named = {group.label: group.id for group in groups if group.named and group.kind == "novel"}
+    for spellings in same_names([*classes, *named]):
+        first, *others = spellings
+        joins = [
+            f"opengcd edit name {workspace} {named[one]} '{first}'"
+            if first in classes
+            else f"opengcd edit merge {workspace} {named[one]} {named[first]}"
+            for one in others
+            if one not in classes
+        ]
+        remedy = f"to join them: {', '.join(joins)}" if joins else "they were learnt as different classes"
+        echo(f"two spellings: {', '.join(spellings)}; {remedy}")
+
+
 def show_entry(title: str, entry: Entry | None) -> None:
     """Show an entry of the history."""
     assert entry is not None
     echo(f"{title}: {entry.verb} of {entry.at[:19]} by {entry.who} ({as_text(entry.details)})")
+
+
+def show_measured(measured: Measured | None) -> None:
+    """Show the accuracy on held-out images, the classes that changed most, and the pairs that are mixed up most."""
+    if measured is None:
+        return
+    before = "" if measured.accuracy_before is None else f" (before: {measured.accuracy_before:.1%})"
+    note = ", too good since the network was trained on some of them" if measured.trained else ""
+    echo(f"held-out  {measured.accuracy:.1%} of {measured.images:,} labelled images recognised{before}{note}")
+    changes = [(one.accuracy - one.before, one.label) for one in measured.classes if one.before is not None]
+    for title, sign in (("better", 1), ("worse", -1)):
+        told = sorted((-sign * change, label) for change, label in changes if sign * change >= TOLD)[:MOST]
+        if told:
+            echo(f"{title:9} " + ", ".join(f"{label} {100 * abs(change):.0f} points" for change, label in told))
+    if measured.pairs:
+        pairs = ", ".join(f"{one.label} as {one.predicted} {one.images}" for one in measured.pairs[:MOST])
+        echo(f"mixed up  {pairs}")
 
 
 def as_text(details: dict[str, Any]) -> str:
@@ -76,7 +145,7 @@ def as_text(details: dict[str, Any]) -> str:
     return ", ".join(f"{WORDS.get(key, key.replace('_', ' '))} {_value_as_text(value)}" for key, value in shown.items())
 
 
-def show_adapted(adapted: Adapted, workspace: Path) -> None:
+def show_adapted(adapted: Adapted, workspace: Path, previous: int | None) -> None:
     """Show what the rehearsal found, the decision, and what to do next."""
     from opengcd.workspace.adaptation import DRY_RUN
 
@@ -92,7 +161,7 @@ def show_adapted(adapted: Adapted, workspace: Path) -> None:
     if adapted.switched:
         echo(
             f"Version {adapted.version} uses the adapted network. To return to the previous network, run "
-            f"opengcd undo {workspace} or opengcd rollback {workspace}."
+            f"{command('undo', workspace)}, or after further edits {command('rollback', workspace, str(previous))}."
         )
     else:
         hint = "" if adapted.reason == DRY_RUN else " To use the adapted network anyway, add --force."

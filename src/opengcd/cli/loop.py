@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from opengcd.cli.adaptation import adapt_on_the_way
-from opengcd.cli.display import show_class_number, show_entry, show_groups
-from opengcd.cli.failures import exit_for_bad_files, report_bad_file, report_bad_files, report_errors
+from opengcd.cli.display import show_class_number, show_entry, show_groups, show_measured, show_next_step
+from opengcd.cli.failures import exit_for_bad_files, report_bad_file, report_bad_files, report_errors, report_skipped
 from opengcd.cli.options import Adapt, Folder
 from opengcd.cli.output import echo, write_out
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def recognize(
     workspace: Folder,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATHS", help="Images, or folders of images.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATHS", help="Images, folders, or lists of images.")],
     watch: Annotated[bool, typer.Option(help="Watch the folders for new images until interrupted.")] = False,
     style: Annotated[
         Literal["table", "jsonl", "csv"], typer.Option("--format", help="Format of the output.")
@@ -38,23 +38,30 @@ def recognize(
     """
     from opengcd import Workspace
     from opengcd._internal import terminal
+    from opengcd.workspace import read_times
 
-    show = PRINTERS[style]()
     with report_errors(), Workspace(workspace) as opened:
+        if times is not None:
+            read_times(times)  # a mistake in it is found before the images are read
+        show = PRINTERS[style]()
         if watch:
             _print_until_interrupted(opened.watch(paths), show)
             return
-        bad = []
+        bad, skipped, good = list[tuple[str, str]](), list[str](), 0
         with terminal.progress_bar() as progress:
-            for result in opened.recognize(paths, progress=progress):
+            for result in opened.recognize(paths, progress=progress, on_skipped=skipped.append):
                 if result.reason:
                     bad.append((result.path, result.reason))
                 else:
+                    good += 1
                     show(result)
         if times is not None:
             opened.set_times(times)
         if style == "table":
-            echo(f"Next: opengcd discover {workspace} groups the images of new classes.")
+            show_next_step(opened)
+        report_skipped(skipped)
+        if not good and not bad:
+            echo(f"There is no image in {', '.join(map(str, paths))}.", err=True)
         report_bad_files(bad)
 
 
@@ -80,8 +87,7 @@ def discover(
         if found.left_alone:
             echo(f"{found.left_alone} images were left unchanged, because they were edited meanwhile.")
         show_groups(opened.status().groups)
-        if found.groups:
-            echo(f"Next: opengcd review {workspace}, to name the groups that are classes.")
+        show_next_step(opened)
         if not found.trusted:
             echo(f"The estimated number of classes is not reliable: {found.reason}.", err=True)
 
@@ -97,12 +103,13 @@ def learn(workspace: Folder, adapt: Adapt = False) -> None:
         show_learnt(opened, version)
         if adapt:
             adapt_on_the_way(opened)
-        echo(f"Next: opengcd recognize {workspace} IMAGES, or opengcd export {workspace} --format csv.")
+        show_next_step(opened)
 
 
 def show_learnt(opened: Workspace, version: Version) -> None:
     """Show what a version has learnt."""
     echo(f"Version {version.id}, phase {version.phase}: {len(version.classes)} classes.")
+    show_measured(opened.held_out.report())
 
 
 def undo(workspace: Folder) -> None:

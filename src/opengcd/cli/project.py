@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from opengcd.cli.adaptation import adapt_on_the_way
-from opengcd.cli.display import as_text, show_class_number, show_groups, show_threshold
-from opengcd.cli.failures import report_bad_files, report_errors
+from opengcd.cli.display import (
+    as_text,
+    show_class_number,
+    show_groups,
+    show_measured,
+    show_next_step,
+    show_same_names,
+    show_threshold,
+)
+from opengcd.cli.failures import report_bad_files, report_errors, report_skipped
 from opengcd.cli.options import Adapt, Copy, Folder
 from opengcd.cli.output import echo, write_out
 
@@ -17,13 +27,18 @@ from opengcd.cli.output import echo, write_out
 def init(
     workspace: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new workspace.")],
     known: Annotated[
-        Path, typer.Option(help="Folder with one folder of labelled images per known class, named after the class.")
+        Path,
+        typer.Option(
+            help="Folder with one folder of labelled images per known class, named after the class; or a list of "
+            "images with labels (.csv, .jsonl, COCO's .json)."
+        ),
     ],
     embedder: Annotated[
         str,
         typer.Option(
             help="Network that computes the embedding of each image, a vector: its name on the Hugging Face hub, a "
-            "local folder, or an .onnx file; or pixels, which needs no network and suits tiny images only."
+            "local folder, or an .onnx file; or pixels, which needs no network, and is for demos and tests only: it "
+            "compares colours, not what an image shows; or vectors, if you have vectors instead of images."
         ),
     ] = "facebook/dino-vitb16",
     pooling: Annotated[
@@ -68,11 +83,13 @@ def init(
 ) -> None:
     """Make a workspace and learn the known classes.
 
-    If the command is interrupted, run it again to continue.
+    If the command fails or is interrupted, run it again to continue, with other settings if you like.
     """
     from opengcd import Workspace
     from opengcd._internal import terminal
     from opengcd.adapt import check_trainable
+    from opengcd.embed import Pixels
+    from opengcd.embed.pixels import FOR_TESTS
 
     given = {
         "preset": preset,
@@ -87,32 +104,42 @@ def init(
         with Workspace.create(
             workspace, embedder, pooling=pooling, precision=precision, recognizer=recognizer, database=database
         ) as made:
+            skipped = list[str]()
             with terminal.progress_bar() as progress:
-                bad = made.fit(known, progress=progress)
+                bad = made.fit(known, progress=progress, on_skipped=skipped.append)
             status = made.status()
             assert status.version is not None
             echo(f"{workspace}: {status.counts['learnt']} images of {len(status.version.classes)} classes.")
+            if embedder == Pixels.name:
+                echo(f"The embedder pixels is {FOR_TESTS}. For photographs choose a network by --embedder.", err=True)
             if adapt:
                 adapt_on_the_way(made)
-        echo(f"Next: opengcd recognize {workspace} IMAGES, with files or folders of new images.")
+            show_next_step(made)
+        report_skipped(skipped)
         report_bad_files(bad)
 
 
 def status(workspace: Folder) -> None:
     """Show the classes, images and groups, and the estimated number of classes."""
     from opengcd import Workspace
+    from opengcd.embed import Pixels
+    from opengcd.embed.pixels import FOR_TESTS
     from opengcd.workspace import SOURCES, DiscoverDetails
 
     with report_errors(), Workspace(workspace) as opened:
         found = opened.status()
-        echo(f"embedder  {found.embedder}" + (f", adapted to these images: {found.network}" if found.network else ""))
+        toy = f" ({FOR_TESTS})" if found.embedder == Pixels.name else ""
+        adapted = f", adapted to these images: {found.network}" if found.network else ""
+        echo(f"embedder  {found.embedder}{toy}{adapted}")
         if found.version is None:
-            echo("No class has been learnt yet; run opengcd init again to finish.")
+            echo("No class has been learnt yet.")
+            show_next_step(opened)
             return
         echo(f"version   {found.version.id} of {found.versions}, phase {found.version.phase}")
         echo(f"classes   {len(found.version.classes)}: {', '.join(found.version.classes)}")
         if threshold := found.version.threshold:
             show_threshold(**threshold)
+        show_measured(opened.held_out.report())
         if found.discovered:
             discovered = DiscoverDetails(**found.discovered)
             show_class_number(discovered.k, discovered.k_interval)
@@ -122,28 +149,101 @@ def status(workspace: Folder) -> None:
         if found.failures:
             echo(f"{found.failures:9,} files could not be used")
         show_groups(found.groups)
+        show_same_names(workspace, found.version.classes, found.groups)
+        show_next_step(opened)
+
+
+def _one_of(name: str) -> Callable[[str], str]:
+    """Return a check that a value is a key of a table of the workspace; importing it takes a second."""
+
+    def check(value: str) -> str:
+        from opengcd import workspace
+
+        table: Mapping[str, object] = getattr(workspace, name)
+        if value not in table:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(table)}.")
+        return value
+
+    return check
+
+
+def _list_formats(wanted: bool) -> None:
+    if wanted:
+        from opengcd.workspace import FORMATS
+
+        width = max(map(len, FORMATS))
+        for format in FORMATS.values():
+            echo(f"{format.name:{width}}  {format.title}: {format.about}")
+        raise typer.Exit
 
 
 def export(
     workspace: Folder,
-    style: Annotated[Literal["csv", "json", "coco", "folders"], typer.Option("--format", help="Format of the export.")],
-    out: Annotated[Path | None, typer.Option(help="File, or new folder (default: standard output).")] = None,
+    style: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="FORMAT", callback=_one_of("FORMATS"), help="Format of the export; see --formats."
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="New file or folder (default: standard output).")] = None,
+    images: Annotated[
+        str,
+        typer.Option(
+            metavar="[all|reviewed|new]",
+            callback=_one_of("IMAGES"),
+            help="Export all images, those that a person has reviewed, or those of new classes.",
+        ),
+    ] = "all",
     copy: Copy = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file, or the folder of an export.")] = False,
+    deployments: Annotated[
+        Path | None,
+        typer.Option(help="CSV table of where and when cameras were, for camtrap-dp, darwin-core and inaturalist."),
+    ] = None,
+    metadata: Annotated[
+        Path | None, typer.Option(help="JSON file with fields of the datapackage.json of camtrap-dp.")
+    ] = None,
+    formats: Annotated[
+        bool, typer.Option("--formats", callback=_list_formats, is_eager=True, help="List the formats, and exit.")
+    ] = False,
 ) -> None:
-    """Export the label of every image, and where the label comes from."""
+    """Export the label of every image, and where the label comes from, in the format of another tool."""
     from opengcd import Workspace
     from opengcd._internal import terminal
+    from opengcd.workspace import FORMATS
 
+    if out is None and not FORMATS[style].is_text:
+        what = "folder" if FORMATS[style].is_folder else "file"
+        raise typer.BadParameter(f"name a new {what} to write to", param_hint="--out")
+    if out is None and (deployments or metadata):
+        raise typer.BadParameter("name a new file to write to", param_hint="--out")
     with report_errors(), Workspace(workspace) as opened:
-        if out is not None:
-            with terminal.progress_bar() as progress:
-                missing = opened.export(style, out, copy=copy, progress=progress)
-            report_bad_files(missing)
-        elif style == "folders":
-            raise typer.BadParameter("name a new folder to write to", param_hint="--out")
-        else:
-            content = opened.formats.export_bytes(style)
+        if out is None:
+            content = opened.formats.export_bytes(style, images=images)
             write_out(content if content.endswith(b"\n") else content + b"\n")
+            return
+        with terminal.progress_bar() as progress:
+            left_out = opened.export(
+                style,
+                out,
+                images=images,
+                copy=copy,
+                overwrite=overwrite,
+                deployments=deployments,
+                metadata=None if metadata is None else _read_metadata(metadata),
+                progress=progress,
+            )
+        report_bad_files(left_out)
+
+
+def _read_metadata(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{file} is not JSON: {error}.") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{file} must hold one JSON object.")
+    return found
 
 
 def history(workspace: Folder) -> None:

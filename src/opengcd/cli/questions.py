@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from opengcd.cli.display import command
 from opengcd.cli.failures import report_errors
 from opengcd.cli.output import echo
 
@@ -63,7 +64,7 @@ def ask_questions(workspace: Path) -> None:
         answered = len(done) - done.count("regroup")
         echo(f"{answered} {'question' if answered == 1 else 'questions'} answered.")
         if asked.answered:
-            echo(f"Next: opengcd edit regroup {workspace}, to regroup the images by your answers.")
+            echo(f"Next: {command('edit', 'regroup', workspace)}, to regroup the images by your answers.")
 
 
 def _wants_regrouping() -> bool:

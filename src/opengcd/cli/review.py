@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from opengcd.cli.display import command, show_next_step
 from opengcd.cli.failures import report_bad_files, report_errors
 from opengcd.cli.options import Copy, Folder
 from opengcd.cli.output import echo
@@ -51,7 +52,7 @@ def review(
                 missing = opened.formats.export_groups(export, copy=copy, progress=progress)
             echo(
                 f"{export}: rename each folder to its class, move misplaced images, and delete images that should not "
-                f"be learnt. Then run opengcd review {workspace} --import {export}"
+                f"be learnt. Then run {command('review', workspace, '--import', export)}"
             )
             report_bad_files(missing)
         elif import_ is not None:
@@ -59,4 +60,4 @@ def review(
             echo(f"{changes.named} groups named, {changes.moved} images moved, {changes.removed} images removed.")
             for path, reason in changes.ignored:
                 echo(f"skipped {readable(path)}: {reason}", err=True)
-            echo(f"Next: opengcd learn {workspace}.")
+            show_next_step(opened)

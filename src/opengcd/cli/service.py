@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import webbrowser
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,13 +13,18 @@ from opengcd.cli.failures import report_errors, require
 from opengcd.cli.options import Folder
 from opengcd.cli.output import echo
 
+PORT = 8765
+"""Where the service listens unless told otherwise."""
+
 
 def serve(
     workspace: Folder,
     host: Annotated[
         str, typer.Option(help="Address to listen on; 0.0.0.0 for all addresses of this machine.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8765,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free (default: 8765).")
+    ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     allow_host: Annotated[
         list[str] | None,
@@ -30,14 +37,28 @@ def serve(
     certificate: Annotated[Path | None, typer.Option(help="Certificate for HTTPS, a PEM file.")] = None,
     key: Annotated[Path | None, typer.Option(help="Private key of the certificate, a PEM file.")] = None,
 ) -> None:
-    """Serve the review page and the HTTP API."""
+    """Serve the review page and the HTTP API.
+
+    If the workspace is served already, --open opens the page of that server.
+    """
     require("service", "fastapi", "uvicorn", "multipart")
     from opengcd import Workspace
     from opengcd.service import Site, run
+    from opengcd.service.running import is_taken, running_at
+    from opengcd.service.server import login_link
 
-    site = Site(host, port, allow_host or (), behind_proxy or (), certificate, key)
     with report_errors(), Workspace(workspace) as opened:
-        run(opened, site, open_page=open_page, tell=echo)
+        if open_page and port is None:
+            if (address := running_at(opened.path)) is not None:
+                link = login_link(opened, address)
+                echo(f"This workspace is served already; log in there within ten minutes: {link}")
+                webbrowser.open(link)
+                return
+            if is_taken(host, PORT):
+                echo(f"Port {PORT} is in use by another program, so another one is used.", err=True)
+                port = 0
+        site = Site(host, PORT if port is None else port, allow_host or (), behind_proxy or (), certificate, key)
+        run(opened, site, open_page=open_page, show_link=sys.stdout.isatty(), tell=echo)
 
 
 def token(

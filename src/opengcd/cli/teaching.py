@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,7 +13,7 @@ from opengcd.cli.options import Folder
 from opengcd.cli.output import echo
 
 if TYPE_CHECKING:
-    from opengcd.workspace import Taught
+    from opengcd.workspace import Suspects, Taught
 
 SHOWN = 20
 """Conflicts that are listed."""
@@ -77,3 +78,45 @@ def _show_taught(taught: Taught) -> None:
         more = f" ({len(taught.conflicts) - SHOWN} more are not shown)" if len(taught.conflicts) > SHOWN else ""
         echo(f"{len(taught.conflicts)} images kept the label that a person gave them{more}; "
              "to give them the new one, add --replace.", err=True)  # fmt: skip
+
+
+def suspects(
+    workspace: Folder,
+    limit: Annotated[int, typer.Option(min=1, help="Largest number of images to list.")] = 20,
+    style: Annotated[Literal["table", "jsonl"], typer.Option("--format", help="Format of the output.")] = "table",
+) -> None:
+    """List learnt images whose labels may be wrong, the most doubtful first.
+
+    Each image is judged by a classifier that was fitted without it. Near copies with different labels are listed, too.
+    An image that you have judged is not listed again: opengcd edit keep_label, relabel or discard; or use the page.
+    """
+    from opengcd import Workspace
+    from opengcd._internal import terminal
+    from opengcd.workspace import readable
+
+    with report_errors(), Workspace(workspace) as opened:
+        found = opened.held_out.suspects(limit)
+        if not found.measured and not opened.read_only:
+            with terminal.progress_bar() as progress:
+                opened.held_out.measure(progress=progress)
+            found = opened.held_out.suspects(limit)
+        for one in found.suspects:
+            path = next(iter(opened.views.paths(one.item)), "")
+            if style == "jsonl":
+                echo(json.dumps(one._asdict() | {"path": path}))
+                continue
+            copy = "" if one.copy is None else f", near copy of image {one.copy}"
+            doubt = f"{one.label} {one.own:.2f}, {one.suggested} {one.rival:.2f}{copy}"
+            echo(f"{one.item:8} {doubt:48} {readable(path)}")
+        if style == "table":
+            _show_what_to_do(workspace, found)
+
+
+def _show_what_to_do(workspace: Path, found: Suspects) -> None:
+    if not found.measured:
+        echo("The version in use was not measured; opengcd learn does that.")
+    elif not found.total:
+        echo("No label is suspected.")
+    else:
+        echo(f"{found.total} {'label is' if found.total == 1 else 'labels are'} suspected. To judge them, run opengcd "
+             f"review {workspace} and open Labels, or opengcd edit keep_label, relabel or discard.")  # fmt: skip

@@ -7,7 +7,15 @@ from opengcd.discover.discovery import Discovery, Group, arrange
 from opengcd.discover.joint_discovery import JointDiscovery
 from opengcd.discover.kmeans import Clustering, SemiSupervisedKMeans, ss_kmeans
 from opengcd.discover.kmeans_discovery import KMeansDiscovery
-from opengcd.discover.linked_groups import HiddenClasses, LinkedGroups, MetricRows, hidden_classes, memberships, regroup
+from opengcd.discover.linked_groups import (
+    HiddenClasses,
+    LinkedGroups,
+    MetricRows,
+    hidden_classes,
+    memberships,
+    regroup,
+    typical,
+)
 from opengcd.discover.mixture import Mixture, MixtureSettings, joint_mixture
 from opengcd.discover.new_groups import Regrouped, regroup_by_answers, start_groups
 from opengcd.discover.questions import (
@@ -16,12 +24,14 @@ from opengcd.discover.questions import (
     SameQuestion,
     SplitQuestion,
     WhichQuestion,
+    bisect,
     calibrate,
+    likeness,
     rank_questions,
 )
 from opengcd.discover.refinement import refine
 from opengcd.discover.rehearsal import Rehearsal, RehearsedNumber, estimate_by_rehearsal, rehearse
-from opengcd.discover.splitting import Subcluster, around_mean, split_rows
+from opengcd.discover.splitting import Subcluster, around_mean, similar_rows, split_rows
 from opengcd.discover.strategy import ClassCount, Confirmed, DiscoveryStrategy
 
 DISCOVERIES: dict[str, type[DiscoveryStrategy]] = {kind.name: kind for kind in (KMeansDiscovery, JointDiscovery)}
@@ -60,6 +70,7 @@ __all__ = [
     "WhichQuestion",
     "around_mean",
     "arrange",
+    "bisect",
     "calibrate",
     "copy_scale",
     "estimate_by_rehearsal",
@@ -67,13 +78,16 @@ __all__ = [
     "find_stacks",
     "hidden_classes",
     "joint_mixture",
+    "likeness",
     "memberships",
     "rank_questions",
     "refine",
     "regroup",
     "regroup_by_answers",
     "rehearse",
+    "similar_rows",
     "split_rows",
     "ss_kmeans",
     "start_groups",
+    "typical",
 ]

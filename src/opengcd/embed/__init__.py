@@ -3,6 +3,7 @@
 from opengcd._internal.images import MAX_PIXELS, EmbedderError, read_image
 from opengcd.embed.embedder import POOLINGS, PRECISIONS, Embedder, load_embedder
 from opengcd.embed.from_files import Decoded, TakesPrepared, embed_files
+from opengcd.embed.given import GivenVectors
 from opengcd.embed.pixels import Pixels
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Decoded",
     "Embedder",
     "EmbedderError",
+    "GivenVectors",
     "Pixels",
     "TakesPrepared",
     "embed_files",

@@ -9,6 +9,7 @@ import numpy as np
 
 from opengcd._internal.images import EmbedderError
 from opengcd._internal.progress import Progress, silent
+from opengcd.embed.given import GivenVectors
 from opengcd.embed.pixels import Pixels
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def load_embedder(
     ----------
     name : str
         ``"pixels"``, a folder with a network in the Hugging Face format, the id of a network on the Hugging Face
-        hub, such as ``facebook/dino-vitb16``, or an ``.onnx`` file. The other parameters concern networks only.
+        hub, such as ``facebook/dino-vitb16``, or an ``.onnx`` file; with ``"vectors"`` there is none: vectors
+        are given instead of images. The other parameters concern networks only.
     device : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
     pooling : str
@@ -114,6 +116,8 @@ def load_embedder(
             raise EmbedderError(f"Unknown {kind} {value!r}; choose from {', '.join(known)}.")
     if name == Pixels.name:
         return Pixels()
+    if name == GivenVectors.name:
+        return GivenVectors()
     if name.endswith(".onnx"):
         from opengcd.embed.onnx_file import OnnxNetwork
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 BATCH = 100
+FOR_TESTS = "for demos and tests only: it compares colours, not what an image shows"
+"""What to tell a person who uses plain pixels."""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,14 @@ from opengcd import __version__
 from opengcd.embed import EmbedderError
 from opengcd.service import (
     adaptation_routes,
+    adding_routes,
     authentication,
+    browsing_routes,
+    export_routes,
     job_runner,
+    machine,
     map_routes,
+    quality_routes,
     recognition_routes,
     record_routes,
     review_routes,
@@ -32,15 +39,18 @@ from opengcd.service import (
 )
 from opengcd.service import events as events_module
 from opengcd.service.adaptation_routes import Estimator
+from opengcd.service.adding import Watch
 from opengcd.service.authentication import problems
+from opengcd.service.concurrency import ConcurrencyLimit
 from opengcd.service.events import Events
 from opengcd.service.job_runner import Runner
 from opengcd.service.map_routes import MapRenderer
 from opengcd.service.recognition_routes import Recognition
-from opengcd.service.request_limits import RequestLimits
+from opengcd.service.request_limits import LARGEST_BODY, RequestLimits, path_within
 from opengcd.service.state import State
 from opengcd.service.supervision import Health
 from opengcd.service.telemetry import Metrics, WorkspaceCollector
+from opengcd.service.uploads import PIECE, is_piece
 from opengcd.service.vector_bodies import MOST_NUMBERS
 from opengcd.service.wire import DETAILS_FIELDS, EVENTS
 from opengcd.workspace import (
@@ -69,6 +79,9 @@ TAGS = [
     {"name": "records", "description": "The state of the workspace: versions, classes, limits, history and labels."},
     {"name": "jobs", "description": "Long work that runs in the server: discover, learn, teach and adapt."},
     {"name": "adaptation", "description": "The plan to adapt the network to the images of the workspace."},
+    {"name": "images", "description": "Add images from uploads and folders, and watch a folder."},
+    {"name": "uploads", "description": "Files that are sent in pieces."},
+    {"name": "machine", "description": "Folders of the server's machine, for a person at that machine."},
     {"name": "events", "description": "What happens in the workspace, as it happens."},
     {"name": "access", "description": "Sessions of the review page."},
     {"name": "health", "description": "Whether the service works, and its metrics."},
@@ -78,12 +91,30 @@ RETRY_AFTER = "5"
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE}
 DISK |= {errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT}
 """Errors of the operating system that an administrator can fix while the service runs."""
-LARGEST = dict.fromkeys([f"{API}/recognize", f"{API}/uploads"], 64 * 2**20)
+LARGEST = dict.fromkeys([f"{API}/recognize", f"{API}/taught-images"], 64 * 2**20)
 LARGEST |= dict.fromkeys([f"{API}/edits", f"{API}/jobs"], 4 * 2**20)
 """Maximal bytes of a request body where the default is too small: images and vectors, and the ids of many items."""
 
 
-def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
+def largest_body(path: str) -> int:
+    """Return the maximal bytes of the body of a request."""
+    return PIECE if is_piece(path) else LARGEST.get(path, LARGEST_BODY)
+
+
+@dataclass(frozen=True)
+class AtHome:
+    """What the home page decides for a project."""
+
+    authenticator: authentication.Authenticator
+    local: bool = False
+    """Whether folders of this machine may be named."""
+    watched: str | None = None
+    """The folder that was watched when the project was last open."""
+    remember: Callable[[str | None], None] = lambda folder: None
+    """Called with the folder that is watched from now on, or None."""
+
+
+def create_app(workspace: Workspace, *, hosts: Sequence[str] = (), home: AtHome | None = None) -> FastAPI:
     """Return the service of a workspace as an ASGI application.
 
     Parameters
@@ -92,28 +123,22 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         An open workspace; the caller closes it.
     hosts : sequence of str
         Host names, besides localhost, that requests may be sent to; IP addresses are always allowed.
+    home : AtHome or None
+        If the workspace is one of several projects: what the home page decides for it.
 
     Returns
     -------
     FastAPI
 
     """
-
-    @asynccontextmanager
-    async def running(app: FastAPI) -> AsyncIterator[None]:
-        state.runner.start()
-        watching = asyncio.create_task(state.recognition.watch())
-        yield
-        watching.cancel()
-        await run_in_threadpool(state.runner.stop)
-
+    place = home or AtHome(authentication.Authenticator(workspace.access))
     health = Health()
     map_renderer = MapRenderer(workspace, health.task("map"))
     estimator = Estimator(workspace)
     recognition = Recognition(workspace, health.task("recognition"))
     state = State(
         workspace=workspace,
-        authenticator=authentication.Authenticator(workspace),
+        authenticator=place.authenticator,
         runner=Runner(workspace, recognition, health.task("jobs")),
         events=Events(workspace, map_renderer, estimator, health.task("events")),
         recognition=recognition,
@@ -121,6 +146,10 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         map_renderer=map_renderer,
         estimator=estimator,
         health=health,
+        watch=Watch(workspace, health.task("watch"), place.remember),
+        local=place.local,
+        home=home is not None,
+        exports=ConcurrencyLimit(export_routes.AT_ONCE, export_routes.MOST_WAITING),
     )
     state.metrics.registry.register(WorkspaceCollector(state))
     app = FastAPI(
@@ -131,27 +160,38 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
         openapi_url=f"{API}/openapi.json",
         docs_url=None,  # it would load scripts from elsewhere
         redoc_url=None,
-        lifespan=running,
+        lifespan=_running,
     )
-    app.state.service = state
-    app.add_middleware(RequestLimits, hosts=tuple(hosts), note=state.metrics.note, largest=LARGEST)
+    app.state.service, app.state.watched = state, place.watched
+    app.add_middleware(RequestLimits, hosts=tuple(hosts), note=state.metrics.note, largest=largest_body)
     app.include_router(telemetry.reading)
     for module in (
         recognition_routes,
         record_routes,
         review_routes,
+        browsing_routes,
         map_routes,
         adaptation_routes,
         teaching_routes,
+        quality_routes,
+        export_routes,
         job_runner,
         events_module,
     ):  # the busiest is found first
         for router in (module.reading, getattr(module, "writing", None)):
             if router is not None:
                 app.include_router(router, prefix=API)
-    for router in (review_routes.edit_routes(), authentication.router, authentication.reading):
+    for router in (
+        review_routes.edit_routes(),
+        adding_routes.reading,
+        adding_routes.writing,
+        adding_routes.uploading,
+        machine.writing,
+        authentication.router,
+        authentication.reading,
+    ):
         app.include_router(router, prefix=API)
-    _explain_errors(app)
+    explain_errors(app)
     _complete_document(app, recognition)
 
     @app.get(
@@ -180,7 +220,22 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = ()) -> FastAPI:
     return app
 
 
-def _explain_errors(app: FastAPI) -> None:
+@asynccontextmanager
+async def _running(app: FastAPI) -> AsyncIterator[None]:
+    """Run the background tasks of an application."""
+    state: State = app.state.service
+    state.runner.start()
+    watching = asyncio.create_task(state.recognition.watch())
+    if app.state.watched is not None:
+        with suppress(WorkspaceError):  # the folder may be gone
+            await run_in_threadpool(state.watch.start, app.state.watched, state.workspace.who)
+    yield
+    watching.cancel()
+    await run_in_threadpool(partial(state.watch.stop, forget=False))
+    await run_in_threadpool(state.runner.stop)
+
+
+def explain_errors(app: FastAPI) -> None:
     """Register handlers that turn errors into JSON with one line of explanation."""
 
     @app.exception_handler(WorkspaceError)
@@ -218,7 +273,7 @@ def _explain_errors(app: FastAPI) -> None:
     def other_method(request: Request, error: HTTPException) -> Response:
         """Name all methods of the path: the error itself knows those of one route only."""
         documented = app.openapi()["paths"].items()
-        here = [names for path, names in documented if compile_path(path)[0].match(request.url.path)]
+        here = [names for path, names in documented if compile_path(path)[0].match(path_within(request.scope))]
         methods = sorted({name.upper() for names in here for name in names}) or ["GET"]
         told = f"This path does not take {request.method}; use {' or '.join(methods)}."
         return JSONResponse({"detail": told}, 405, {"Allow": ", ".join(methods)})

@@ -17,7 +17,8 @@ from fastapi.security import APIKeyCookie, HTTPBearer
 from opengcd.service import wire as api
 from opengcd.service.bodies import BoundedRequest
 from opengcd.service.state import Service
-from opengcd.workspace import Grant, Workspace
+from opengcd.workspace import Grant
+from opengcd.workspace.tokens import Access
 
 COOKIE = "opengcd_session"
 CSRF = "x-csrf-token"
@@ -37,8 +38,10 @@ Cookie = Annotated[str | None, Depends(_cookie)]
 class Authenticator:
     """Authenticate tokens and sessions; valid ones are cached for seconds, so that most requests need no database."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self.access = workspace.access
+    def __init__(self, access: Access, advice: str = "`opengcd token DIR` makes a token.") -> None:
+        self.access = access
+        self.advice = advice
+        """How to get a token."""
         self._known: OrderedDict[tuple[str, str], tuple[float, Grant]] = OrderedDict()
         self._failed: OrderedDict[str, deque[float]] = OrderedDict()
 
@@ -96,7 +99,8 @@ async def admit(request: Request, scope: str) -> Grant:
     if secret is None or grant is None:
         raise HTTPException(
             401,
-            "Sign in, or send a token in the header Authorization: Bearer TOKEN. `opengcd token DIR` makes a token.",
+            "Sign in, or send a token in the header Authorization: Bearer TOKEN. "
+            + request.app.state.service.authenticator.advice,
             {"WWW-Authenticate": "Bearer"},
         )
     if secret[0] == "session" and request.method not in ("GET", "HEAD"):
@@ -187,7 +191,7 @@ def log_in(request: Request, response: Response, service: Service, told: api.Log
             wait = "Too many attempts to sign in have failed; wait a minute and try again."
             raise HTTPException(429, wait, {"Retry-After": "60"})
         authenticator.note_failure(address)
-        raise HTTPException(401, "This token is unknown, expired or revoked. `opengcd token DIR` makes a new one.")
+        raise HTTPException(401, f"This token is unknown, expired or revoked. {authenticator.advice}")
     secret, grant = found
     response.set_cookie(
         COOKIE, secret, max_age=30 * 86400, httponly=True, samesite="strict", secure=request.url.scheme == "https"

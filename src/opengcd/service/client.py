@@ -211,7 +211,7 @@ class Client:
             for start in range(0, len(contents), MOST_FILES):
                 some = contents[start : start + MOST_FILES]
                 files = [("files", (str(place), image)) for place, image in enumerate(some, start)]
-                for place, one in enumerate(json.loads(self._request("POST", "uploads", files=files)), start):
+                for place, one in enumerate(json.loads(self._request("POST", "taught-images", files=files)), start):
                     if one["id"] is None:
                         bad.append((label, place, one["reason"]))
                     elif one["id"] not in items.setdefault(label, []):
@@ -359,6 +359,31 @@ class Client:
         """
         asked = {"method": method, "blocks": blocks, "epochs": epochs, "unlabelled": unlabelled}
         return self.run("adapt", dry_run=dry_run, force=force, **asked)
+
+    def images(self, *, limit: int = 500, **filters: Any) -> Iterator[dict[str, Any]]:
+        """List all images that some filters let pass, page by page.
+
+        Parameters
+        ----------
+        limit : int
+            Images to ask for at a time.
+        **filters
+            The parameters of ``GET /images``, such as ``label="heron"``, ``source=["rejected", "grouped"]``,
+            ``doubt_min=0.5``, ``sort="doubt"`` and ``descending=True``.
+
+        Yields
+        ------
+        dict
+            An image with its ``id``, ``name``, ``label`` and ``source``.
+
+        """
+        after: dict[str, str] = {}
+        while True:
+            page = self.get("images", limit=limit, **filters, **after)
+            yield from page["images"]
+            if page["next"] is None:
+                return
+            after = {"after": page["next"]}
 
     def events(self) -> Iterator[tuple[str, Any]]:
         """Listen to what happens in the workspace from now on.

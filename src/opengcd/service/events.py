@@ -24,6 +24,8 @@ from opengcd.workspace import Job, Workspace, WorkspaceError
 
 POLL_SECONDS = 0.25
 """Seconds between two polls of the database while there are listeners."""
+IMAGES_SECONDS = 1.0
+"""Least seconds between two events that report new images: recognising adds many in a row."""
 PING = 15.0
 """Seconds without an event after which a ping is sent."""
 BACKLOG = 1000
@@ -41,8 +43,10 @@ class Events:
         self._listeners: set[asyncio.Queue[tuple[str, Any] | None]] = set()
         self._watching: asyncio.Task[None] | None = None
         self._beginning = asyncio.Lock()
-        self._edit = self._job = self._maps = self._estimates = 0
-        """The last edit, job, map and estimate that were reported."""
+        self._edit = self._job = self._maps = self._estimates = self._revision = 0
+        """The last edit, job, map, estimate and revision of the images that were reported."""
+        self._told_images = 0.0
+        """When the last revision was reported, by the monotonic clock."""
         self._unfinished: dict[int, Job] = {}
 
     async def listen(self, allowed: Callable[[], Awaitable[bool]]) -> AsyncIterator[tuple[str, Any]]:
@@ -98,7 +102,7 @@ class Events:
     def _begin(self) -> None:
         """Start from the present state: of the past only unfinished jobs are reported."""
         self._edit, self._maps = self.workspace.review.last_edit(), self.map_renderer.drawn
-        self._estimates = self.estimator.measured
+        self._estimates, self._revision = self.estimator.measured, self.workspace.views.revision()
         self._job = max((job.id for job in self.workspace.jobs.latest(1)), default=0)
         self._unfinished = {job.id: job for job in self.workspace.jobs.latest(unfinished=True)}
 
@@ -107,6 +111,7 @@ class Events:
         found: list[tuple[str, Any]] = []
         edits = self.workspace.review.edits_since(self._edit, BACKLOG)
         jobs = self.workspace.jobs.news(self._job, self._unfinished)
+        revision = self.workspace.views.revision()
         for entry, groups in edits:
             event = wire.EditEvent(edit=entry.id, who=entry.who, verb=entry.verb, groups=groups)
             found.append(("edit", event.model_dump()))
@@ -117,6 +122,9 @@ class Events:
             self._unfinished[job.id] = job
             self._job = max(self._job, job.id)
         self._unfinished = {id: job for id, job in self._unfinished.items() if not job.finished}
+        if revision != self._revision and time.monotonic() - self._told_images >= IMAGES_SECONDS:
+            self._revision, self._told_images = revision, time.monotonic()
+            found.append(("images", {}))
         if self.map_renderer.drawn != self._maps:
             self._maps = self.map_renderer.drawn
             found.append(("map", {}))
@@ -143,10 +151,11 @@ reading = guarded("read", "events")
     responses={200: {"content": {"text/event-stream": {}}}},
 )
 async def events(request: Request, service: Service) -> StreamingResponse:
-    """Send what happens from now on, as server-sent events: `edit`, `job`, `map`, `adaptation` and `ping`.
+    """Send what happens from now on, as server-sent events: `edit`, `images`, `job`, `map`, `adaptation` and `ping`.
 
     The first event is a `ping`: everything that happens after it is reported, and what was read before it may be out of
-    date. `edit` holds what was changed by whom, `job` holds a job, and the others hold nothing.
+    date. `edit` holds what was changed by whom, `job` holds a job, and the others hold nothing. `images` tells that
+    images or predictions were added.
     """
 
     async def allowed() -> bool:

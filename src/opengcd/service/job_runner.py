@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from opengcd.adapt import AdaptSettings
 from opengcd.adapt.reports import REHEARSING, TRAINING
 from opengcd.service import wire as api
+from opengcd.service.adding import add_images
 from opengcd.service.authentication import MISSING, guarded
 from opengcd.service.job_reports import JobReport
 from opengcd.service.recognition_routes import Recognition
@@ -27,6 +28,9 @@ MOST_TOLD = 1000
 """Conflicts in the result of a job."""
 STOPPED = "The server was stopped while this job ran, and nothing was changed. Start the job again."
 CANCELLED = "The job was cancelled, and nothing was changed."
+ADDING = "recognize"
+"""The verb whose changes are made bit by bit: if it is interrupted, it goes on later with the rest."""
+PARTLY = "The job was cancelled. The images that were recognised before stay."
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +105,7 @@ class Runner:
         if self._ended is not None:
             jobs.end(*self._ended)
             self._ended = None
+        jobs.resume(ADDING)
         jobs.end_all(STOPPED)
         self._settled = True
 
@@ -127,7 +132,10 @@ class Runner:
         try:
             VERBS[job.verb](self.workspace.by(job.who), report, **job.arguments)
         except CancelledError:
-            return ("failed", STOPPED) if self._stop.is_set() else ("cancelled", CANCELLED)
+            adds = job.verb == ADDING
+            if self._stop.is_set():
+                return ("waiting", None) if adds else ("failed", STOPPED)
+            return "cancelled", PARTLY if adds else CANCELLED
         except ValueError as error:
             return "failed", str(error)
         except Exception as error:
@@ -165,6 +173,13 @@ def _teach(
     workspace.teach_items(given, replace=replace, progress=report.progress, record=record)
 
 
+def _measure(workspace: Workspace, report: JobReport) -> None:
+    workspace.held_out.measure(
+        progress=report.progress,
+        record=lambda connection, version: report.record(connection, {"version": version}),
+    )
+
+
 def _adapt(
     workspace: Workspace,
     report: JobReport,
@@ -193,7 +208,14 @@ def _adapt(
     )
 
 
-VERBS: dict[str, Callable[..., None]] = {"discover": _discover, "learn": _learn, "teach": _teach, "adapt": _adapt}
+VERBS: dict[str, Callable[..., None]] = {
+    "discover": _discover,
+    "learn": _learn,
+    "teach": _teach,
+    "measure": _measure,
+    "adapt": _adapt,
+    ADDING: add_images,
+}
 
 JobNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the job.")]
 

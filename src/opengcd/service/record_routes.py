@@ -1,20 +1,20 @@
-"""Routes for the status, versions, history and exports of a workspace."""
+"""Routes for the status, versions and history of a workspace."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import HTTPException, Query, Response
+from fastapi import HTTPException, Query
 
 from opengcd.service import wire as api
 from opengcd.service.authentication import MISSING, guarded
 from opengcd.service.job_runner import as_job
 from opengcd.service.review_routes import as_entry
 from opengcd.service.state import Service, UserWorkspace
+from opengcd.taxonomy import Taxonomy, TaxonomyError
 from opengcd.workspace import DiscoverDetails, Entry, readable
-
-KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "coco": "application/json"}
+from opengcd.workspace.groups import NOVEL
 
 reading = guarded("read", "records")
 writing = guarded("write", "records")
@@ -36,12 +36,13 @@ def status(workspace: UserWorkspace) -> api.Status:
         failures=found.failures,
         edit=edit,
         groups=len(found.groups),
-        to_review=sum(group.size for group in found.groups if group.kind != "removed"),
+        to_review=sum(group.size for group in found.groups if group.kind == NOVEL and not group.confirmed),
         to_learn=to_learn,
         memory=api.Memory(**found.version.report["memory"]) if found.version and found.version.report else None,
         can_undo=_act(undo),
         can_redo=_act(redo),
         jobs=[as_job(job) for job in workspace.jobs.latest(unfinished=True)],
+        next=api.NextStep.model_validate(workspace.views.next_step()),
     )
 
 
@@ -111,6 +112,24 @@ def limit_rejection(workspace: UserWorkspace, service: Service, wanted: api.Reje
     return api.EditMade(edit=done.id)
 
 
+@reading.get("/taxonomy", summary="Show the taxonomy", response_description="The taxonomy.")
+def taxonomy(workspace: UserWorkspace) -> api.TaxonomyTable:
+    """Return the ranks above the classes, and how sure a rank must be."""
+    found, error = workspace.taxonomies.setting()
+    lineages = {name: list(taxa) for name, taxa in found.lineages.items()}
+    return api.TaxonomyTable(ranks=list(found.ranks), class_rank=found.class_rank, lineages=lineages, error=error)
+
+
+@writing.put("/taxonomy", summary="Set the taxonomy", response_description="The edit.")
+def set_taxonomy(workspace: UserWorkspace, wanted: api.TaxonomyWanted) -> api.EditMade:
+    """Set the ranks above the classes, and the largest share of images that may get a wrong name."""
+    try:
+        given = Taxonomy(wanted.ranks, wanted.lineages, wanted.class_rank)
+    except TaxonomyError as error:
+        raise HTTPException(422, str(error)) from None
+    return api.EditMade(edit=workspace.taxonomies.set(given, wanted.error, on=wanted.on).id)
+
+
 @reading.get("/history", summary="List the history", response_description="The edits, the latest first.")
 def history(
     workspace: UserWorkspace,
@@ -156,23 +175,6 @@ def learnable(workspace: UserWorkspace) -> api.Learnable:
     again = corrected.total()
     total = counts.total() + again + forgotten
     return api.Learnable(new=new, known=more, corrected=again, forgotten=forgotten, total=total)
-
-
-@reading.get(
-    "/export",
-    summary="Download the labels",
-    response_description="A file.",
-    response_class=Response,
-    responses={200: {"content": {kind: {} for kind in KINDS.values()}}},
-)
-def export(
-    workspace: UserWorkspace,
-    format: Annotated[Literal["csv", "json", "coco"], Query(description="The format of the file.")] = "csv",
-) -> Response:
-    """Return the label of every image, and where it comes from."""
-    suffix = "csv" if format == "csv" else "json"
-    headers = {"Content-Disposition": f'attachment; filename="labels.{suffix}"'}
-    return Response(workspace.formats.export_bytes(format), media_type=KINDS[format], headers=headers)
 
 
 @reading.get("/failures", summary="List unusable files", response_description="The files.")

@@ -49,13 +49,13 @@ class RequestLimits:
         app: ASGIApp,
         note: Callable[[str, str, int, float], None],
         hosts: tuple[str, ...] = (),
-        largest: Mapping[str, int] | None = None,
+        largest: Callable[[str], int] = lambda path: LARGEST_BODY,
     ) -> None:
         self.app = app
         self.note = note
         self.hosts = {"localhost", *(host.lower() for host in hosts)}
-        self.largest = largest or {}
-        """Maximal bytes of a request body, by path."""
+        self.largest = largest
+        """Returns the maximal bytes of the body of a request, by its path within the application."""
         self._few = asyncio.Semaphore(MOST_LARGE)
         self._few_each: dict[int | None, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(MOST_EACH))
 
@@ -81,7 +81,7 @@ class RequestLimits:
             answer = JSONResponse({"detail": told}, 400)
             await answer(scope, receive, send_with_headers)
             return
-        largest = self.largest.get(scope["path"], LARGEST_BODY)
+        largest = self.largest(path_within(scope))
         too_large = HTTPException(413, f"A request here may have at most {_in_words(largest)}; send less at a time.")
         length = headers.get("content-length", "")
         expected = int(length) if length.isdigit() else largest
@@ -127,6 +127,12 @@ class RequestLimits:
         except ValueError:
             return name.lower() in self.hosts
         return True
+
+
+def path_within(scope: Mapping[str, Any]) -> str:
+    """Return the path of a request without that under which the application is mounted."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
 
 
 def token_of(scope: Mapping[str, Any]) -> int | None:

@@ -6,23 +6,26 @@ import os
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import Field
 
 from opengcd.service import wire as api
 from opengcd.service.authentication import MISSING, Responses, guarded
 from opengcd.service.edit_requests import EditBase, edit_request
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.workspace import Entry, Workspace, read_details, readable
+from opengcd.workspace.thumbnails import media_type
 
 FOR_EVER = "private, max-age=31536000, immutable"
 """Items are identified by their content, so their pictures never change."""
 PICTURE: Responses = MISSING | {
-    200: {"content": {"image/jpeg": {}, "image/png": {}}},
+    200: {"content": {"image/jpeg": {}, "image/png": {}, "image/svg+xml": {}}},
     304: {"description": "The picture is the one whose `ETag` was sent as `If-None-Match`."},
 }
 RENAME = "rename_class"
 """The verb after which answers have other names."""
 GroupNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the group.")]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the image.")]
+Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="How many images to pass over.")]
 
 reading = guarded("read", "review")
@@ -68,6 +71,17 @@ def members(
     return api.ItemPage(edit=page.edit, total=page.total, items=items)
 
 
+@reading.get(
+    "/groups/{id}/parts",
+    summary="Tell whether a group is mixed",
+    response_description="How it falls in two.",
+    responses=MISSING,
+)
+def parts(workspace: UserWorkspace, id: GroupNumber) -> api.Parts:
+    """Return how a group falls in two, and how likely the two are different classes."""
+    return api.Parts.model_validate(workspace.questions.parts(id))
+
+
 @reading.get("/questions", summary="List questions about the groups", response_description="The questions.")
 def questions(
     workspace: UserWorkspace,
@@ -77,10 +91,25 @@ def questions(
     return api.Questions.model_validate(workspace.questions.ask(limit))
 
 
+@reading.get(
+    "/suggestions",
+    summary="List where images may belong",
+    response_description="The classes and groups.",
+    responses=MISSING,
+)
+def suggestions(
+    workspace: UserWorkspace,
+    items: Annotated[list[Id], Query(min_length=1, max_length=100, description="The numbers of the images.")],
+) -> api.Suggestions:
+    """Return all known classes and groups, the most likely ones for some images first."""
+    return api.Suggestions.model_validate(workspace.suggestions.of_items(items))
+
+
 @reading.get("/items/{id}", summary="Describe an image", response_description="The details.", responses=MISSING)
 def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
     """Return the details of an image: its prediction, its group, its files and where its label comes from."""
     one, group, stack, copies = workspace.views.item(id)
+    listed = workspace.browsing.image(id)
     names = [readable(os.path.basename(path)) for path in one.paths]
     return api.ItemDetails(
         id=one.item,
@@ -96,7 +125,36 @@ def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
         source=one.source,
         stack=stack,
         copies=copies,
+        files=[api.File(path=readable(path), state=state) for path, state in workspace.views.files(id)],
+        doubt=listed.doubt,
+        date=listed.date,
+        who=listed.who,
     )
+
+
+@reading.get("/items/{id}/reasons", summary="Explain a label", response_description="The reasons.", responses=MISSING)
+def reasons(
+    workspace: UserWorkspace,
+    id: Number,
+    limit: Annotated[int, Query(ge=1, le=100, description="The largest number of exemplars to return.")] = 6,
+) -> api.Reasons:
+    """Return why an image was recognised or rejected: its score beside the threshold, and the nearest exemplars."""
+    near = workspace.exemplars.labelled_like(id, limit)
+    score = workspace.views.score(id)
+    found = [api.LabelledNeighbour.model_validate(one) for one in near]
+    answer = workspace.taxonomies.answers([id]).get(id)
+    taxon = answer and api.Taxon(
+        name=answer.taxon.name, rank=answer.taxon.rank, path=list(answer.taxon.path), probability=answer.probability
+    )
+    return api.Reasons(**score._asdict(), nearest=found, taxon=taxon)
+
+
+@reading.get(
+    "/items/{id}/camera", summary="Show the EXIF data", response_description="The EXIF data.", responses=MISSING
+)
+def camera(workspace: UserWorkspace, id: Number) -> api.Camera:
+    """Return what the camera wrote down about an image: when and where it was taken, and how."""
+    return api.Camera.model_validate(workspace.views.camera(id))
 
 
 @reading.get(
@@ -107,10 +165,11 @@ def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
     responses=PICTURE,
 )
 def thumbnail(request: Request, workspace: UserWorkspace, id: Number) -> Response:
-    """Return a small picture of an image."""
+    """Return a small picture of an image; for a vector without a picture, a card with its name."""
     if known := _known(request, workspace, id):
         return known
-    return Response(workspace.views.thumbnail(id), media_type="image/jpeg", headers=_headers(workspace, id))
+    small = workspace.views.thumbnail(id)
+    return Response(small, media_type=media_type(small), headers=_headers(workspace, id))
 
 
 @reading.get(
@@ -141,6 +200,17 @@ def neighbours(
 ) -> list[api.Neighbour]:
     """Return the images that look most like one, of those that are under review or learnt."""
     return [api.Neighbour.model_validate(one) for one in workspace.similarity.neighbours(id, limit)]
+
+
+@reading.get(
+    "/items/{id}/similar",
+    summary="List similar images of its group",
+    response_description="The images, the most similar first.",
+    responses=MISSING,
+)
+def similar(workspace: UserWorkspace, id: Number) -> api.Similar:
+    """Return the images of an image's group, and how many of them belong with it rather than with the rest."""
+    return api.Similar.model_validate(workspace.similarity.similar(id))
 
 
 def edit_routes() -> APIRouter:

@@ -11,7 +11,9 @@ from opengcd.workspace import Grant, Workspace
 
 if TYPE_CHECKING:
     from opengcd.service.adaptation_routes import Estimator
+    from opengcd.service.adding import Watch
     from opengcd.service.authentication import Authenticator
+    from opengcd.service.concurrency import ConcurrencyLimit
     from opengcd.service.events import Events
     from opengcd.service.job_runner import Runner
     from opengcd.service.map_routes import MapRenderer
@@ -33,6 +35,13 @@ class State:
     map_renderer: MapRenderer
     estimator: Estimator
     health: Health
+    watch: Watch
+    local: bool
+    """Whether folders of this machine may be named: only if nobody else can reach the server."""
+    home: bool
+    """Whether the workspace is one of several projects."""
+    exports: ConcurrencyLimit
+    """Limits requests for zip files."""
 
 
 # Asynchronous, so that FastAPI calls them directly and not in a thread.

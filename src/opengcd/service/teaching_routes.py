@@ -40,7 +40,7 @@ writing = guarded("write", "jobs")
 
 
 @writing.post(
-    "/uploads",
+    "/taught-images",
     summary="Upload images to teach",
     response_description="The images, in the order in which they were sent.",
     openapi_extra=_BODY,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -93,6 +94,15 @@ _ABOUT_PROBABILITY = "How likely the image belongs to its group, from 0 to 1; nu
 _ABOUT_UNKNOWN = "The probability that the image is of no known class."
 _ABOUT_EDIT = "The last edit that this shows. Send it as `on` with what you do next."
 _ABOUT_AT = "When, in UTC, as in 2026-05-01T06:30:12+00:00."
+_ABOUT_SOURCE = "Where its label comes from, as in the `counts` of the status."
+_ABOUT_DOUBT = (
+    "How likely the label is wrong, from 0 to 1; null if it was learnt, decided by a person, or there is none yet."
+)
+_ABOUT_DATE = (
+    "When the image was taken, by the camera's clock, or else when its file was last changed; null if unknown."
+)
+_ABOUT_NAMER = "The person who gave the label; null if nobody did."
+_ABOUT_COPIES = "How many images of the stack are in the group, this one included."
 _ABOUT_STEPS = "Seconds that each step took, by its name."
 _ABOUT_GROUPS = "The numbers of the groups that have changed."
 
@@ -144,6 +154,77 @@ class Session(Model):
         description="To be sent in the header `X-CSRF-Token` of every request other than GET that is authenticated by "
         "the cookie; empty if the request was authenticated by a token."
     )
+
+
+class Upload(Model):
+    """An upload that was begun."""
+
+    id: str = Field(description="Its name, which the other requests about it need.")
+    piece: int = Field(description="The largest number of bytes in one piece.")
+
+
+class UploadedFile(Model):
+    """A file of an upload."""
+
+    path: str = Field(description="Its name, with folders.")
+    received: int = Field(description="Bytes that have arrived; sending goes on there.")
+    size: int = Field(description="Bytes of the whole file.")
+
+
+class Received(Model):
+    """How much of a file has arrived."""
+
+    received: int = Field(description="Where the next piece begins; the size of the file if it is complete.")
+
+
+class Finished(Model):
+    """An upload that is complete."""
+
+    files: int = Field(description="How many files it has, after zips were unpacked.")
+
+
+class Place(Model):
+    """A folder to begin at."""
+
+    name: str = Field(description="What it is called.")
+    path: str = Field(description="Where it is.")
+
+
+class FolderListing(Model):
+    """What is in a folder of this machine."""
+
+    path: str = Field(description="The folder.")
+    parent: str | None = Field(description="The folder that holds it; null for the outermost one.")
+    folders: list[str] = Field(description="The folders in it.")
+    files: list[str] = Field(description="Tables, networks and zips in it.")
+    images: int = Field(description="How many images are in it, by their names.")
+    more: bool = Field(description="Whether there is more in it than is listed.")
+    places: list[Place] = Field(description="Folders to begin at.")
+
+
+class AddImages(Model):
+    """Images to add: an upload, or a folder of the server's machine."""
+
+    upload: str | None = Field(None, pattern="^[0-9a-f]{16}$", description="An upload that is complete.")
+    folder: str | None = Field(
+        None, min_length=1, max_length=1000, description="A folder; only a person at the server's machine may name one."
+    )
+
+
+class WatchFolder(Model):
+    """A folder to watch."""
+
+    folder: str = Field(min_length=1, max_length=1000, description="A folder of the server's machine.")
+
+
+class Watch(Model):
+    """The folder whose new images are recognised as they appear."""
+
+    local: bool = Field(description="Whether you may name folders of the server's machine.")
+    folder: str | None = Field(description="The folder that is watched; null if there is none.")
+    images: int = Field(description="How many images were added since the watch began.")
+    problem: str = Field(description="Why nothing can be added at the moment; empty if it can.")
+    home: bool = Field(description="Whether this is one of several projects, which are listed at `../../`.")
 
 
 class Threshold(Model):
@@ -303,7 +384,7 @@ class TeachResult(Model):
     images: int = Field(description="How many images have got a label.")
     classes: dict[str, int] = Field(description="How many of them there are of each class.")
     already: int = Field(description="How many images had their label before.")
-    replaced: int = Field(description="How many of the images that have got a label had another one before.")
+    replaced: int = Field(description="How many images, of those with a new label, had another label before.")
     conflicts: list[TeachConflict] = Field(description="Images with another label, which they kept; at most 1,000.")
     conflicting: int = Field(description="How many such images there are.")
 
@@ -327,6 +408,37 @@ class TeachJob(_Job):
 
     verb: Literal["teach"] = Field(description="What the job does.")
     result: TeachResult | None = Field(description="Null until the job is done.")
+
+
+class MeasureResult(Model):
+    """The version that the job ``measure`` measured."""
+
+    version: int = Field(description="The number of the version.")
+
+
+class MeasureJob(_Job):
+    """A job that measures the version in use on held-out images."""
+
+    verb: Literal["measure"] = Field(description="What the job does.")
+    result: MeasureResult | None = Field(description="Null until the job is done.")
+
+
+class RecognizeResult(Model):
+    """What the job ``recognize`` added."""
+
+    images: int = Field(description="How many images were added.")
+    rejected: int = Field(description="How many of them were recognised as unknown.")
+    duplicates: int = Field(description="How many files were images that are in the workspace already.")
+    bad: int = Field(description="How many files could not be used.")
+    reasons: list[str] = Field(description="Some of them, with reasons.")
+
+
+class RecognizeJob(_Job):
+    """A job that adds images and recognises them; `POST /images` starts it."""
+
+    verb: Literal["recognize"] = Field(description="What the job does.")
+    result: RecognizeResult | None = Field(description="Null until the job is done.")
+    seconds_left: float | None = Field(description="Estimated seconds that the job will still run; null if unknown.")
 
 
 class AdaptOptions(Model):
@@ -377,7 +489,11 @@ class AdaptJob(_Job):
     result: AdaptResult | None = Field(description="Null until the job is done.")
 
 
-class Job(RootModel[Annotated[DiscoverJob | LearnJob | TeachJob | AdaptJob, Field(discriminator="verb")]]):
+class Job(
+    RootModel[
+        Annotated[DiscoverJob | LearnJob | TeachJob | MeasureJob | AdaptJob | RecognizeJob, Field(discriminator="verb")]
+    ]
+):
     """Long work that runs in the server. Its fields depend on ``verb``."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -385,6 +501,18 @@ class Job(RootModel[Annotated[DiscoverJob | LearnJob | TeachJob | AdaptJob, Fiel
 
 class Nothing(Model):
     """An empty object."""
+
+
+class NextStep(Model):
+    """What to do next."""
+
+    step: Literal["init", "view", "adapt", "review", "learn", "discover", "recognize", "export"] = Field(
+        description="`init`: no class has been learnt. `view`: the workspace is read-only. `adapt`: an adaptation was "
+        "interrupted. `review`: groups wait for a person. `learn`: reviewed images can be learnt. `discover`: images "
+        "wait to be grouped. `recognize`: no image was recognised yet. `export`: everything is done."
+    )
+    images: int = Field(description="How many images it is about.")
+    groups: int = Field(description="With `review`: how many groups it is about.")
 
 
 class Status(Model):
@@ -404,12 +532,13 @@ class Status(Model):
     failures: int = Field(description="How many files could not be used.")
     edit: int = Field(description=_ABOUT_EDIT)
     groups: int = Field(description="How many groups are under review.")
-    to_review: int = Field(description="How many images are in them, without those that were removed.")
+    to_review: int = Field(description="How many images are in groups of new classes that nobody has confirmed.")
     to_learn: int = Field(description="How many images the job `learn` would learn.")
     memory: Memory | None = Field(description="How full the exemplar memory is; null if that is not known.")
     can_undo: Act | None = Field(description="What undo would undo; null if there is nothing.")
     can_redo: Act | None = Field(description="What redo would redo; null if there is nothing.")
     jobs: list[Job] = Field(description="The jobs that are waiting or running.")
+    next: NextStep = Field(description="What to do next, jobs aside.")
 
 
 class Group(Model):
@@ -480,6 +609,34 @@ class Questions(Model):
     )
 
 
+class Parts(Model):
+    """How a group falls in two, and whether these look like different classes."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    mixed: float = Field(
+        description="The probability that the group contains two classes; at most one half if it cannot be estimated."
+    )
+    sizes: list[int] = Field(description="How many images either part has, the larger one first.")
+    shown: list[list[int]] = Field(description="The numbers of the most typical images of either part.")
+
+
+class Suggestion(Model):
+    """A known class or a group that images may belong to."""
+
+    label: str = Field(description="Its name, or a provisional one.")
+    group: int | None = Field(description="The number of the group; null for a class without images under review.")
+    known: bool = Field(description="Whether it is a known class.")
+    likeness: float = Field(description="The cosine between its centre and that of the images, as the recogniser sees.")
+    image: int | None = Field(description="The number of a typical image; null if there is none.")
+
+
+class Suggestions(Model):
+    """The known classes and groups that images may belong to."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    homes: list[Suggestion] = Field(description="All of them, the most likely first.")
+
+
 class Item(Model):
     """An image."""
 
@@ -493,7 +650,7 @@ class Item(Model):
         description="The number of its stack of near copies, such as a burst; null if no other image of a stack is in "
         "the group."
     )
-    copies: int = Field(description="How many images of the stack are in the group, this one included.")
+    copies: int = Field(description=_ABOUT_COPIES)
 
 
 class ItemPage(Model):
@@ -504,6 +661,119 @@ class ItemPage(Model):
     items: list[Item] = Field(description="The images.")
 
 
+Source = Literal["learnt", "reviewed", "put back", "grouped", "removed", "recognized", "rejected", "waiting"]
+
+
+class Image(Model):
+    """An image with its label, in a list of all images."""
+
+    id: int = Field(description="Its number.")
+    name: str = Field(description="The name of its file.")
+    label: str = Field(description="Its present label, the name of a class or group, or `unknown`.")
+    source: Source = Field(description=_ABOUT_SOURCE)
+    group: int | None = Field(description="The number of its group; null if it is in none, or learnt.")
+    unknown: float | None = Field(description=_ABOUT_UNKNOWN)
+    doubt: float | None = Field(description=_ABOUT_DOUBT)
+    date: datetime | None = Field(description=_ABOUT_DATE)
+    who: str | None = Field(description=_ABOUT_NAMER)
+    stack: int | None = Field(description="The number of its stack of near copies; null if it is in none.")
+    copies: int = Field(description=_ABOUT_COPIES)
+
+
+class ImagePage(Model):
+    """A page of a list of images."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    images: list[Image] = Field(description="The images, in the order that was asked for.")
+    next: str | None = Field(description="Send it as `after` to get the next page; null if this is the last one.")
+
+
+class ImageStarts(Model):
+    """How long a list of images is, and where its pages begin."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    total: int = Field(description="How many images the list has.")
+    cursors: list[str] = Field(description="For each page but the first, what to send as `after` to get it.")
+
+
+class FolderCount(Model):
+    """How many files of the workspace are in a folder."""
+
+    folder: str = Field(description="The folder, on the machine of the workspace.")
+    count: int = Field(description="The number of files.")
+
+
+class Count(Model):
+    """How many images of a class there are."""
+
+    label: str = Field(description="The name of the class.")
+    count: int = Field(description="The number of images.")
+
+
+class ImageChoices(Model):
+    """What the list of images can be filtered by, as far as there are such images."""
+
+    labels: list[Count] = Field(description="All labels with their numbers of images, sorted by label.")
+    folders: list[FolderCount] = Field(description="The folders with the most files, sorted by folder.")
+    people: list[str] = Field(description="Who has given labels.")
+
+
+class File(Model):
+    """A file of an image."""
+
+    path: str = Field(description="Where it is, on the machine of the workspace.")
+    state: Literal["present", "missing", "changed"] = Field(
+        description="Whether it is still there with the content of the image, is missing, or has other content now."
+    )
+
+
+class LabelledNeighbour(Model):
+    """A learnt image that looks like another one."""
+
+    id: int = Field(description="Its number.")
+    distance: float = Field(description="How different it looks: 1 minus the cosine of the angle between both vectors.")
+    label: str = Field(description="Its class.")
+
+
+class Taxon(Model):
+    """A class, or a group of classes in the taxonomy."""
+
+    name: str = Field(description="Its name.")
+    rank: str = Field(description="Its rank, such as `genus`.")
+    path: list[str] = Field(description="The names from the broadest taxon to this one.")
+    probability: float = Field(description="How likely it is; 1 if a person gave the label.")
+
+
+class Reasons(Model):
+    """Why an image has been recognised as a class, or rejected."""
+
+    score: float | None = Field(
+        description="Its unknown score: the higher, the less it looks like any known class; null if the version in use "
+        "has not recognised it."
+    )
+    threshold: float | None = Field(
+        description="The threshold in use now, which follows the stream: images with a higher score are rejected; null "
+        "if the recogniser has none."
+    )
+    rejected: bool | None = Field(description="Whether the image was rejected; null if it was not recognised.")
+    nearest: list[LabelledNeighbour] = Field(description="The most similar exemplars, with their classes.")
+    taxon: Taxon | None = Field(description="The deepest rank that is sure; null if none is, or without a taxonomy.")
+
+
+class Camera(Model):
+    """What the camera wrote down about an image (EXIF); null where it did not."""
+
+    taken: str | None = Field(description="When it was taken, by the camera's clock, as in 2026-05-01 06:30:12.")
+    camera: str | None = Field(description="The make and model of the camera.")
+    lens: str | None = Field(description="The model of the lens.")
+    exposure: float | None = Field(description="The exposure time in seconds.")
+    aperture: float | None = Field(description="The f-number.")
+    iso: float | None = Field(description="The sensitivity.")
+    focal_length: float | None = Field(description="The focal length in millimetres.")
+    latitude: float | None = Field(description="Degrees north.")
+    longitude: float | None = Field(description="Degrees east.")
+
+
 class ItemDetails(Item):
     """An image with its details."""
 
@@ -511,7 +781,11 @@ class ItemDetails(Item):
     paths: list[str] = Field(description="The names of its files: several if copies of it were added.")
     width: int = Field(description="Its width in pixels.")
     height: int = Field(description="Its height in pixels.")
-    source: str = Field(description="Where its label comes from, as in the `counts` of the status.")
+    source: str = Field(description=_ABOUT_SOURCE)
+    files: list[File] = Field(description="Its files, with their folders.")
+    doubt: float | None = Field(description=_ABOUT_DOUBT)
+    date: datetime | None = Field(description=_ABOUT_DATE)
+    who: str | None = Field(description=_ABOUT_NAMER)
 
 
 class Neighbour(Model):
@@ -521,6 +795,15 @@ class Neighbour(Model):
     distance: float = Field(description="How different it looks: 1 minus the cosine of the angle between both vectors.")
     group: int | None = Field(description="The number of its group; null if it is learnt.")
     label: str = Field(description="Its label, or that of its group.")
+
+
+class Similar(Model):
+    """The images of a group, those that belong with one of them rather than with the rest first."""
+
+    items: list[int] = Field(
+        description="The numbers of the image itself and then of the others; of a stack of near copies only one."
+    )
+    number: int = Field(description="How many of them belong with the image, itself included.")
 
 
 class Map(Model):
@@ -627,6 +910,12 @@ class Teach(Model):
         return self
 
 
+class Measure(Model):
+    """Measure the version in use on held-out images; the job ``learn`` does it, too."""
+
+    verb: Literal["measure"] = Field(description="What the job is to do.")
+
+
 class Uploaded(Model):
     """An image that was uploaded."""
 
@@ -641,7 +930,7 @@ class Adapt(AdaptOptions):
     verb: Literal["adapt"] = Field(description="What the job is to do.")
 
 
-JobRequest = Annotated[Discover | Learn | Teach | Adapt, Field(discriminator="verb")]
+JobRequest = Annotated[Discover | Learn | Teach | Measure | Adapt, Field(discriminator="verb")]
 
 
 class LastAdaptation(Model):
@@ -693,13 +982,6 @@ class ClassNumber(Model):
     confirmed: int = Field(description="How many groups are confirmed.")
 
 
-class Count(Model):
-    """How many images of a class there are."""
-
-    label: str = Field(description="The name of the class.")
-    count: int = Field(description="The number of images.")
-
-
 class Learnable(Model):
     """What the job ``learn`` would learn."""
 
@@ -708,6 +990,80 @@ class Learnable(Model):
     corrected: int = Field(description="Images that were learnt before and now have another label.")
     forgotten: int = Field(description="Images that were learnt before and were removed.")
     total: int = Field(description="The number of all these images.")
+
+
+class ClassAccuracy(Model):
+    """How many held-out images of a class are recognised."""
+
+    label: str = Field(description="The name of the class.")
+    images: int = Field(description="The number of its images.")
+    right: int = Field(description="How many of them are recognised.")
+    before: float | None = Field(
+        description="The share that the version before recognised; null if it did not know the class or was not "
+        "measured."
+    )
+
+
+class ConfusedPair(Model):
+    """How many held-out images of a class are taken for another class."""
+
+    label: str = Field(description="The class that they were learnt under.")
+    predicted: str = Field(description="The class that they are taken for.")
+    images: int = Field(description="The number of these images.")
+    before: int | None = Field(
+        description="The same for the version before; null if it did not know both classes or was not measured."
+    )
+
+
+class Measured(Model):
+    """How well a version recognises its exemplars, each judged by a classifier that was fitted without it."""
+
+    version: int = Field(description="The number of the version.")
+    previous: int | None = Field(description="The version that it is compared with; null if there is none.")
+    accuracy: float = Field(description="The share of the held-out images that are recognised.")
+    accuracy_before: float | None = Field(description="The same for the version before, on its own exemplars.")
+    images: int = Field(description="The number of held-out images.")
+    classes: list[ClassAccuracy] = Field(description="The classes, by name.")
+    pairs: list[ConfusedPair] = Field(description="All pairs that are mixed up, the most confused first.")
+    trained: bool = Field(
+        description="Whether the network was trained on some of these images, so that the result is too good."
+    )
+
+
+class HeldOut(Model):
+    """What held-out images show of the version in use."""
+
+    measured: Measured | None = Field(description="Null if it was not measured; the job `measure` does it.")
+
+
+class ConfusedImages(Model):
+    """The held-out images of a class that are taken for a class."""
+
+    items: list[int] = Field(description="The numbers of the images, the clearest cases first.")
+
+
+class Suspect(Model):
+    """A learnt image whose label may be wrong."""
+
+    item: int = Field(description="The number of the image.")
+    label: str = Field(description="Its label.")
+    suggested: str = Field(description="The class that it is more likely of.")
+    own: float = Field(description="The probability of its label, by a classifier that was fitted without the image.")
+    rival: float = Field(description="The probability of the suggested class.")
+    copy_of: int | None = Field(
+        validation_alias="copy", description="A near copy of it with another label; null if there is none."
+    )
+    like_label: list[int] = Field(description="The images of the class of its label that look most like it.")
+    like_suggested: list[int] = Field(description="The images of the suggested class that look most like it.")
+
+
+class Suspects(Model):
+    """Learnt images whose labels may be wrong. Images that a person has judged are left out."""
+
+    edit: int = Field(description=_ABOUT_EDIT)
+    measured: bool = Field(description="Whether the version in use was measured; if not, the job `measure` does it.")
+    total: int = Field(description="How many such images there are.")
+    suspects: list[Suspect] = Field(description="The most doubtful first.")
 
 
 class Rollback(_On):
@@ -720,6 +1076,15 @@ class EditMade(Model):
     """The edit that was made."""
 
     edit: int = Field(description="Its number.")
+
+
+class ExportFormat(Model):
+    """A format of exports."""
+
+    name: str = Field(description="The name of the format, as `/export` takes it.")
+    title: str = Field(description="Its name for people.")
+    about: str = Field(description="What it holds or is for.")
+    suffix: str = Field(description="The suffix of the file: `zip` for a folder.")
 
 
 class Failure(Model):
@@ -785,6 +1150,21 @@ class RejectionLimit(_On):
     )
 
 
+class TaxonomyTable(Model):
+    """The ranks above the classes."""
+
+    ranks: list[str] = Field(description="The ranks, the broadest first, without that of the classes.", max_length=50)
+    class_rank: str = Field(min_length=1, max_length=200, description="The rank of the classes, such as `species`.")
+    lineages: dict[str, list[Annotated[str, Field(max_length=200)]]] = Field(
+        description="The taxon of each class at each rank; empty where it has none."
+    )
+    error: Annotated[float, Field(gt=0, lt=1)] = Field(description="The largest share of images with a wrong name.")
+
+
+class TaxonomyWanted(TaxonomyTable, _On):
+    """The taxonomy to set."""
+
+
 class Phase(Model):
     """A version of the recogniser with its statistics."""
 
@@ -809,7 +1189,7 @@ class Class(Model):
 
 
 EVENTS: dict[str, type[BaseModel]] = {"edit": EditEvent, "job": Job}
-"""What the events of ``/events`` hold, by their names; `adaptation`, `map` and `ping` hold nothing."""
+"""What the events of ``/events`` hold, by their names; `adaptation`, `images`, `map` and `ping` hold nothing."""
 
 DETAILS_FIELDS = {
     "bad": "How many files could not be used.",

@@ -47,7 +47,6 @@ from opengcd.workspace.embedders import (
 )
 from opengcd.workspace.errors import DamagedError, ReadOnlyError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
-from opengcd.workspace.intake import Intake
 from opengcd.workspace.learning import accuracies, future_scores, learning_report
 from opengcd.workspace.originals import Original, embed_originals, find_originals
 from opengcd.workspace.predictions import observed_scores
@@ -57,6 +56,7 @@ from opengcd.workspace.revision import raise_revision
 from opengcd.workspace.schema import trained_items
 from opengcd.workspace.stacks import stacks_of
 from opengcd.workspace.store import Store
+from opengcd.workspace.vector_intake import AnyIntake
 from opengcd.workspace.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Adaptation:
         vectors: Vectors,
         recognizers: Recognizers,
         exemplars: Exemplars,
-        intake: Intake,
+        intake: AnyIntake,
         recognition: Recognition,
         estimates: MutableMapping[Any, TimeEstimate],
     ) -> None:

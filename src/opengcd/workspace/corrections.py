@@ -1,4 +1,4 @@
-"""What people say of images that were learnt: that their label is right, that it is another one, or that it has none.
+"""Decisions of people about images that were learnt: their label is right, it is another one, or they have none.
 
 The next learning takes corrections; until then they count where labels are shown. A correction holds for all versions:
 after a rollback to one that has learnt the old label, it waits to be learnt again.

@@ -174,6 +174,7 @@ class MoveDetails(Details):
     verbs = ("move", "separate")
     images: int
     group: int
+    confirmed: bool | None = None
 
 
 @dataclass(frozen=True)

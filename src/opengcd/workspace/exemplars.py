@@ -12,6 +12,7 @@ from sqlalchemy import Connection, insert, select
 from opengcd._internal.unit_length import unit_rows
 from opengcd.workspace import class_names, versions
 from opengcd.workspace.database import in_parts
+from opengcd.workspace.items import hash_of
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.schema import exemplars, training_labels
 from opengcd.workspace.store import Store
@@ -36,6 +37,15 @@ class _OfVersion(NamedTuple):
     def nearest(self, X: np.ndarray, limit: int) -> list[list[int]]:
         order = np.argsort(-(unit_rows(X) @ self.X.T), axis=1, kind="stable")[:, :limit]
         return self.items[order].tolist()
+
+
+class LabelledNeighbour(NamedTuple):
+    """An image in the memory of the recogniser that looks like another one."""
+
+    id: int
+    distance: float
+    """1 − cosine."""
+    label: str
 
 
 class Exemplars:
@@ -96,6 +106,70 @@ class Exemplars:
             X = self._vectors.scaled(store.of_items(connection, rows))
         near = dict(zip(rows, known.nearest(X, limit), strict=True))
         return [near.get(item, []) for item in items]
+
+    def most_like(self, wanted: Sequence[tuple[int, Sequence[str]]], limit: int) -> list[list[list[int]]]:
+        """Return the exemplars of some classes that look most like some exemplars.
+
+        Parameters
+        ----------
+        wanted : sequence of (int, sequence of str)
+            Items in the memory, each with the labels of the classes to search, as the recogniser has them.
+        limit : int
+            Items for each class.
+
+        Returns
+        -------
+        list of list of list of int
+            For each item and each of its classes numbers of items, the most similar first, without the item itself.
+
+        """
+        known = self._of_version()
+        row_of = {item: row for row, item in enumerate(known.items.tolist())}
+        rows_of = {label: np.flatnonzero(known.y == label) for _, labels in wanted for label in labels}
+        found = []
+        for item, labels in wanted:
+            x, near = known.X[row_of[item]], []
+            for label in labels:
+                rows = rows_of[label][known.items[rows_of[label]] != item]
+                near.append(known.items[rows[np.argsort(-(known.X[rows] @ x), kind="stable")[:limit]]].tolist())
+            found.append(near)
+        return found
+
+    def labelled_like(self, item: int, limit: int = 5) -> list[LabelledNeighbour]:
+        """Return the items in the memory that look most like an item, with their classes.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+        limit : int
+            Largest number of items.
+
+        Returns
+        -------
+        list of LabelledNeighbour
+            The most similar first, without the item itself; none if the network in use has not embedded it yet.
+
+        Raises
+        ------
+        MissingError
+            If there is no such item.
+
+        """
+        known = self._of_version()
+        with self._database.reading() as connection:
+            hash_of(connection, item)  # raises if there is no such item
+            store = self._vectors.shards(connection, known.version)
+            if not store.having(connection, [item]):
+                return []
+            x = self._vectors.scaled(store.of_items(connection, [item]))
+            names = class_names.read(connection)
+        distances = 1.0 - unit_rows(x)[0] @ known.X.T
+        rows = [row for row in np.argsort(distances, kind="stable")[: limit + 1].tolist() if known.items[row] != item]
+        return [
+            LabelledNeighbour(int(known.items[row]), max(float(distances[row]), 0.0), label)
+            for row, label in zip(rows[:limit], class_names.present(names, known.y[rows[:limit]].tolist()), strict=True)
+        ]
 
     def of_memory(self, version: int, memory: ExemplarMemory) -> np.ndarray:
         """Return the item of each row of the memory of a version.

@@ -13,34 +13,40 @@ from sqlalchemy import Connection
 from opengcd._internal.progress import Progress, silent
 from opengcd.adapt import AdaptSettings, EpochPoint, TimeEstimate
 from opengcd.adapt.networks import ignore_epoch
-from opengcd.embed import Embedder, Pixels
+from opengcd.embed import Embedder, GivenVectors, Pixels
 from opengcd.workspace.adaptation import Adaptation, Adapted
+from opengcd.workspace.browsing import Browsing
 from opengcd.workspace.check import Check, Finding
 from opengcd.workspace.embedders import StoredEmbedder
 from opengcd.workspace.exemplars import Exemplars
+from opengcd.workspace.files import ignore_file
 from opengcd.workspace.formats import Formats
 from opengcd.workspace.group_discovery import Discovered, GroupDiscovery
 from opengcd.workspace.groups import Group
+from opengcd.workspace.held_out import HeldOut
+from opengcd.workspace.image_lists import Known
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.job_queue import Jobs
 from opengcd.workspace.learning import Learning
 from opengcd.workspace.log import Edited, Entry
+from opengcd.workspace.making import make_workspace
 from opengcd.workspace.models import Models
-from opengcd.workspace.opening import create_database
 from opengcd.workspace.originals import Original, embed_originals
 from opengcd.workspace.predictions import Result
 from opengcd.workspace.questions import Questions
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.review import Review
-from opengcd.workspace.settings import Settings, write_settings
+from opengcd.workspace.settings import Settings
 from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
+from opengcd.workspace.suggestions import Suggestions
 from opengcd.workspace.taxonomies import Taxonomies
 from opengcd.workspace.teaching import Taught, Teaching
 from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.tokens import Access
+from opengcd.workspace.vector_intake import VectorIntake
 from opengcd.workspace.vectors import Vectors
 from opengcd.workspace.verb import Verb
 from opengcd.workspace.verbs import ReviewVerbs
@@ -99,12 +105,18 @@ class Workspace(ReviewVerbs):
         Training of the network on the images of the workspace: whether it is possible, and how long it takes.
     views : Views
         Status, groups, items and phases, for reading.
+    browsing : Browsing
+        Lists of all images, filtered and sorted.
     similarity : Similarity
         Similar images, and the map of all images.
     questions : Questions
         The most useful questions to a person about the groups.
+    suggestions : Suggestions
+        The known classes and groups that images may belong to.
     exemplars : Exemplars
         The items in the memory of the recogniser.
+    held_out : HeldOut
+        How well images are recognised that the recogniser was not fitted on, and labels that may be wrong.
     formats : Formats
         Exports, and the review in folders.
     taxonomies : Taxonomies
@@ -142,10 +154,16 @@ class Workspace(ReviewVerbs):
         self.vectors = Vectors(store, embedder)
         self.recognizers = Recognizers(store)
         self.views = Views(store)
+        self.browsing = Browsing(store)
         self.similarity = Similarity(store, self.vectors, self.recognizers)
         self.questions = Questions(store, self.vectors, self.recognizers)
         self.exemplars = Exemplars(store, self.vectors, self.recognizers)
-        self._intake = Intake(store.database, self.vectors)
+        self.suggestions = Suggestions(store, self.vectors, self.recognizers, self.exemplars, self.views.counts)
+        self._intake = (
+            VectorIntake(store.database, self.vectors, store.path / "thumbnails")
+            if store.settings.takes_vectors
+            else Intake(store.database, self.vectors)
+        )
         self._estimates: dict[Any, TimeEstimate] = {}
         self._sign_as(store)
 
@@ -156,11 +174,12 @@ class Workspace(ReviewVerbs):
         self.recognition = Recognition(store, *seen, self._intake)
         self.review = Review(store, self.recognizers, Subclusters(store, *seen, self._intake))
         self.models = Models(store, self.recognizers)
-        self.formats = Formats(store)
         self.taxonomies = Taxonomies(store, *seen)
+        self.formats = Formats(store, self.taxonomies)
         self._discovery = GroupDiscovery(store, *seen, self.recognition)
         self._teaching = Teaching(store, self._intake, self.recognizers)
-        self._learning = Learning(store, *seen, self.exemplars, self._intake, self.recognition)
+        self.held_out = HeldOut(store, *seen, self.exemplars)
+        self._learning = Learning(store, *seen, self.exemplars, self._intake, self.recognition, self.held_out)
         self.adaptation = Adaptation(store, *seen, self.exemplars, self._intake, self.recognition, self._estimates)
 
     @classmethod
@@ -176,6 +195,8 @@ class Workspace(ReviewVerbs):
         **options: Any,
     ) -> Self:
         """Make a workspace and open it; if it exists with the same settings, it is only opened.
+
+        One that has not learnt its first classes, since :meth:`fit` failed or was interrupted, takes other settings.
 
         Parameters
         ----------
@@ -199,10 +220,10 @@ class Workspace(ReviewVerbs):
 
         """
         name = embedder if isinstance(embedder, str) else embedder.name
-        if name != Pixels.name and os.path.exists(name):
+        if name not in (Pixels.name, GivenVectors.name) and os.path.exists(name):
             name = os.path.abspath(name)
         made = Settings(name, pooling, {"random_state": 0} | dict(recognizer or {}), database, precision)
-        create_database(Path(path), write_settings(Path(path), made))
+        make_workspace(Path(path), made)
         return cls(path, embedder=None if isinstance(embedder, str) else embedder, **options)
 
     def by(self, who: str) -> Self:
@@ -255,15 +276,26 @@ class Workspace(ReviewVerbs):
 
     # The loop.
 
-    def fit(self, known: str | os.PathLike[str], *, progress: Progress = silent) -> list[tuple[str, str]]:
+    def fit(
+        self,
+        known: Known,
+        *,
+        progress: Progress = silent,
+        on_skipped: Callable[[str], object] = ignore_file,
+    ) -> list[tuple[str, str]]:
         """Learn the known classes: make the first version of the recogniser.
 
         Parameters
         ----------
-        known : path
-            A folder with one folder of images per class, named after the class.
+        known : path or mapping
+            A folder with one folder of images per class, named after the class, also within ``train``, ``val`` and
+            ``test``; an ImageFolder of Hugging Face; a list of images with labels: CSV with the columns ``file`` and
+            ``label``, JSON lines with these keys, or a dataset in COCO's format; or by class its files and folders.
+            With the embedder ``"vectors"``: a file of labelled vectors, or a dataset of Hugging Face on disk.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
+        on_skipped : callable
+            Called with the path of each file in a folder that is skipped, since by its name it is not an image.
 
         Returns
         -------
@@ -276,17 +308,26 @@ class Workspace(ReviewVerbs):
             If the workspace has a version already, or no image can be used.
 
         """
-        return self._learning.fit(known, progress)
+        return self._learning.fit(known, progress, on_skipped)
 
-    def recognize(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = silent) -> Iterator[Result]:
+    def recognize(
+        self,
+        sources: Iterable[str | os.PathLike[str]],
+        *,
+        progress: Progress = silent,
+        on_skipped: Callable[[str], object] = ignore_file,
+    ) -> Iterator[Result]:
         """Recognise the images under some paths, and add them to the stream.
 
         Parameters
         ----------
         sources : iterable of path
-            Files, and folders that are searched with all folders in them.
+            Files, folders that are searched with all folders in them, and lists of images as in :meth:`fit`, whose
+            labels are not used.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
+        on_skipped : callable
+            Called with the path of each file in a folder that is skipped, since by its name it is not an image.
 
         Yields
         ------
@@ -294,7 +335,7 @@ class Workspace(ReviewVerbs):
             The prediction for a file, as soon as it is safely stored; for a file that cannot be used, the reason.
 
         """
-        return self.recognition.recognize(sources, progress=progress)
+        return self.recognition.recognize(sources, progress=progress, on_skipped=on_skipped)
 
     def set_times(self, table: str | os.PathLike[str]) -> int:
         """Read the times at which images were taken from a CSV file, where the image files have none or wrong ones.
@@ -629,28 +670,62 @@ class Workspace(ReviewVerbs):
         return self.review.history(limit, before)
 
     def export(
-        self, format: str, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
+        self,
+        format: str,
+        out: str | os.PathLike[str],
+        *,
+        images: str = "all",
+        copy: bool = False,
+        overwrite: bool = False,
+        deployments: str | os.PathLike[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        progress: Progress = silent,
     ) -> list[tuple[str, str]]:
-        """Write the labels of all images.
+        """Write labels in the format of another tool, all or nothing: an interrupted export leaves no target.
 
         Parameters
         ----------
-        format : {"csv", "json", "coco", "folders"}
-            The first three write one file; ``"folders"`` makes one folder of images per label.
+        format : str
+            One of :data:`opengcd.workspace.FORMATS`, such as ``"csv"`` or ``"imagefolder"``; some are a file, others a
+            folder.
         out : path
-            The file, which is replaced, or the folder, which must be empty or new.
+            The file or the folder to make.
+        images : {"all", "reviewed", "new"}
+            Which images: all, those whose class a person has given or confirmed, or those of classes and groups that
+            were discovered.
         copy : bool
-            With ``"folders"``: whether to copy the images instead of linking to them.
+            Whether a folder holds copies of the images instead of links.
+        overwrite : bool
+            Whether to replace a file, or a folder that an export wrote. A folder with anything else is never replaced.
+        deployments : path or None
+            A table of where and when cameras were, which ``"camtrap-dp"`` needs; ``"darwin-core"`` and
+            ``"inaturalist"`` take coordinates from it.
+        metadata : mapping or None
+            With ``"camtrap-dp"``: fields of its ``datapackage.json``, such as ``contributors`` and ``project``.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
 
         Returns
         -------
         list of (str, str)
-            Images that could not be written to the folders, with reasons.
+            The files that could not be exported, with reasons.
+
+        Raises
+        ------
+        WorkspaceError
+            If there is something at ``out`` that may not be replaced.
 
         """
-        return self.formats.export(format, out, copy=copy, progress=progress)
+        return self.formats.export(
+            format,
+            out,
+            images=images,
+            copy=copy,
+            overwrite=overwrite,
+            deployments=deployments,
+            metadata=metadata,
+            progress=progress,
+        )
 
     def check(self, *, repair: bool = False, progress: Progress = silent) -> list[Finding]:
         """Look for damage: in the database, edit log, networks, vectors, models, uploads, thumbnails and maps.

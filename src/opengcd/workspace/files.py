@@ -5,15 +5,28 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import NamedTuple
 
-from opengcd._internal.images import MAX_BYTES, TOO_LARGE, EmbedderError
+from opengcd._internal.images import MAX_BYTES, RAW, TOO_LARGE, EmbedderError
 from opengcd._internal.limited_reading import read_limited
 from opengcd.workspace.settings import FILE
 
 NO_IMAGES = {"thumbs.db", "desktop.ini"}
 """Files that file managers leave behind; hidden files are skipped, too."""
+NO_IMAGE_SUFFIXES = frozenset({
+    ".txt", ".md", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".xmp", ".yaml", ".yml", ".toml", ".ini", ".cfg",
+    ".log", ".html", ".htm", ".pdf", ".doc", ".docx", ".xls", ".xlsx", ".ppt", ".pptx", ".odt", ".ods", ".rtf",
+    ".zip", ".gz", ".tar", ".7z", ".rar", ".db", ".sqlite", ".lnk", ".url", ".exe", ".dll", ".sh", ".bat", ".py",
+    ".ipynb", ".js", ".css", ".npy", ".npz", ".h5", ".hdf5", ".parquet", ".pt", ".pth", ".onnx", ".safetensors",
+    ".mp3", ".wav", ".thm", ".pp3", ".dop", ".on1", ".cos", ".aae", ".md5", ".sha256", ".gpx", ".kml",
+})  # fmt: skip
+"""Ends of names of files that lie beside images: notes, tables, sidecars of cameras and of programs for photographs."""
+RAW_SUFFIXES = frozenset({
+    ".cr2", ".cr3", ".crw", ".nef", ".nrw", ".arw", ".srf", ".sr2", ".raf", ".orf", ".rw2", ".rwl", ".pef",
+    ".dng", ".3fr", ".iiq", ".x3f", ".erf", ".kdc", ".mrw",
+})  # fmt: skip
+"""Raw files of cameras. Many are TIFF files, of which only a small preview could be read."""
 
 
 class Found(NamedTuple):
@@ -25,15 +38,24 @@ class Found(NamedTuple):
     reason: str = ""
 
 
-def find_files(starts: Iterable[str | os.PathLike[str]]) -> Iterator[Found]:
+def ignore_file(path: str) -> None:
+    """Do nothing with a file that is skipped."""
+
+
+def find_files(
+    starts: Iterable[str | os.PathLike[str]], on_skipped: Callable[[str], object] = ignore_file
+) -> Iterator[Found]:
     """Find all files under some paths.
 
-    Hidden files, what file managers leave behind, and workspaces are skipped; a loop of links is entered once.
+    In folders, files that are not images by their name, hidden files, what file managers leave behind, raw files beside
+    a JPEG file of the same name, and workspaces are skipped; a loop of links is entered once.
 
     Parameters
     ----------
     starts : iterable of path
         Files, and folders that are searched with all folders in them.
+    on_skipped : callable
+        Called with the path of each file in a folder that is skipped.
 
     Yields
     ------
@@ -45,7 +67,7 @@ def find_files(starts: Iterable[str | os.PathLike[str]]) -> Iterator[Found]:
     folders: set[tuple[int, int]] = set()
     for start in starts:
         path = os.path.abspath(start)
-        walk = _walk(path, folders) if os.path.isdir(path) else [look_at(path)]
+        walk = _walk(path, folders, on_skipped) if os.path.isdir(path) else [look_at(path)]
         for found in walk:
             if found.path not in seen:
                 seen.add(found.path)
@@ -60,6 +82,8 @@ def look_at(path: str) -> Found:
         return Found(path, 0, 0, _reason(error))
     if not stat.S_ISREG(status.st_mode):
         return Found(path, 0, 0, "not a regular file")
+    if _suffix(path) in RAW_SUFFIXES:
+        return Found(path, 0, 0, RAW)
     return Found(path, status.st_size, status.st_mtime_ns)
 
 
@@ -99,7 +123,32 @@ def readable(path: str | os.PathLike[str]) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _walk(start: str, folders: set[tuple[int, int]]) -> Iterator[Found]:
+def is_stray(name: str, beside: Container[str] = ()) -> bool:
+    """Return whether a file in a folder is not an image, by its name and the names in lower case that are beside it.
+
+    Parameters
+    ----------
+    name : str
+        The name of the file without its folder.
+    beside : container of str
+        Names of files in the folder, in lower case.
+
+    Returns
+    -------
+    bool
+
+    """
+    lower = name.lower()
+    stem, suffix = os.path.splitext(lower)
+    doubled = suffix in RAW_SUFFIXES and any(f"{stem}{end}" in beside for end in (".jpg", ".jpeg"))
+    return name.startswith(".") or lower in NO_IMAGES or suffix in NO_IMAGE_SUFFIXES or doubled
+
+
+def _suffix(path: str) -> str:
+    return os.path.splitext(path)[1].lower()
+
+
+def _walk(start: str, folders: set[tuple[int, int]], on_skipped: Callable[[str], object]) -> Iterator[Found]:
     waiting = [start]  # not recursive: folders may be nested deeper than Python's call stack allows
     while waiting:
         path = waiting.pop()
@@ -117,7 +166,13 @@ def _walk(start: str, folders: set[tuple[int, int]]) -> Iterator[Found]:
             continue
         if FILE in names:  # a workspace among the images holds none itself
             continue
-        waiting += [os.path.join(path, n) for n in names if not n.startswith(".") and n.lower() not in NO_IMAGES]
+        beside = {name.lower() for name in names}
+        for name in names:
+            whole = os.path.join(path, name)
+            if not is_stray(name, beside) or (not name.startswith(".") and os.path.isdir(whole)):
+                waiting.append(whole)
+            elif os.path.isfile(whole):
+                on_skipped(whole)
 
 
 def _reason(error: OSError) -> str:

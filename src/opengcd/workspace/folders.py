@@ -18,6 +18,7 @@ from opengcd.workspace import groups as review
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.groups import KNOWN, NOVEL, REMOVED, Group
 from opengcd.workspace.log import Edit
+from opengcd.workspace.names import existing
 from opengcd.workspace.outgoing import (
     class_name,
     distinct,
@@ -151,7 +152,7 @@ def _settle(edit: Edit, name: str, group: int | None, note: Note) -> tuple[int, 
         return group, False
     put_back = name.startswith(PUT_BACK)
     label = class_name(name.removeprefix(PUT_BACK))
-    if put_back and label not in review.classes(edit.connection):
+    if put_back and existing(label, review.classes(edit.connection)) is None:
         raise WorkspaceError(
             f"The folder {name!r} names the known class {label!r}, but there is no such class; for a new class, leave "
             f"out {PUT_BACK!r}."

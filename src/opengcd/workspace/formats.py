@@ -3,61 +3,101 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from sqlalchemy import select
 
-from opengcd._internal.durable_files import replace_file
 from opengcd._internal.progress import Progress, silent
-from opengcd.workspace import folders, groups
-from opengcd.workspace import review_folder as exported
+from opengcd.workspace import exports, folders, groups, review_folder
 from opengcd.workspace.details import ReviewDetails
 from opengcd.workspace.errors import WorkspaceError
-from opengcd.workspace.export import FORMATS, as_folders
 from opengcd.workspace.items import paths_of
-from opengcd.workspace.labels import labelled_items
 from opengcd.workspace.schema import meta
 from opengcd.workspace.store import Store
+from opengcd.workspace.taxonomies import Taxonomies
 
 
 class Formats:
     """Writes the labels and groups of a workspace to files, and reads a review back."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, taxonomies: Taxonomies) -> None:
         self._store = store
+        self._taxonomies = taxonomies
         self._database = store.database
 
     def export(
-        self, format: str, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
+        self,
+        format: str,
+        out: str | os.PathLike[str],
+        *,
+        images: str = "all",
+        copy: bool = False,
+        overwrite: bool = False,
+        deployments: str | os.PathLike[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        progress: Progress = silent,
     ) -> list[tuple[str, str]]:
-        """Write all labels to a file (``csv``, ``json``, ``coco``) or a folder (``folders``, of links or copies).
+        """Write labels to a file or a folder, all or nothing: see :meth:`opengcd.Workspace.export`."""
+        chosen = self._format(format)
+        places = None if deployments is None else exports.read_places(deployments)
+        labels = self._labels(images, places=places, metadata=metadata or {}, progress=progress)
+        exports.write(chosen, labels, out, copy=copy, overwrite=overwrite)
+        return labels.left_out
 
-        Return the files that are missing, with reasons.
-        """
-        if format == "folders":
-            with self._database.reading() as connection:
-                found = labelled_items(connection)
-            return as_folders(found, out, copy, progress)
-        replace_file(Path(out), self.export_bytes(format))
-        return []
-
-    def export_bytes(self, format: str) -> bytes:
+    def export_bytes(self, format: str, *, images: str = "all") -> bytes:
         """Return what :meth:`export` would write to a file.
 
         Parameters
         ----------
-        format : {"csv", "json", "coco"}
+        format : str
+            One of :data:`opengcd.workspace.FORMATS` that is a file.
+        images : {"all", "reviewed", "new"}
+            Which images.
 
         Returns
         -------
         bytes
 
         """
-        if format not in FORMATS:
-            raise WorkspaceError(f"Unknown format {format!r}; choose from {', '.join(FORMATS)} or folders.")
+        chosen = self._format(format)
+        if chosen.is_folder:
+            raise WorkspaceError(f"The format {format!r} is a folder of files; name a folder to write to.")
+        return exports.as_bytes(chosen, self._labels(images))
+
+    def export_zip(self, format: str, *, images: str = "all") -> Iterator[bytes]:
+        """Return the folder that :meth:`export` would write as a zip file, in pieces.
+
+        Parameters
+        ----------
+        format : str
+            One of :data:`opengcd.workspace.FORMATS` that is a folder and needs no table of deployments.
+        images : {"all", "reviewed", "new"}
+            Which images.
+
+        Returns
+        -------
+        iterator of bytes
+            The images are read as the pieces are asked for.
+
+        """
+        chosen = self._format(format)
+        if not chosen.is_folder or chosen.needs_places:
+            raise WorkspaceError(f"The format {format!r} cannot be exported as a zip file; use opengcd export.")
+        return exports.as_zip(chosen, self._labels(images))
+
+    def _format(self, name: str) -> exports.Format:
+        found = exports.format_named(name)
+        if found.needs_images and self._store.settings.takes_vectors:
+            raise WorkspaceError(f"The format {name!r} needs images, and this workspace has vectors; use csv or json.")
+        return found
+
+    def _labels(self, images: str, **options: Any) -> exports.ExportLabels:
+        title = self._store.path.resolve().name
+        if self._taxonomies.in_use():
+            options["taxa"] = self._taxonomies.answers(progress=options.get("progress", silent))
         with self._database.reading() as connection:
-            found = labelled_items(connection)
-        return FORMATS[format](found)
+            return exports.collect(connection, title, self._store.who, images, **options)
 
     def export_groups(
         self, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent
@@ -102,5 +142,5 @@ class Formats:
             changes, note = folders.import_groups(edit, folder)
             if edit.before:
                 edit.details = ReviewDetails(changes.named, changes.moved, changes.removed).as_dict()
-        exported.write_note(folder, note)
+        review_folder.write_note(folder, note)
         return changes

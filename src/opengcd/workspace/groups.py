@@ -13,8 +13,9 @@ from opengcd.workspace.database import in_parts
 from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.errors import MissingError, WorkspaceError
 from opengcd.workspace.log import Edit
-from opengcd.workspace.schema import assignments, groups, items, stack_members
-from opengcd.workspace.versions import all_versions, not_learnt
+from opengcd.workspace.names import existing, key
+from opengcd.workspace.schema import assignments, groups, items, stack_members, training_labels
+from opengcd.workspace.versions import all_versions, learnt, not_learnt
 
 TYPICAL_FIRST = assignments.c.rank, assignments.c.item_id
 KINDS = NOVEL, KNOWN, REMOVED = "novel", "known", "removed"
@@ -113,7 +114,7 @@ def open_groups(connection: Connection) -> list[Group]:
 
 def name(edit: Edit, group: int, label: str) -> int:
     """Name a group; with the name of a known class or of another group it joins that one. Return where it is now."""
-    label = check_label(label)
+    label = spelling(edit.connection, label, of=group)
     row = _group(edit.connection, group)
     if row.kind != NOVEL:
         raise WorkspaceError(
@@ -132,13 +133,15 @@ def name(edit: Edit, group: int, label: str) -> int:
 
 
 def move(edit: Edit, chosen: Sequence[int], group: int) -> int:
-    """Move items to a group; return how many were not there before. Moved items are its least typical."""
+    """Move items to a group; return how many were not there before. Moved items are its least typical.
+
+    Items that are in no group, such as those that were recognised as a known class, enter one for the first time.
+    """
     connection = edit.connection
     _group(connection, group)
     homes = homes_of(connection, list(dict.fromkeys(chosen)))
     new = [item for item in dict.fromkeys(chosen) if homes.get(item) != group]
-    if ungrouped := [item for item in new if item not in homes]:
-        raise WorkspaceError(f"Item {ungrouped[0]} is in no group; run discover first.")
+    refuse_missing_items(connection, [item for item in new if item not in homes])
     place(edit, new, group)
     return len(new)
 
@@ -305,7 +308,7 @@ def provisional_label(connection: Connection) -> str:
 
 def group_named(edit: Edit, label: str) -> int:
     """Return the group of that name, a new one if there is none: known if the class is, else novel."""
-    label = check_label(label)
+    label = spelling(edit.connection, label)
     home = _home(edit.connection, label)
     if home is not None:
         return home
@@ -322,6 +325,25 @@ def members(connection: Connection, group: int) -> list[int]:
 def refuse_missing(connection: Connection, group: int) -> None:
     """Raise an error if there is no such group."""
     _group(connection, group)
+
+
+def refuse_missing_items(connection: Connection, chosen: Sequence[int]) -> None:
+    """Raise an error if there is no such item."""
+    for part in in_parts(chosen):
+        there = set(connection.scalars(select(items.c.id).where(items.c.id.in_(part))))
+        if missing := [item for item in part if item not in there]:
+            raise MissingError(f"There is no item {missing[0]}.")
+
+
+def refuse_learnt(connection: Connection, chosen: Sequence[int]) -> None:
+    """Raise an error if the version in use has learnt an item: moving it would change nothing."""
+    for part in in_parts(chosen):
+        known = learnt(connection).where(training_labels.c.item_id.in_(part)).order_by(training_labels.c.item_id)
+        if row := connection.execute(known.limit(1)).one_or_none():
+            raise WorkspaceError(
+                f"The recogniser has already learnt item {row.item_id} as {row.label!r}, so it cannot be moved. To "
+                "correct it, give it another label with relabel, or remove it with discard."
+            )
 
 
 def in_group(connection: Connection, group: int) -> ColumnElement[bool]:
@@ -368,6 +390,33 @@ def classes(connection: Connection) -> list[str]:
     return next((version.classes for version in all_versions(connection) if version.in_use), [])
 
 
+def spelling(connection: Connection, label: str, of: int | None = None) -> str:
+    """Return a name as the workspace spells it: as the class or group that has it already, else as given.
+
+    Parameters
+    ----------
+    connection : Connection
+    label : str
+    of : int or None
+        The group that is to have the name: its present name may be spelt differently.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    WorkspaceError
+        As :func:`check_label`.
+
+    """
+    label = check_label(label)
+    given = select(groups.c.name).where(groups.c.name.is_not(None), groups.c.kind != REMOVED)
+    others = given if of is None else given.where(groups.c.id != of)
+    names = [*classes(connection), *connection.scalars(others.order_by(groups.c.id))]
+    return existing(label, names) or label
+
+
 def check_label(label: str) -> str:
     """Return the name of a class without spaces around it.
 
@@ -382,11 +431,11 @@ def check_label(label: str) -> str:
     Raises
     ------
     WorkspaceError
-        If it is empty, ``"unknown"``, or has invisible or misleading characters.
+        If it is empty, a spelling of ``"unknown"``, or has invisible or misleading characters.
 
     """
     label = label.strip()
-    if not label or label == UNKNOWN_STR or MISLEADING.search(label):
+    if not label or key(label) == UNKNOWN_STR or MISLEADING.search(label):
         raise WorkspaceError(f"A class cannot be named {label!r}; choose another name, without invisible characters.")
     return label
 

@@ -6,8 +6,9 @@ A batch is on disk before it is returned: reported results survive a crash, and 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import NamedTuple
@@ -20,11 +21,13 @@ from opengcd._internal.progress import Progress
 from opengcd.embed import Decoded, Embedder, embed_files
 from opengcd.workspace.database import Database, in_parts
 from opengcd.workspace.embedders import embedder_of, without_vector
-from opengcd.workspace.files import Found, content_hash, read_file
+from opengcd.workspace.files import Found, content_hash, ignore_file, read_file
+from opengcd.workspace.image_lists import find_images
+from opengcd.workspace.items import paths_of
 from opengcd.workspace.log import now
 from opengcd.workspace.originals import embed_originals, find_originals, store_vectors
 from opengcd.workspace.revision import raise_revision
-from opengcd.workspace.schema import captures, failures, items, paths
+from opengcd.workspace.schema import captures, failures, features, items, paths, training_labels
 from opengcd.workspace.vectors import Vectors
 
 SURVEY = 1000
@@ -58,6 +61,12 @@ class Intake:
     def __init__(self, database: Database, vectors: Vectors) -> None:
         self._database = database
         self._vectors = vectors
+
+    def find(
+        self, starts: Iterable[str | os.PathLike[str]], on_skipped: Callable[[str], object] = ignore_file
+    ) -> Iterator[Found]:
+        """Find the images under some paths, and those in lists of images."""
+        return find_images(starts, on_skipped)
 
     def take(self, files: Sequence[Found], progress: Progress) -> Iterator[list[Taken]]:
         """Yield the files in batches as they are safely stored."""
@@ -149,6 +158,7 @@ class Intake:
         bad: list[tuple[Found, str]],
     ) -> list[Taken]:
         """Write one batch, all or nothing; its vectors are of ``embedder``, even if another one is in use by now."""
+        gone = self._gone([id for _, id in present])
         with self._database.writing() as connection:
             placed = list(present)
             if embedder is not None and vectors is not None:
@@ -156,9 +166,20 @@ class Intake:
                 store_vectors(connection, self._vectors.folder, embedder, ids, vectors)
                 raise_revision(connection)
                 placed += [(found, id) for id, (_, copies, _) in zip(ids, batch, strict=True) for found in copies]
-            _write_paths(connection, placed)
-            _write_failures(connection, bad)
+            write_paths(connection, placed)
+            for part in in_parts(gone):
+                connection.execute(delete(paths).where(paths.c.path.in_(part)))
+            write_failures(connection, bad)
         return [Taken(f.path, id) for f, id in placed] + [Taken(f.path, None, reason) for f, reason in bad]
+
+    def _gone(self, ids: Sequence[int]) -> list[str]:
+        """Return the files of items that are no longer there: each of the items has just been found elsewhere.
+
+        A file that was moved would otherwise be listed twice.
+        """
+        with self._database.reading() as connection:
+            found = paths_of(connection, ids)
+        return [path for files in found.values() for path in files if not os.path.lexists(path)]
 
     def _known_paths(self, connection: Connection, files: list[Found]) -> dict[Found, int]:
         """Files that have not changed since they were taken, and have a vector."""
@@ -180,6 +201,22 @@ class Intake:
     def _embedded(self, connection: Connection, ids: list[int]) -> set[int]:
         store = self._vectors.find_shards(connection)
         return set() if store is None else store.having(connection, ids)
+
+
+def forget_unlabelled(connection: Connection, bad: Container[str]) -> None:
+    """Delete the items that no version has learnt, and the failures of all but some files.
+
+    Only for the first version: items without a label come from an earlier attempt with other folders, and would
+    otherwise count as new images.
+    """
+    others = select(items.c.id).where(items.c.id.not_in(select(training_labels.c.item_id)))
+    for table in (features, captures, paths):
+        connection.execute(delete(table).where(table.c.item_id.in_(others)))
+    connection.execute(delete(items).where(items.c.id.in_(others)))
+    old = [path for path in connection.scalars(select(failures.c.path)) if path not in bad]
+    for part in in_parts(old):
+        connection.execute(delete(failures).where(failures.c.path.in_(part)))
+    raise_revision(connection)
 
 
 def _hash(found: Found) -> str | OSError:
@@ -213,7 +250,8 @@ def _make_items(connection: Connection, new: list[tuple[str, Decoded]]) -> list[
     return [ids[content] for content in hashes]
 
 
-def _write_paths(connection: Connection, placed: list[tuple[Found, int]]) -> None:
+def write_paths(connection: Connection, placed: Sequence[tuple[Found, int]]) -> None:
+    """Note of which item each file is."""
     for part in in_parts(placed):
         names = [found.path for found, _ in part]
         connection.execute(delete(paths).where(paths.c.path.in_(names)))
@@ -222,7 +260,8 @@ def _write_paths(connection: Connection, placed: list[tuple[Found, int]]) -> Non
         connection.execute(insert(paths), rows)
 
 
-def _write_failures(connection: Connection, bad: list[tuple[Found, str]]) -> None:
+def write_failures(connection: Connection, bad: Sequence[tuple[Found, str]]) -> None:
+    """Note files that cannot be used, with reasons."""
     for part in in_parts(bad):
         for table in (failures, paths):  # a file that could be used before has changed
             connection.execute(delete(table).where(table.c.path.in_([found.path for found, _ in part])))

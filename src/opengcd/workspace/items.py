@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from sqlalchemy import Connection, select
 
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.errors import MissingError
+from opengcd.workspace.files import content_hash, look_at
 from opengcd.workspace.schema import items, paths
 
 
@@ -19,6 +21,49 @@ def paths_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[str]]
         for item, path in connection.execute(query):
             found.setdefault(item, []).append(path)
     return found
+
+
+class FileState(NamedTuple):
+    """A file of an item, and whether it still has the item's content."""
+
+    path: str
+    state: Literal["present", "missing", "changed"]
+
+
+def file_states(connection: Connection, item: int) -> list[FileState]:
+    """Return the files of an item, sorted, and whether each is still there and has the same content.
+
+    Parameters
+    ----------
+    connection : Connection
+    item : int
+        The number of the item.
+
+    Returns
+    -------
+    list of FileState
+
+    Raises
+    ------
+    MissingError
+        If there is no such item.
+
+    """
+    content = hash_of(connection, item)
+    rows = connection.execute(select(paths).where(paths.c.item_id == item).order_by(paths.c.path))
+    return [FileState(row.path, _state(row.path, row.size, row.mtime, content)) for row in rows]
+
+
+def _state(path: str, size: int, mtime: int, content: str) -> Literal["present", "missing", "changed"]:
+    now = look_at(path)
+    if now.reason:
+        return "missing"
+    if (now.size, now.mtime) == (size, mtime):
+        return "present"
+    try:
+        return "present" if content_hash(path) == content else "changed"
+    except OSError:
+        return "missing"
 
 
 def hash_of(connection: Connection, item: int) -> str:

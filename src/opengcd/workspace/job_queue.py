@@ -266,6 +266,19 @@ class Jobs:
         """
         self._end(jobs.c.id == id, state, error)
 
+    def resume(self, verb: str) -> None:
+        """Return jobs of a verb that are marked as running to the queue, for the process that knows that none is.
+
+        Parameters
+        ----------
+        verb : str
+            One that can be repeated; jobs that have made their change, or that someone has cancelled, stay.
+
+        """
+        which = (jobs.c.state == RUNNING, jobs.c.verb == verb, jobs.c.result.is_(None), ~jobs.c.cancel)
+        with self._database.writing() as connection:
+            connection.execute(update(jobs).where(*which).values(state=WAITING))
+
     def end_all(self, error: str) -> None:
         """End all jobs that are marked as running, for the process that knows that none is.
 

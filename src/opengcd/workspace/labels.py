@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, FromClause, select, true
+from sqlalchemy import Connection, false, select, true
 
-from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace import class_names, corrections
 from opengcd.workspace.counts import Counts
-from opengcd.workspace.groups import KNOWN, REMOVED
+from opengcd.workspace.decisions import decisions, source_in_group
 from opengcd.workspace.predictions import present_top
-from opengcd.workspace.schema import assignments, groups, items, paths, predictions, training_labels
-from opengcd.workspace.schema import corrections as corrections_table
-from opengcd.workspace.versions import FORGOTTEN, in_use, learnt
+from opengcd.workspace.schema import assignments, groups, items, paths, predictions
 
 SOURCES = {
     "learnt": "the recogniser has learnt it",
@@ -43,6 +39,8 @@ class Labelled(NamedTuple):
     top: list[tuple[str, float]]
     probability: float | None
     """Probability of being in the right group, by discovery; None if it is in no group, or a person put it there."""
+    provisional: bool = False
+    """Whether the label is the provisional name of a group, to which nobody has given another."""
 
 
 def labelled_items(connection: Connection, only: int | None = None) -> list[Labelled]:
@@ -51,26 +49,19 @@ def labelled_items(connection: Connection, only: int | None = None) -> list[Labe
     wanted = true() if only is None else paths.c.item_id == only
     for path, item in connection.execute(select(paths.c.path, paths.c.item_id).where(wanted).order_by(paths.c.path)):
         files.setdefault(item, []).append(path)
-    source, learnt_labels, columns = _decisions(connection, only)
-    facts = [
-        learnt_labels.c.label.label("learnt_label"),
-        corrections_table.c.label.label("corrected_label"),
-        groups.c.label.label("provisional"),
-        groups.c.name,
-        predictions.c.label.label("predicted"),
-        predictions.c.unknown,
-        predictions.c.top,
-        assignments.c.probability,
-    ]
+    decided = decisions(connection, only)
+    group = [groups.c.name.label("group_name"), groups.c.label.label("group_label")]
+    facts = [predictions.c.unknown, predictions.c.top, assignments.c.probability, *group]
     names = class_names.read(connection)
     found = []
     chosen = true() if only is None else items.c.id == only
-    query = select(items, *columns, *facts).select_from(source).where(chosen).order_by(items.c.id)
+    columns = [decided.label.label("label"), decided.source.label("source"), *facts]
+    query = select(items, *columns).select_from(decided.joined).where(chosen).order_by(items.c.id)
     for row in connection.execute(query):
-        origin = _source(row)
         top = present_top(names, row.top or ())
         place = (row.id, row.hash, files.get(row.id, []), row.width, row.height)
-        found.append(Labelled(*place, _label(row, origin, names), origin, row.unknown, top, row.probability))
+        provisional = row.source in ("reviewed", "grouped") and row.group_name is None and row.label == row.group_label
+        found.append(Labelled(*place, row.label, row.source, row.unknown, top, row.probability, provisional))
     return found
 
 
@@ -79,10 +70,12 @@ def count_by_source(connection: Connection, counts: Counts) -> dict[str, int]:
     found = dict.fromkeys(SOURCES, 0)
     found["learnt"], others = counts.of_all(connection)
     of_groups = counts.of_groups(connection)
-    rows = {row.id: row for row in connection.execute(select(groups.c.id, groups.c.kind, groups.c.confirmed))}
+    by_person, not_by_person = source_in_group(true()), source_in_group(false())
+    query = select(groups.c.id, by_person.label("by_person"), not_by_person.label("not_by_person"))
+    rows = {row.id: row for row in connection.execute(query)}
     for id, count in of_groups.items():
-        for by_person, n in ((True, count.by_person), (False, count.size - count.by_person)):
-            found[_source_in_group(rows[id].kind, rows[id].confirmed, by_person)] += n
+        found[rows[id].by_person] += count.by_person
+        found[rows[id].not_by_person] += count.size - count.by_person
     found["rejected"] = others.rejected - sum(count.rejected for count in of_groups.values())
     found["waiting"] = others.waiting - sum(count.waiting for count in of_groups.values())
     found["recognized"] = found["learnt"] + others.size - sum(found.values())
@@ -92,56 +85,3 @@ def count_by_source(connection: Connection, counts: Counts) -> dict[str, int]:
     found["reviewed"] += relabelled
     found["removed"] += removed
     return found
-
-
-def _decisions(connection: Connection, only: int | None) -> tuple[FromClause, FromClause, list[ColumnElement[Any]]]:
-    """Return items joined with all that decides on them; what is learnt; the columns that :func:`_source` reads."""
-    learnt_labels = learnt(connection).where(true() if only is None else training_labels.c.item_id == only).subquery()
-    source = (
-        items.outerjoin(learnt_labels, learnt_labels.c.item_id == items.c.id)
-        .outerjoin(corrections_table, corrections_table.c.item_id == items.c.id)
-        .outerjoin(assignments, assignments.c.item_id == items.c.id)
-        .outerjoin(groups, groups.c.id == assignments.c.group_id)
-        .outerjoin(predictions, (predictions.c.item_id == items.c.id) & (predictions.c.model_id == in_use(connection)))
-    )
-    columns: list[ColumnElement[Any]] = [
-        groups.c.kind,
-        groups.c.confirmed,
-        assignments.c.by_person,
-        learnt_labels.c.item_id.is_not(None).label("learnt"),
-        corrections_table.c.item_id.is_not(None).label("corrected"),
-        predictions.c.label.is_(None).label("rejected"),
-        predictions.c.unknown.is_(None).label("unasked"),
-    ]
-    return source, learnt_labels, columns
-
-
-def _source(row: Any) -> str:
-    if row.learnt:
-        label = row.corrected_label if row.corrected else row.learnt_label
-        if label is None or label == FORGOTTEN:
-            return "removed"
-        return "learnt" if label == row.learnt_label else "reviewed"
-    if row.kind is not None:
-        return _source_in_group(row.kind, row.confirmed, row.by_person)
-    if row.unasked:
-        return "waiting"
-    return "rejected" if row.rejected else "recognized"
-
-
-def _source_in_group(kind: str, confirmed: bool, by_person: bool) -> str:
-    if kind == REMOVED:
-        return "removed"
-    if confirmed or (kind == KNOWN and by_person):
-        return "reviewed"
-    return "put back" if kind == KNOWN else "grouped"
-
-
-def _label(row: Any, source: str, names: Mapping[str, str]) -> str:
-    if source in ("removed", "rejected", "waiting"):
-        return UNKNOWN_STR
-    if row.learnt:
-        return row.corrected_label if row.corrected else row.learnt_label
-    if source == "recognized":
-        return names.get(row.predicted, row.predicted)
-    return row.name or row.provisional

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
@@ -17,13 +15,16 @@ from opengcd.workspace.details import InitDetails, LearnDetails
 from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
-from opengcd.workspace.files import Found, find_files, readable
-from opengcd.workspace.intake import Intake
+from opengcd.workspace.files import ignore_file
+from opengcd.workspace.held_out import HeldOut
+from opengcd.workspace.image_lists import NO_LABEL, Known, read_known
+from opengcd.workspace.intake import Intake, Taken, forget_unlabelled
 from opengcd.workspace.predictions import least_of_stacks, unlearnt
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.stacks import stacks_of
 from opengcd.workspace.store import Store
+from opengcd.workspace.vector_intake import AnyIntake, VectorIntake
 from opengcd.workspace.vectors import Vectors
 from opengcd.workspace.versions import Version
 
@@ -45,8 +46,9 @@ class Learning:
         vectors: Vectors,
         recognizers: Recognizers,
         exemplars: Exemplars,
-        intake: Intake,
+        intake: AnyIntake,
         recognition: Recognition,
+        held_out: HeldOut,
     ) -> None:
         self._store = store
         self._database = store.database
@@ -55,24 +57,34 @@ class Learning:
         self._exemplars = exemplars
         self._intake = intake
         self._recognition = recognition
+        self._held_out = held_out
 
-    def fit(self, known: str | os.PathLike[str], progress: Progress) -> list[tuple[str, str]]:
-        """Learn the classes of a folder of folders; return the files that could not be used, with reasons."""
+    def fit(
+        self, known: Known, progress: Progress, on_skipped: Callable[[str], object] = ignore_file
+    ) -> list[tuple[str, str]]:
+        """Learn the known classes; return the files that could not be used, with reasons."""
         with self._store.alone(progress):
             with self._database.reading() as connection:
                 if versions.in_use(connection) is not None:
                     raise WorkspaceError(
                         f"{self._store.path} has learnt its first classes already; add more with discover and learn."
                     )
-            classes, bad = _class_folders(Path(known))
+            if isinstance(self._intake, VectorIntake):
+                source = _known_vectors(self._intake, known)
+            else:
+                source = _known_images(self._intake, known, on_skipped)
             from opengcd.recognizer import OpenWorldRecognizer
 
             recognizer = OpenWorldRecognizer(device=self._store.device, **self._store.settings.recognizer)
-            recognizer.check_parameters(len(classes))
-            labels, unusable = self._take_classes(classes, progress)
-            bad += unusable
+            recognizer.check_parameters(len(source.classes))
+            labels, unusable = _label_items(source, progress)
+            bad = [*source.bad, *unusable]
+            where = "" if isinstance(known, Mapping) else f" in {known}"
             if not labels:
-                raise WorkspaceError(f"No image in {known} can be used: {bad[0][1]}.")
+                why = f": {bad[0][1]}" if bad else ""
+                raise WorkspaceError(f"No image{where} can be used{why}.")
+            if len(labels) == len(source.classes):
+                raise WorkspaceError(f"Every class{where} has a single image; add more images, at least ten each.")
             if "memory_size" not in self._store.settings.recognizer:
                 recognizer.set_params(memory_size=max(MEMORY, len(labels)))
             recognizer.fit(self._vectors.of_items(list(labels)), list(labels.values()), progress=progress)
@@ -87,8 +99,10 @@ class Learning:
                 versions.add(edit, saved, labels)
                 store_exemplars(edit.connection, version, np.array(list(labels))[memory.kept])
                 versions.note_report(edit.connection, version, report)
+                forget_unlabelled(edit.connection, {path for path, _ in bad})
                 edit.before.clear()  # there is no earlier state to restore
                 edit.details = InitDetails(len(recognizer.classes_), len(labels), len(bad)).as_dict()
+            self._measure(progress)
         return bad
 
     def learn(self, progress: Progress, record: Callable[[Connection, Version], None]) -> Version:
@@ -152,24 +166,60 @@ class Learning:
                 self._recognition.ask_about_unseen(progress, scores)
             except (ValueError, OSError) as error:
                 warnings.warn(f"Version {new} is in use, but has not recognised all images yet: {error}", stacklevel=3)
+            self._measure(progress)
         with self._database.reading() as connection:
             return versions.all_versions(connection)[-1]
 
-    def _take_classes(
-        self, classes: Mapping[str, list[Found]], progress: Progress
-    ) -> tuple[dict[int, str], list[tuple[str, str]]]:
-        """Take in the files of class folders; return the label of each item, and what cannot be used, with reasons."""
-        labels: dict[int, str] = {}
-        bad = []
-        label_of = {found.path: label for label, files in classes.items() for found in files}
-        for batch in self._intake.take([found for files in classes.values() for found in files], progress):
-            for path, item, reason in batch:
-                if item is None:
-                    bad.append((path, reason))
-                elif labels.setdefault(item, label_of[path]) != label_of[path]:
-                    bad.append((path, f"the same image is in {labels[item]!r}, too; delete one of them"))
-        missing = sorted(set(classes) - set(labels.values()))
-        return labels, bad + [(label, "no image of this class can be used") for label in missing]
+    def _measure(self, progress: Progress) -> None:
+        """Measure the new version on held-out images; it stays in use if that fails."""
+        try:
+            self._held_out.measure_now(progress)
+        except (ValueError, OSError) as error:
+            warnings.warn(f"The new version is in use, but was not measured: {error}", stacklevel=4)
+
+
+class _Known(NamedTuple):
+    """Labelled images or vectors that were found, and a way to take them in."""
+
+    classes: list[str]
+    label_of: dict[str, str]
+    """By path."""
+    bad: list[tuple[str, str]]
+    take: Callable[[Progress], Iterator[list[Taken]]]
+
+
+def _known_images(intake: Intake, known: Known, on_skipped: Callable[[str], object]) -> _Known:
+    classes, bad = read_known(known, on_skipped)
+    label_of = {found.path: label for label, files in classes.items() for found in files}
+    files = [found for files in classes.values() for found in files]
+    return _Known(sorted(classes), label_of, bad, lambda progress: intake.take(files, progress))
+
+
+def _known_vectors(intake: VectorIntake, known: Known) -> _Known:
+    if isinstance(known, Mapping):
+        raise WorkspaceError("Give one file of labelled vectors, not files by class.")
+    rows = intake.read(known)
+    label_of = {name: label for name, label in zip(rows.names, rows.labels, strict=True) if label is not None}
+    bad = [(name, NO_LABEL) for name in rows.names if name not in label_of]
+    classes = sorted(set(label_of.values()))
+    if len(classes) < 2:
+        raise WorkspaceError(f"{known} should hold labelled vectors of at least two classes, in labels.")
+    kept = rows.only([name in label_of for name in rows.names])
+    return _Known(classes, label_of, bad, lambda progress: intake.take_rows(kept, progress))
+
+
+def _label_items(known: _Known, progress: Progress) -> tuple[dict[int, str], list[tuple[str, str]]]:
+    """Take in known images; return the label of each item, and what cannot be used, with reasons."""
+    labels: dict[int, str] = {}
+    bad = []
+    for batch in known.take(progress):
+        for path, item, reason in batch:
+            if item is None:
+                bad.append((path, reason))
+            elif labels.setdefault(item, known.label_of[path]) != known.label_of[path]:
+                bad.append((path, f"the same image is in {labels[item]!r}, too; delete one of them"))
+    missing = sorted(set(known.classes) - set(labels.values()))
+    return labels, bad + [(label, "no image of this class can be used") for label in missing]
 
 
 def _to_learn(connection: Connection, corrected: Mapping[int, str | None]) -> dict[int, str]:
@@ -218,21 +268,3 @@ def learning_report(recognizer: OpenWorldRecognizer, after: dict[str, float], **
     """Return the report of a new version; see :func:`opengcd.workspace.versions.note_report`."""
     memory = recognizer.memory_
     return {"memory": {"size": memory.size, "used": len(memory)}, "after": after} | more
-
-
-def _class_folders(known: Path) -> tuple[dict[str, list[Found]], list[tuple[str, str]]]:
-    """Return the files of each class folder, and the files outside of them, with reasons."""
-    if not known.is_dir():
-        raise WorkspaceError(f"There is no folder {known}; it should hold a folder of images for each known class.")
-    found: dict[str, list[Found]] = {}
-    bad = []
-    for entry in sorted(known.iterdir()):
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir():
-            found[groups.check_label(readable(entry.name))] = list(find_files([entry]))
-        else:
-            bad.append((str(entry), "not in the folder of a class"))
-    if len(found) < 2:
-        raise WorkspaceError(f"{known} should hold a folder of images for each of at least two classes.")
-    return found, bad

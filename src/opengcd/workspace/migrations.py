@@ -22,6 +22,7 @@ from opengcd.workspace.schema import (
     embedders,
     exemplars,
     features,
+    held_out,
     jobs,
     meta,
     metadata,
@@ -127,7 +128,7 @@ def _add_stacks(connection: Connection, _: Path) -> None:
 
 
 def _add_corrections(connection: Connection, _: Path) -> None:
-    metadata.create_all(connection, [class_names, corrections])
+    metadata.create_all(connection, [class_names, corrections, held_out])
 
 
 def _add_columns(connection: Connection, *additions: str) -> None:

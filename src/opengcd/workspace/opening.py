@@ -43,7 +43,7 @@ def create_database(folder: Path, settings: Settings) -> None:
     """
     if settings.database is None:
         file = folder / FILE
-        if _has_contents(folder):
+        if has_contents(folder):
             _refuse_missing(file)
         if not _has_content(file):
             os.close(os.open(file, os.O_RDWR | os.O_CREAT, PRIVATE))
@@ -55,7 +55,7 @@ def create_database(folder: Path, settings: Settings) -> None:
                 return
         with database.writing() as connection:
             if schema_version(connection) is None:  # no other process has made them meanwhile
-                if _has_contents(folder):
+                if has_contents(folder):
                     raise _lost(NO_TABLES, folder)
                 create_tables(connection, settings.id or secrets.token_hex(8))
     finally:
@@ -85,6 +85,12 @@ def open_database(folder: Path, settings: Settings) -> Database:
         database.close()
         raise
     return database
+
+
+def delete_database(file: Path) -> None:
+    """Delete a database in a file, with its log and its seal."""
+    for one in (file, _beside(file, "-wal"), _beside(file, "-shm"), Seal(file).file):
+        one.unlink(missing_ok=True)
 
 
 def _open_file(file: Path) -> Database:
@@ -230,10 +236,11 @@ def _has_content(file: Path) -> bool:
         return False
 
 
-def _has_contents(folder: Path) -> bool:
+def has_contents(folder: Path) -> bool:
+    """Return whether a workspace has taken in images."""
     return any((folder / name).exists() for name in CONTENTS)
 
 
 def _lost(what: str, folder: Path) -> DamagedError:
-    again = "" if _has_contents(folder) else " If opengcd init was interrupted before any image was read, run it again."
+    again = "" if has_contents(folder) else " If opengcd init was interrupted before any image was read, run it again."
     return DamagedError(f"{what}. Restore it from a backup; nothing was changed.{again}")

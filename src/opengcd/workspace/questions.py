@@ -11,6 +11,7 @@ import numpy as np
 from opengcd._internal.unit_length import unit_rows
 from opengcd.workspace import log
 from opengcd.workspace.answers import link, standing_answers, unnamed_groups
+from opengcd.workspace.groups import members as members_of
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
@@ -18,6 +19,9 @@ from opengcd.workspace.vectors import Vectors
 if TYPE_CHECKING:
     from opengcd.discover import Calibration, MetricRows, SameQuestion, SplitQuestion
 
+FEWEST = 4
+"""Images of the smallest group that may be called mixed."""
+SHOWN = 8
 SECONDS = 1.0
 """Time that a person needs for an answer."""
 
@@ -55,6 +59,19 @@ class Asked(NamedTuple):
     questions: list[AskedQuestion]
     answered: bool
     """Whether a question was answered since the images were last grouped; ``regroup`` then has something to do."""
+
+
+class Parts(NamedTuple):
+    """How a group falls in two, and whether these look like different classes."""
+
+    edit: int
+    """The last edit that this shows."""
+    mixed: float
+    """Probability that the group contains two classes; at most one half where it cannot be estimated."""
+    sizes: list[int]
+    """Images of either part, the larger one first; of a stack of near copies each counts."""
+    shown: list[list[int]]
+    """The most typical items of either part."""
 
 
 class _Kept(NamedTuple):
@@ -112,6 +129,49 @@ class Questions:
         ranked = rank_questions(rows, linked, kept.calibration, most=limit)
         found = [_as_asked(question, items, rows.known) for question in ranked if question.kind != "which"]  # type: ignore[arg-type]
         return Asked(edit, SECONDS * len(found), found, answered)
+
+    def parts(self, group: int) -> Parts:
+        """Return how a group falls in two, and how likely these are different classes.
+
+        The probability is that of the questions whether a group is one class (:func:`opengcd.discover.calibrate`). A
+        group that a person has said to be one class is not mixed.
+
+        Parameters
+        ----------
+        group : int
+            The number of the group.
+
+        Returns
+        -------
+        Parts
+
+        Raises
+        ------
+        MissingError
+            If there is no such group.
+
+        """
+        from opengcd.discover import bisect, likeness, typical
+
+        version, recognizer = self._recognizers.in_use()
+        with self._database.reading() as connection:
+            edit, members = log.last_edit(connection), members_of(connection, group)
+            whole = group in standing_answers(connection).whole
+            store = self._vectors.shards(connection, version)
+            there = store.having(connection, members)
+            items = sorted(there)
+            X = self._vectors.scaled(store.of_items(connection, items)) if items else None
+        if X is None or len(items) < FEWEST:
+            return Parts(edit, 0.0, [len(members), 0], [members[:SHOWN], []])
+        U = unit_rows(recognizer.in_metric(X))
+        second = bisect(U)
+        if not second.any():
+            return Parts(edit, 0.0, [len(members), 0], [members[:SHOWN], []])
+        line = self._prepare(version, recognizer, X).calibration.mixed
+        mixed = 0.0 if whole else float(line(likeness(U[~second], U[second])))
+        parts = [np.flatnonzero(~second), np.flatnonzero(second)]
+        shown = [[items[row] for row in typical(U, part).tolist()[:SHOWN]] for part in parts]
+        return Parts(edit, mixed, [len(part) for part in parts], shown)
 
     def _prepare(self, version: int, recognizer: Any, X: np.ndarray) -> _Kept:
         """Return the exemplars in the metric, and the calibration; they are kept for the version in use."""

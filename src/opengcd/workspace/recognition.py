@@ -4,40 +4,47 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
 
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.validation import UNKNOWN_STR
-from opengcd.embed import Decoded, embed_files
+from opengcd.embed import Decoded, GivenVectors, embed_files
 from opengcd.workspace import versions
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import RecognizeDetails
 from opengcd.workspace.embedders import without_vector
-from opengcd.workspace.files import Found, find_files, look_at
-from opengcd.workspace.intake import NOT_FINITE, Intake, Taken
+from opengcd.workspace.files import Found, ignore_file, look_at
+from opengcd.workspace.intake import NOT_FINITE, Taken
 from opengcd.workspace.predictions import Prediction, Result, predicted, unseen, write_predictions
 from opengcd.workspace.recognizers import ObservedScores, Recognizers
 from opengcd.workspace.store import Store
 from opengcd.workspace.uploads import check_pixels, store_uploads
+from opengcd.workspace.vector_intake import AnyIntake
 from opengcd.workspace.vectors import Vectors
 
 
 class Recognition:
     """Recognise images with the version in use, and store its predictions."""
 
-    def __init__(self, store: Store, vectors: Vectors, recognizers: Recognizers, intake: Intake) -> None:
+    def __init__(self, store: Store, vectors: Vectors, recognizers: Recognizers, intake: AnyIntake) -> None:
         self._store = store
         self._database = store.database
         self._vectors = vectors
         self._recognizers = recognizers
         self._intake = intake
 
-    def recognize(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = silent) -> Iterator[Result]:
+    def recognize(
+        self,
+        sources: Iterable[str | os.PathLike[str]],
+        *,
+        progress: Progress = silent,
+        on_skipped: Callable[[str], object] = ignore_file,
+    ) -> Iterator[Result]:
         """Recognise the images under some paths: see :meth:`Workspace.recognize`."""
-        return self.recognize_files(list(find_files(sources)), progress=progress)
+        return self.recognize_files(list(self._intake.find(sources, on_skipped)), progress=progress)
 
     def recognize_files(self, files: Sequence[Found], *, progress: Progress = silent) -> Iterator[Result]:
         """Recognise files and add them to the stream.
@@ -71,7 +78,7 @@ class Recognition:
         taken: set[Found] = set()
         before: set[Found] = set()
         while True:
-            now = set(find_files(sources))
+            now = set(self._intake.find(sources))
             settled = sorted((now & before) - taken)
             if settled:
                 yield from self.recognize_files(settled)
@@ -100,6 +107,7 @@ class Recognition:
             If the images have too many pixels together.
 
         """
+        self._refuse_images()
         check_pixels(contents)
         self._recognizers.follow()
         stored = store_uploads(self._store.path / "uploads", contents)
@@ -133,6 +141,7 @@ class Recognition:
             If the images have too many pixels together.
 
         """
+        self._refuse_images()
         check_pixels(contents)
         reasons: list[str] = []
 
@@ -194,6 +203,10 @@ class Recognition:
             done += len(part)
         if waiting:
             progress("recognising again", done, len(waiting))
+
+    def _refuse_images(self) -> None:
+        if self._store.settings.takes_vectors:
+            GivenVectors().refuse()
 
     def _recognize(self, batch: list[Taken], stream: ObservedScores | None = None) -> list[Result]:
         """Return the predictions for files that were added; new ones are appended to ``stream``."""

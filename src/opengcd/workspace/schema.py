@@ -1,9 +1,9 @@
 """The tables of the database, and their version.
 
-Rows of ``items``, ``training_labels``, ``exemplars``, ``models`` and ``edits`` are only ever added; of a model only the
-threshold changes, as it follows the stream. What a person or a discovery decides is in ``groups``, ``assignments``,
-``stack_members``, ``class_names`` and ``corrections``, and which model is in use is in ``meta``: the edit log can
-restore these six. Which embedder is in use follows from the model in use.
+Rows of ``items``, ``training_labels``, ``exemplars``, ``held_out``, ``models`` and ``edits`` are only ever added; of a
+model only the threshold changes, as it follows the stream. What a person or a discovery decides is in ``groups``,
+``assignments``, ``stack_members``, ``class_names`` and ``corrections``, and which model is in use is in ``meta``: the
+edit log can restore these six. Which embedder is in use follows from the model in use.
 """
 
 from __future__ import annotations
@@ -149,6 +149,18 @@ exemplars = Table(  # the item of each row of a model's memory
     Column("row", Integer, primary_key=True, autoincrement=False),
     Column("item_id", ForeignKey("items.id")),  # none: a row of an older version whose item could not be found
 )
+held_out = Table(  # what a classifier that was not fitted on an exemplar says of it; none: it was not measured
+    "held_out",
+    metadata,
+    Column("model_id", ForeignKey("models.id"), primary_key=True),
+    Column("item_id", ForeignKey("items.id"), primary_key=True),
+    Column("label", String, nullable=False),  # that it was learnt under
+    Column("other", String, nullable=False),  # the most likely other class
+    Column("own", Float, nullable=False),  # probability of the label
+    Column("rival", Float, nullable=False),  # and of the other class
+    Column("suspect", Boolean, nullable=False),  # the label is probably wrong
+    Column("copy_id", ForeignKey("items.id")),  # a near copy with another label
+)
 predictions = Table(
     "predictions",
     metadata,
@@ -193,7 +205,7 @@ class_names = Table(  # the present names of classes that were renamed; other ta
     Column("label", String, primary_key=True),  # as models, training labels and predictions have it
     Column("name", String, nullable=False),
 )
-corrections = Table(  # what a person says of an image that was learnt
+corrections = Table(  # labels that people have given to learnt images since
     "corrections",
     metadata,
     Column("item_id", ForeignKey("items.id"), primary_key=True, autoincrement=False),

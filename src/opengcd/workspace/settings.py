@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -44,6 +45,11 @@ class Settings:
             )
 
     @property
+    def takes_vectors(self) -> bool:
+        """Whether items are vectors that are given, instead of images."""
+        return self.embedder == "vectors"
+
+    @property
     def unit_length(self) -> bool:
         """Whether vectors are scaled to unit length: those of a network, as in the paper, but not plain pixels."""
         return self.embedder != "pixels"
@@ -58,7 +64,8 @@ def read_settings(folder: Path) -> Settings:
     except (FileNotFoundError, NotADirectoryError):
         raise WorkspaceError(f"There is no workspace at {folder}; make one with opengcd init.") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise WorkspaceError(f"{folder / FILE} cannot be read: {error}.") from None
+        reason = getattr(error, "strerror", None) or error
+        raise WorkspaceError(f"{folder / FILE} cannot be read: {reason}.") from None
     if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
         raise WorkspaceError(f"{folder / FILE} was not written by OpenGCD.")
     if document.pop("format_version", None) != FORMAT_VERSION:
@@ -75,6 +82,11 @@ def read_settings(folder: Path) -> Settings:
 
 def write_settings(folder: Path, settings: Settings) -> Settings:
     """Make a folder a workspace and return its settings; repeating it with the same settings changes nothing."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(folder).decode("utf-8", "backslashreplace")
+        raise WorkspaceError(f"The name of {shown} is not valid text; give the workspace another name.") from None
     if (folder / FILE).exists():
         if (found := read_settings(folder)) != settings:
             raise WorkspaceError(f"{folder} is already a workspace, with other settings; choose another folder.")

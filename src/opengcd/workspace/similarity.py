@@ -13,10 +13,13 @@ from sqlalchemy import Connection, func, select
 from opengcd.workspace import corrections, log, versions
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.embedders import with_vector
+from opengcd.workspace.errors import MissingError
+from opengcd.workspace.groups import TYPICAL_FIRST, homes_of
 from opengcd.workspace.items import hash_of
 from opengcd.workspace.projection import MOST_DRAWN, drawing, plane, read_drawing, write_drawing
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.schema import assignments, groups
+from opengcd.workspace.stacks import follows_a_copy
 from opengcd.workspace.store import Store
 from opengcd.workspace.unit_vectors import UnitVectors
 from opengcd.workspace.vectors import Vectors
@@ -33,6 +36,15 @@ class Neighbour(NamedTuple):
     """1 − cosine."""
     group: int | None
     label: str
+
+
+class Similar(NamedTuple):
+    """The images of a group, those that rather belong with one of them than with the rest first."""
+
+    items: list[int]
+    """The image itself, then the others; of a stack of near copies only one."""
+    number: int
+    """How many of them belong with it, itself included."""
 
 
 class Map(NamedTuple):
@@ -101,6 +113,43 @@ class Similarity:
                     break
         distance_of = dict(zip(ids[rows].tolist(), distances[rows].tolist(), strict=True))
         return [Neighbour(id, max(distance_of[id], 0.0), *place) for id, place in islice(places.items(), limit)]
+
+    def similar(self, item: int) -> Similar:
+        """Return the images of an item's group, and how many of them rather belong with it than with the rest.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+
+        Returns
+        -------
+        Similar
+            The item alone, if the network in use has not embedded it yet.
+
+        Raises
+        ------
+        MissingError
+            If there is no such item under review.
+
+        """
+        from opengcd.discover import similar_rows
+
+        with self._database.reading() as connection:
+            home = select(assignments.c.group_id).where(assignments.c.item_id == item).scalar_subquery()
+            query = select(assignments.c.item_id).where(
+                assignments.c.group_id == home,
+                versions.not_learnt(connection, assignments.c.item_id),
+                assignments.c.item_id.in_(with_vector(connection)),
+                ~follows_a_copy() | (assignments.c.item_id == item),
+            )
+            items = list(connection.scalars(query.order_by(*TYPICAL_FIRST)))
+            if item not in items:
+                if item not in homes_of(connection, [item]):
+                    raise MissingError(f"There is no item {item} under review.")
+                return Similar([item], 1)
+        order, number = similar_rows(self._in_metric(items), items.index(item))
+        return Similar([items[row] for row in order.tolist()], number)
 
     def map(self) -> Map:
         """Return the map of the items under review: as :meth:`draw_map` drew it, or else by principal components."""

@@ -9,9 +9,9 @@ from opengcd.workspace import groups, log
 from opengcd.workspace.conflicts import Concerns, refuse_conflict
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.groups import Part
-from opengcd.workspace.intake import Intake
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.store import Store
+from opengcd.workspace.vector_intake import AnyIntake
 from opengcd.workspace.vectors import Vectors
 
 
@@ -21,7 +21,7 @@ class Subclusters(NamedTuple):
     store: Store
     vectors: Vectors
     recognizers: Recognizers
-    intake: Intake
+    intake: AnyIntake
 
     def of_group(self, group: int, n: int, on: int | None) -> tuple[int, list[Part]]:
         """Cluster the items of a group in ``n`` parts; return also the last edit that this is based on.

@@ -14,10 +14,11 @@ from sqlalchemy import Connection, insert, select, update
 
 from opengcd._internal.progress import Progress, silent
 from opengcd.taxonomy import NO_TAXONOMY, SEPARATOR, Taxon, Taxonomy, risk_threshold, walk
-from opengcd.workspace import versions
+from opengcd.workspace import class_names, versions
 from opengcd.workspace.conflicts import Concerns, refuse_conflict
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import TaxonomyDetails
+from opengcd.workspace.embedders import without_vector
 from opengcd.workspace.errors import ReadOnlyError, WorkspaceError
 from opengcd.workspace.labels import labelled_items
 from opengcd.workspace.log import Edited
@@ -106,6 +107,13 @@ class Taxonomies:
         taxonomy = self.setting().taxonomy
         return [name for name in self.classes() if len(taxonomy.lineage(name)) < 2]
 
+    def in_use(self) -> bool:
+        """Return whether any known class has a taxon above it."""
+        with self._database.reading() as connection:
+            if versions.in_use(connection) is None:
+                return False
+        return len(self.missing()) < len(self.classes())
+
     def answers(self, ids: Collection[int] | None = None, *, progress: Progress = silent) -> dict[int, Answer]:
         """Return the deepest sure taxon of items.
 
@@ -127,7 +135,7 @@ class Taxonomies:
 
         """
         taxonomy = self.setting().taxonomy
-        if len(self.missing()) == len(self.classes()):
+        if not self.in_use():
             return {}
         with self._database.reading() as connection:
             found = labelled_items(connection, next(iter(ids)) if ids is not None and len(ids) == 1 else None)
@@ -181,13 +189,14 @@ class Taxonomies:
 
         """
         version, recognizer = self._recognizers.in_use()
+        classes = self.classes()
         with self._database.reading() as connection:
             (taxonomy, error), value = _read(connection)
             stored = connection.scalar(select(meta.c.value).where(meta.c.key == THRESHOLDS))
-        basis = hashlib.sha256(json.dumps([version, value, recognizer.classes_.tolist()]).encode()).hexdigest()
+        basis = hashlib.sha256(json.dumps([version, value, classes]).encode()).hexdigest()
         if stored and (entry := json.loads(stored))["basis"] == basis:
             return Thresholds(entry["known"], entry["new"])
-        found = calibrate(recognizer, taxonomy, error, progress)
+        found = calibrate(recognizer, classes, taxonomy, error, progress)
         content = json.dumps({"basis": basis, "known": found.known, "new": found.new})
         with suppress(ReadOnlyError), self._database.writing() as connection:
             where = meta.c.key == THRESHOLDS
@@ -196,23 +205,31 @@ class Taxonomies:
         return found
 
     def classes(self) -> list[str]:
-        """Return the known classes."""
+        """Return the present names of the known classes, in the order of the recogniser."""
         with self._database.reading() as connection:
             version = self._recognizers.version(connection)
-            return [name for one in versions.all_versions(connection) if one.id == version for name in one.classes]
+            labels = next(one.classes for one in versions.all_versions(connection) if one.id == version)
+            names = class_names.read(connection)
+        return [names.get(label, label) for label in labels]
 
     def _walk(self, taxonomy: Taxonomy, ids: Sequence[int], threshold: float, *, to_class: bool) -> dict[int, Answer]:
         answers: dict[int, Answer] = {}
         version, recognizer = self._recognizers.in_use()
-        for part in in_parts(ids):
+        with self._database.reading() as connection:
+            missing = set(without_vector(connection, among=ids))
+        for part in in_parts([id for id in ids if id not in missing]):
             p = recognizer.predict_proba(self._vectors.of_items(part, version))
-            found = walk(taxonomy, recognizer.classes_.tolist(), p, to_class=to_class).deepest(threshold)
+            found = walk(taxonomy, self.classes(), p, to_class=to_class).deepest(threshold)
             answers |= {id: Answer(*one) for id, one in zip(part, found, strict=True) if one is not None}
         return answers
 
 
 def calibrate(
-    recognizer: OpenWorldRecognizer, taxonomy: Taxonomy, error: float, progress: Progress = silent
+    recognizer: OpenWorldRecognizer,
+    classes: Sequence[str],
+    taxonomy: Taxonomy,
+    error: float,
+    progress: Progress = silent,
 ) -> Thresholds:
     """Return the thresholds with which at most a share of answers is wrong.
 
@@ -221,6 +238,8 @@ def calibrate(
     recognizer : OpenWorldRecognizer
         Its exemplars are held out: some of each class for accepted items, whole classes for rejected ones. Those that
         the network itself was trained on are left out, if there are others.
+    classes : sequence of str
+        Names of its classes, in its order; classes with the same name are one.
     taxonomy : Taxonomy
     error : float
         The largest share.
@@ -232,14 +251,15 @@ def calibrate(
     Thresholds
 
     """
+    name_of = dict(zip(recognizer.classes_.tolist(), classes, strict=True))
     found, trained = [], recognizer.memory_.trained
     for hidden in (False, True):
         p = recognizer.held_out(hide_classes=hidden, progress=progress)
         judged = np.isfinite(p).all(1)
         if not trained[judged].all():
             judged &= ~trained
-        truth = recognizer.memory_.y[judged].tolist()
-        walks = walk(taxonomy, recognizer.classes_.tolist(), p[judged], to_class=not hidden)
+        truth = [name_of[label] for label in recognizer.memory_.y[judged].tolist()]
+        walks = walk(taxonomy, classes, p[judged], to_class=not hidden)
         found.append(risk_threshold(walks.first_wrong(truth, taxonomy), error))
     return Thresholds(*found)
 
@@ -271,8 +291,8 @@ def _read(connection: Connection) -> tuple[Setting, str]:
     return Setting(Taxonomy(stored["ranks"], stored["lineages"], stored["class_rank"]), stored["error"]), value
 
 
-def as_text(answer: Answer) -> str:
-    """Return an answer as a person reads it, such as ``Corvidae (family)``.
+def path_of(answer: Answer) -> str:
+    """Return the names from the broadest taxon to the sure one, such as ``Corvidae/Corvus``.
 
     Parameters
     ----------
@@ -283,4 +303,4 @@ def as_text(answer: Answer) -> str:
     str
 
     """
-    return f"{SEPARATOR.join(answer.taxon.path)} ({answer.taxon.rank})"
+    return SEPARATOR.join(answer.taxon.path)

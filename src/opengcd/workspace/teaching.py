@@ -17,13 +17,13 @@ from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import TeachDetails
 from opengcd.workspace.errors import MissingError, WorkspaceError
 from opengcd.workspace.files import Found, find_files, look_at, readable
-from opengcd.workspace.intake import Intake
 from opengcd.workspace.log import Edit
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.schema import assignments, items
 from opengcd.workspace.schema import groups as groups_table
 from opengcd.workspace.store import Store
 from opengcd.workspace.uploads import check_pixels, store_uploads
+from opengcd.workspace.vector_intake import AnyIntake
 
 COLUMNS = ("file", "label")
 
@@ -58,7 +58,7 @@ class Taught(NamedTuple):
 
 
 class _Sorted(NamedTuple):
-    """Items to teach, by what people have said of them."""
+    """Items to teach, by the labels that people have given them."""
 
     free: dict[int, str]
     """Those that nobody has labelled, with their new labels."""
@@ -73,7 +73,7 @@ class _Sorted(NamedTuple):
 class Teaching:
     """Adds labelled images."""
 
-    def __init__(self, store: Store, intake: Intake, recognizers: Recognizers) -> None:
+    def __init__(self, store: Store, intake: AnyIntake, recognizers: Recognizers) -> None:
         self._store = store
         self._intake = intake
         self._recognizers = recognizers
@@ -82,6 +82,7 @@ class Teaching:
         self, source: str | os.PathLike[str], table: str | os.PathLike[str] | None, progress: Progress, *, replace: bool
     ) -> Taught:
         """Read labelled images and store their labels, all in one edit; see :meth:`opengcd.Workspace.teach`."""
+        self._refuse_vectors()
         with self._store.alone(progress):
             self._refuse_early()
             files, bad = (
@@ -125,6 +126,7 @@ class Teaching:
 
     def upload(self, contents: Sequence[bytes], progress: Progress) -> list[tuple[int | None, str]]:
         """Store images that come as bytes, without a label; see :meth:`opengcd.Workspace.upload`."""
+        self._refuse_vectors()
         check_pixels(contents)
         self._refuse_early()
         stored = store_uploads(self._store.path / "uploads", contents)
@@ -132,6 +134,13 @@ class Teaching:
         taken = {path: (item, reason) for batch in self._intake.take(list(files.values()), progress)
                  for path, item, reason in batch}  # fmt: skip
         return [(None, reason) if reason else taken[file] for file, reason in stored]
+
+    def _refuse_vectors(self) -> None:
+        if self._store.settings.takes_vectors:
+            raise WorkspaceError(
+                "A workspace of vectors cannot be taught from images. Add vectors with recognize, and label them in "
+                "the review, or by teach_items."
+            )
 
     def _refuse_early(self) -> None:
         with self._store.database.reading() as connection:
@@ -165,7 +174,7 @@ class Teaching:
 
 
 def _sort(connection: Connection, labels: Mapping[int, str]) -> _Sorted:
-    """Sort items by what people have said of them, given the labels that they are to get."""
+    """Sort items by the labels that people have given them, and the labels that they are to get."""
     known: set[int] = set()
     homes: dict[int, Any] = {}
     learnt = corrections.learnt_labels(connection, list(labels))

@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from opengcd._internal.durable_files import make_folder, replace_file
-from opengcd._internal.images import EmbedderError, decoders
+from opengcd._internal.images import CameraNotes, EmbedderError, decoders
+from opengcd.workspace import cards
 from opengcd.workspace.errors import MissingError
 from opengcd.workspace.files import read_file
 
@@ -25,8 +26,7 @@ def thumbnail(folder: Path, content: str, sources: Iterable[str]) -> bytes:
 
     It is kept in the folder, unless that cannot be written to.
     """
-    # The side is in the name: pictures that older versions kept, without it, may be of another image.
-    file = folder / content[:2] / f"{content}-{SIDE}.jpg"
+    file = thumbnail_file(folder, content)
     with suppress(OSError):
         return file.read_bytes()
     for raw in _contents(content, sources):
@@ -39,12 +39,31 @@ def thumbnail(folder: Path, content: str, sources: Iterable[str]) -> bytes:
     raise _gone(content)
 
 
+def thumbnail_file(folder: Path, content: str) -> Path:
+    """Return the file of a small picture."""
+    # The side is in the name: pictures that older versions kept, without it, may be of another image.
+    return folder / content[:2] / f"{content}-{SIDE}.jpg"
+
+
+def media_type(small: bytes) -> str:
+    """Return the media type of a small picture: a JPEG, or a card."""
+    return cards.MEDIA_TYPE if small.startswith(b"<svg") else SHOWN["JPEG"]
+
+
 def whole_picture(content: str, sources: Iterable[str]) -> tuple[bytes, str]:
     """Return the bytes of an item and their media type; what browsers do not know is turned into JPEG."""
     for raw in _contents(content, sources):
         with suppress(EmbedderError):
             kind = SHOWN.get(decoders().header(raw).format)
             return (raw, kind) if kind else (decoders().jpeg(raw), SHOWN["JPEG"])
+    raise _gone(content)
+
+
+def camera_notes(content: str, sources: Iterable[str]) -> CameraNotes:
+    """Return what the camera wrote down about an image; ``sources`` are the files of the item."""
+    for raw in _contents(content, sources):
+        with suppress(EmbedderError):
+            return decoders().notes(raw)
     raise _gone(content)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,8 +40,7 @@ def read_times(table: str | os.PathLike[str]) -> dict[str, float]:
     """
     folder = Path(os.path.abspath(table)).parent
     times: dict[str, float] = {}
-    with open(table, newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file)
+    with _reading(table) as reader:
         if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
             raise WorkspaceError(f"{table} has no column {missing[0]!r}; its first line must name file and time.")
         for row in reader:
@@ -54,6 +54,18 @@ def read_times(table: str | os.PathLike[str]) -> dict[str, float]:
                 time if time.tzinfo else time.replace(tzinfo=UTC)
             ).timestamp()
     return times
+
+
+@contextmanager
+def _reading(table: str | os.PathLike[str]) -> Iterator[csv.DictReader[str]]:
+    """Read a CSV file; an error says what is wrong with it."""
+    try:
+        with open(table, newline="", encoding="utf-8-sig") as file:
+            yield csv.DictReader(file)
+    except OSError as error:
+        raise WorkspaceError(f"The table {table} cannot be read: {error.strerror or error}.") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise WorkspaceError(f"{table} is not a CSV file in UTF-8; save it as one.") from None
 
 
 def store_times(connection: Connection, times: Mapping[str, float]) -> int:

@@ -6,19 +6,22 @@ A secret is 256 random bits, so one pass of SHA-256 hides it; the database holds
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 import shutil
 import tempfile
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, delete, func, insert, or_, select
+from sqlalchemy import URL, ColumnElement, delete, func, insert, or_, select
 
 from opengcd._internal.text import MISLEADING, same_look
 from opengcd.workspace.database import Database
 from opengcd.workspace.errors import MissingError, WorkspaceError
 from opengcd.workspace.log import now
 from opengcd.workspace.schema import metadata, sessions, tokens
+from opengcd.workspace.settings import PRIVATE
 
 SCOPES = {"read": ("read",), "write": ("read", "write")}
 """What a token of each scope may do."""
@@ -226,6 +229,26 @@ def _temporary_copy(database: Database) -> Database:
         if rows:
             connection.execute(insert(tokens), rows)
     return copy
+
+
+def open_access(file: Path) -> Access:
+    """Return tokens and sessions that belong to no workspace, in a database of their own.
+
+    Parameters
+    ----------
+    file : Path
+        The SQLite database; it is made if it does not exist.
+
+    Returns
+    -------
+    Access
+
+    """
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT, PRIVATE))
+    database = Database(URL.create("sqlite", database=str(file)))
+    with database.writing() as connection:
+        metadata.create_all(connection, [tokens, sessions])
+    return Access(database)
 
 
 def check_name(name: str) -> str:

@@ -67,6 +67,8 @@ def review_verb(verb: AnyVerb) -> AnyVerb:
 class Name(Verb):
     """Name a group; if a known class or another group has this name, the two are merged.
 
+    Case, spaces, hyphens and underscores do not count: "blue jay" means an existing class Blue_Jay.
+
     Parameters
     ----------
     group : int
@@ -85,10 +87,11 @@ class Name(Verb):
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
-        home = groups.name(edit, self.group, self.label)
+        label = groups.spelling(edit.connection, self.label, of=self.group)
+        home = groups.name(edit, self.group, label)
         if self.confirm:
             groups.confirm(edit, home)
-        edit.details = NameDetails(self.group, self.label, self.confirm).as_dict()
+        edit.details = NameDetails(self.group, label, self.confirm).as_dict()
         return home
 
 
@@ -144,21 +147,28 @@ class Move(Verb):
     Parameters
     ----------
     items : sequence of int
-        Numbers of the images.
+        Numbers of the images. They need not be under review: moving an image corrects the class it was recognised as.
     group : int or str
-        Number of the group, or the name of a class or group.
+        Number of the group, or the name of a class or group. What is moved to a known class counts as reviewed.
+    confirm : bool
+        Whether to confirm the group, too.
 
     """
 
     act = "move"
     items: ItemIds
     group: GroupOrLabel
+    confirm: Flag = field(default=False, kw_only=True)
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
+        groups.refuse_learnt(edit.connection, self.items)
         home = self.group if isinstance(self.group, int) else groups.group_named(edit, self.group)
-        if moved := groups.move(edit, self.items, home):
-            edit.details = MoveDetails(moved, home).as_dict()
+        moved = groups.move(edit, self.items, home)
+        if self.confirm:
+            groups.confirm(edit, home)
+        if edit.before:
+            edit.details = MoveDetails(moved, home, self.confirm or None).as_dict()
         return home
 
 
@@ -182,6 +192,7 @@ class Separate(Verb):
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
+        groups.refuse_learnt(edit.connection, self.items)
         home = groups.separate(edit, self.items, self.label)
         edit.details = MoveDetails(len(set(self.items)), home).as_dict()
         return home
@@ -204,6 +215,7 @@ class Remove(Verb):
 
     def apply(self, edit: Edit) -> None:
         """Make the change."""
+        groups.refuse_learnt(edit.connection, self.items)
         if removed := groups.remove(edit, self.items):
             edit.details = RemoveDetails(removed).as_dict()
 

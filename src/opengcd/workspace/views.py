@@ -9,19 +9,23 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, func, select
 
+from opengcd._internal.images import CameraNotes
 from opengcd.workspace import class_names, corrections, groups, log, versions
+from opengcd.workspace.cards import card
 from opengcd.workspace.counts import Counts, GroupCount
 from opengcd.workspace.embedders import embedder_of
 from opengcd.workspace.errors import MissingError
 from opengcd.workspace.files import content_hash, readable
 from opengcd.workspace.groups import GroupSize
-from opengcd.workspace.items import hash_of, paths_of
+from opengcd.workspace.items import FileState, file_states, hash_of, paths_of
 from opengcd.workspace.labels import Labelled, count_by_source, labelled_items
+from opengcd.workspace.next_step import NextStep, adaptation_interrupted, next_step
 from opengcd.workspace.predictions import Prediction, predicted
+from opengcd.workspace.revision import revision
 from opengcd.workspace.schema import assignments, failures, items, predictions, training_labels
 from opengcd.workspace.stacks import copies_in_groups, follows_a_copy
 from opengcd.workspace.store import Store
-from opengcd.workspace.thumbnails import thumbnail, whole_picture
+from opengcd.workspace.thumbnails import camera_notes, media_type, thumbnail, thumbnail_file, whole_picture
 from opengcd.workspace.versions import Version
 
 
@@ -95,6 +99,17 @@ class Item(NamedTuple):
     """Images of the stack in the group, this one included."""
 
 
+class Score(NamedTuple):
+    """Why an item was recognised or rejected."""
+
+    score: float | None
+    """The unknown score: the higher, the less the item looks like any known class; None if it was not recognised."""
+    threshold: float | None
+    """An item with a higher score is rejected; None if the recogniser has no threshold. It follows the stream."""
+    rejected: bool | None
+    """Whether the item was rejected, by the threshold of that time; None if it was not recognised."""
+
+
 class Phase(NamedTuple):
     """A version of the recogniser, with what it learnt and how much it rejected."""
 
@@ -131,6 +146,25 @@ class Views:
                 connection.scalar(select(func.count()).select_from(failures)) or 0,
                 None if embedder is None or embedder.digest is None else embedder.name,
             )
+
+    def next_step(self) -> NextStep:
+        """Return what to do next."""
+        with self._database.reading() as connection:
+            if versions.in_use(connection) is None:
+                return NextStep("init")
+            sizes = self._group_sizes(connection)
+            return next_step(
+                count_by_source(connection, self.counts),
+                sizes,
+                self._learnable(connection, sizes).total() + len(corrections.pending(connection)),
+                read_only=self._database.read_only,
+                interrupted=adaptation_interrupted(connection, self._store.path),
+            )
+
+    def revision(self) -> int:
+        """Return a number that grows whenever images or predictions are added, by any process."""
+        with self._database.reading() as connection:
+            return revision(connection)
 
     def failures(self) -> list[tuple[str, str]]:
         """Return the files that could not be used, with reasons."""
@@ -229,7 +263,7 @@ class Views:
             if not found:
                 raise MissingError(f"There is no item {id}.")
             group = connection.scalar(select(assignments.c.group_id).where(assignments.c.item_id == id))
-            if group is None or found[0].source == "learnt":
+            if group is None or corrections.learnt_labels(connection, [id]):
                 return Item(found[0], None)
             return Item(found[0], group, *copies_in_groups(connection, [id]).get(id, ()))
 
@@ -272,6 +306,67 @@ class Views:
         with self._database.reading() as connection:
             return paths_of(connection, [item]).get(item, [])
 
+    def files(self, item: int) -> list[FileState]:
+        """Return the files of an item, and whether each is still there and has the item's content.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+
+        Returns
+        -------
+        list of FileState
+
+        Raises
+        ------
+        MissingError
+            If there is no such item.
+
+        """
+        with self._database.reading() as connection:
+            return file_states(connection, item)
+
+    def camera(self, item: int) -> CameraNotes:
+        """Return what the camera wrote down about an image, its EXIF data.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+
+        Returns
+        -------
+        CameraNotes
+
+        Raises
+        ------
+        MissingError
+            If there is no such item, or none of its files can be read.
+
+        """
+        return camera_notes(self.content(item), self.paths(item))
+
+    def score(self, item: int) -> Score:
+        """Return why an item was recognised or rejected: its unknown score, and the threshold that is in use now.
+
+        Parameters
+        ----------
+        item : int
+            The number of the item.
+
+        Returns
+        -------
+        Score
+
+        """
+        with self._database.reading() as connection:
+            chosen = predictions.c.model_id == versions.in_use(connection), predictions.c.item_id == item
+            row = connection.execute(select(predictions.c.score, predictions.c.label).where(*chosen)).one_or_none()
+            current = next((one for one in versions.all_versions(connection) if one.in_use), None)
+        threshold = None if current is None or current.threshold is None else float(current.threshold["value"])
+        return Score(None if row is None else row.score, threshold, None if row is None else row.label is None)
+
     def find(self, path: str | os.PathLike[str]) -> int | None:
         """Return the number of the item with the content of a file.
 
@@ -309,6 +404,9 @@ class Views:
             If there is no such item, or none of its files can be read.
 
         """
+        if self._store.settings.takes_vectors:
+            small = self.thumbnail(item)
+            return small, media_type(small)
         return whole_picture(self.content(item), self.paths(item))
 
     def thumbnail(self, item: int) -> bytes:
@@ -322,7 +420,7 @@ class Views:
         Returns
         -------
         bytes
-            A JPEG file, at most 256 pixels wide and high.
+            A JPEG file, at most 256 pixels wide and high; an SVG file with its name for a vector without a picture.
 
         Raises
         ------
@@ -330,16 +428,15 @@ class Views:
             If there is no such item, or none of its files can be read.
 
         """
-        return thumbnail(self._store.path / "thumbnails", self.content(item), self.paths(item))
+        folder, content, files = self._store.path / "thumbnails", self.content(item), self.paths(item)
+        if self._store.settings.takes_vectors and not thumbnail_file(folder, content).exists():
+            return card(_name(files) or content[:12])
+        return thumbnail(folder, content, files)
 
     def learnable(self) -> Counter[str]:
         """Return how many images of each class learn would take that it has not learnt before."""
         with self._database.reading() as connection:
-            counts = self.counts.of_groups(connection)
-            found: Counter[str] = Counter()
-            for group in self._group_sizes(connection):
-                found[group.label] += groups.count_to_learn(group, counts[group.id].by_person)
-            return +found
+            return self._learnable(connection, self._group_sizes(connection))
 
     def corrected(self) -> Counter[str | None]:
         """Return how many learnt images learn would learn again under each label; None: it would forget them."""
@@ -361,6 +458,14 @@ class Views:
                 Phase(version, learnt[version.id], asked[version.id], rejected[version.id])
                 for version in versions.all_versions(connection)
             ]
+
+    def _learnable(self, connection: Connection, sizes: Sequence[GroupSize]) -> Counter[str]:
+        """Return how many images of each class learn would take."""
+        counts = self.counts.of_groups(connection)
+        found: Counter[str] = Counter()
+        for group in sizes:
+            found[group.label] += groups.count_to_learn(group, counts[group.id].by_person)
+        return +found
 
     def _group_sizes(self, connection: Connection) -> list[GroupSize]:
         """Return the groups under review without their items, in the order of the review."""

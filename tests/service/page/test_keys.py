@@ -28,6 +28,10 @@ STATE = """() => {
         cursor: document.querySelector(".grid .cell.cursor")?.dataset.index ?? null,
         card: document.activeElement.closest(".card.group")?.dataset.key ?? null,
         inspector: document.querySelector(".inspector:not([hidden]) h2")?.textContent ?? null,
+        stage: document.querySelector(".stage")?.style.getPropertyValue("--zoom") ?? null,
+        enlarged: document.querySelector(".enlarged") !== null,
+        focus: document.activeElement.getAttribute("aria-label"),
+        filters: document.querySelector(".further:not([hidden])") !== null,
         question: document.querySelector(".question h2, .empty h2")?.textContent ?? null,
         lasso: document.querySelector(".plane.lassoing") !== null,
         map: canvas && canvas.toDataURL(),
@@ -125,8 +129,9 @@ class Reviewer:
     def button(self, name):
         self.page.get_by_role("button", name=name, exact=True).click()
 
-    def image(self, place=0, **options):
-        self.page.locator(f".grid .cell[data-index='{place}']").click(**options)
+    def image(self, place=0, dblclick=False, **options):
+        cell = self.page.locator(f".grid .cell[data-index='{place}']")
+        (cell.dblclick if dblclick else cell.click)(**options)
 
     def press(self, *keys):
         self.visit.press(*keys)
@@ -161,6 +166,19 @@ def named(one, confirm=False):
 def group(one):
     one.visit.go(f"groups/{one.first[0].id}")
     one.page.locator(".grid:focus .cell img").first.wait_for()
+
+
+def browser(*keys):
+    """All images, filtered to eight of them."""
+
+    def begin(one):
+        one.visit.go("images?name=red10")
+        one.page.locator(".grid:focus .cell img").first.wait_for()
+        one.page.get_by_text("8 images", exact=True).wait_for()
+        one.press(*keys)
+        one.page.wait_for_timeout(300)
+
+    return begin
 
 
 def group_with(*keys):
@@ -340,8 +358,8 @@ def try_it(one):
     one.page.get_by_role("button", name="Choose images").wait_for()
 
 
-VIEWS = ["Overview", "Groups", "Number of classes", "Learn", "Try it", "Rejection", "History", "Questions"]
-LOOKS = ("selected", "chosen")
+VIEWS = ["Overview", "Groups", "Number of classes", "Learn", "Try it", "Rejection", "History", "Questions", "Images"]
+LOOKS, STAGE = ("selected", "chosen"), ("stage",)
 FORTH, BACK = ("ArrowRight", "ArrowDown", "End", "PageDown"), ("ArrowLeft", "ArrowUp", "Home", "PageUp")
 SHEET = {
     "Everywhere": {
@@ -387,12 +405,53 @@ SHEET = {
         "… select fewer of them": Act(group_with("l", "+", "+"), button("Select fewer"), LOOKS),
         "Show the odd ones first, or the most typical": Act(group, button("Show odd ones first")),
         "Inspect the image and its neighbours": Act(group, button("Inspect")),
+        "Enlarge the image": Act(group, button("Enlarge"), ("enlarged", "inspector")),
         "Open the stack, or all selected stacks": Act(with_stack, button("Open stack"), ("sent", "messages", "order")),
         "Next group": Act(group, button("Next group")),
         "Previous group": Act(group, button("Previous group")),
         "Clear the selection; press again for all groups": Act(
             group, lambda one: one.page.locator("a.back").click(), ("place",)
         ),
+    },
+    "All images": {
+        "Move from image to image": {
+            **{key: Act(browser()) for key in FORTH},
+            **{key: Act(browser("End")) for key in BACK},
+        },
+        "Extend the selection": {
+            "Shift+ArrowRight": Act(browser(), shift_click(1)),
+            "Shift+End": Act(browser(), shift_click(7)),
+            "Shift+ArrowDown": Act(browser()),
+            "Shift+ArrowLeft": Act(browser("End"), shift_click(6)),
+            "Shift+Home": Act(browser("End"), shift_click(0)),
+            "Shift+ArrowUp": Act(browser("End")),
+        },
+        "Select or deselect the image": Act(browser(), lambda one: one.image()),
+        "Select all that are listed": Act(browser(), button("Select all"), LOOKS),
+        "Inspect the image: why it has its label, and its neighbours": Act(
+            browser(), button("Inspect"), ("inspector",)
+        ),
+        "Enlarge the image": Act(browser(), lambda one: one.image(dblclick=True), ("enlarged", "inspector")),
+        "Search by the name of the file": Act(
+            browser(), lambda one: one.page.get_by_label("Search file names").click(), ("focus",)
+        ),
+        "Show or hide more filters": Act(browser(), button("More filters"), ("filters",)),
+        "Clear the selection; press again to clear the filters": [
+            Act(browser("a"), None, LOOKS),
+            Act(browser(), lambda one: one.button("Remove the filter: name has “red10”"), ("place", "order")),
+        ],
+    },
+    "Enlarged image": {
+        "Next image": Act(browser("e"), button("Next image"), ("inspector", "cursor")),
+        "Previous image": Act(browser("End", "e"), button("Previous image"), ("inspector", "cursor")),
+        "Zoom in": Act(browser("e"), button("Zoom in"), STAGE),
+        "Zoom out": Act(browser("e", "+", "+"), button("Zoom out"), STAGE),
+        "Show the whole image": Act(browser("e", "+"), button("Show the whole image"), STAGE),
+        "Move the image": {
+            key: Act(browser("e", "+"), None, STAGE)
+            for key in ("Shift+ArrowLeft", "Shift+ArrowRight", "Shift+ArrowUp", "Shift+ArrowDown")
+        },
+        "Back to the list": Act(browser("e"), button("Back to the list"), ("enlarged",)),
     },
     "Selected images": {
         "Move to a group or class": Act(selected, button("Move to…")),
@@ -514,5 +573,5 @@ def check(one, act, keys, told):
         before = one.begin(act)
         one.press(key)
         pressed = one.done(act, before, (told, key))
-        for name in act.compare or set(pressed) - {"map", "messages"}:
+        for name in act.compare or set(pressed) - {"map", "messages", "focus"}:
             assert clicked is None or pressed[name] == clicked[name], (told, key, name)

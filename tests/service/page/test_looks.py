@@ -15,7 +15,18 @@ from opengcd.workspace.revision import raise_revision
 from tests.helpers.browsing import Visit, violations
 from tests.helpers.serving import serving
 
-VIEWS = ["overview", "groups", "groups/{group}", "number", "learn", "try", "rejection", "history", "questions"]
+VIEWS = [
+    "overview",
+    "groups",
+    "groups/{group}",
+    "number",
+    "learn",
+    "try",
+    "rejection",
+    "history",
+    "questions",
+    "images",
+]
 PAGE = Path(opengcd.service.__file__).parent / "page"
 
 
@@ -40,12 +51,22 @@ def shown(one, workspace, view):
     one.page.wait_for_load_state("networkidle")
     if view == VIEWS[2]:
         one.page.locator(".grid:focus img").first.wait_for()
+    if view == "images":
+        one.page.locator(".grid:focus .caption").first.wait_for()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_an_automated_accessibility_check_finds_nothing(workspace, visit, scheme):
-    workspace.name(workspace.groups()[0].id, "sky", confirm=True)
-    one = visit(color_scheme=scheme, reduced_motion="reduce")
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+
+
+@pytest.mark.parametrize(
+    "options", [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"color_scheme": "light"} | PHONE], ids=str
+)
+def test_an_automated_accessibility_check_finds_nothing(workspace, visit, options):
+    first, second = workspace.groups()
+    workspace.name(first.id, "sky", confirm=True)
+    workspace.move(second.items[:1], "red")
+    workspace.remove(second.items[1:2])
+    one = visit(reduced_motion="reduce", **options)
 
     def check(where):
         told = violations(one.page)
@@ -61,9 +82,49 @@ def test_an_automated_accessibility_check_finds_nothing(workspace, visit, scheme
     one.press("Space", "i")
     one.page.get_by_role("heading", name="Neighbours").wait_for()
     check("an image")
-    one.press("m")
-    one.field.fill("b")
-    check("a question")
+    one.press("i", "l")
+    one.page.get_by_role("slider").wait_for()
+    check("similar images")
+    for key, name in (("m", "b"), ("Enter", "bl"), ("j", "")):
+        one.press(key)
+        one.field.fill(name)
+        one.page.locator(".options li").first.wait_for()
+        check(key)
+        one.press("Escape")
+    shown(one, workspace, "images?source=recognized&name=red")
+    one.press("f", "e")
+    one.page.get_by_role("heading", name="Neighbours").wait_for()
+    check("an enlarged image")
+    one.press("Escape")
+    check("all images with all filters")
+
+
+def test_a_phone_reaches_every_view_by_touch(workspace, visit):
+    one = visit(**PHONE)
+    views = one.page.get_by_role("navigation", name="Views").get_by_role("link")
+    for i in range(views.count()):
+        views.nth(i).tap()
+        one.page.locator(
+            "nav [aria-current=page]", has_text=views.nth(i).locator("span").first.text_content()
+        ).wait_for()
+        box = views.nth(i).bounding_box()
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= 390
+        assert box["height"] >= 40
+    # From a card to a named group, without a key but for the name.
+    group = workspace.groups()[0]
+    views.nth(1).tap()
+    one.page.locator(".card.group .mosaic").first.tap()
+    one.page.locator(f"#image-{group.items[1]}").tap()
+    one.page.get_by_role("button", name="Select similar").tap()
+    one.page.get_by_role("button", name="Select more").tap()
+    one.page.get_by_text("2 images selected").wait_for()
+    one.page.get_by_role("button", name="Move to known class…").tap()
+    one.page.locator(".options li").first.tap()
+    one.said("2 images moved")
+    one.page.get_by_role("button", name="Name", exact=True).tap()
+    one.field.fill("sky")
+    one.page.get_by_role("button", name="Confirm and continue").tap()
+    one.said("“sky” is named and confirmed")
 
 
 def test_dark_follows_the_system_until_one_chooses(visit):
@@ -83,13 +144,18 @@ def test_dark_follows_the_system_until_one_chooses(visit):
     assert ground() < 60
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (1024, 768), (768, 1024)])
+@pytest.mark.parametrize("size", [(1280, 800), (1024, 768), (768, 1024), (390, 844)])
 def test_nothing_is_cut_off_on_a_screen_or_a_tablet(workspace, visit, size):
     one = visit(viewport={"width": size[0], "height": size[1]}, has_touch=size[0] < 1280)
     for view in VIEWS:
         shown(one, workspace, view)
         width = one.page.evaluate("() => document.documentElement.scrollWidth")
-        assert width <= size[0], view
+        wide = one.page.evaluate(
+            """(most) => [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > most)
+                .map((e) => e.outerHTML.slice(0, 100))""",
+            size[0],
+        )
+        assert width <= size[0], (view, wide)
     group = workspace.groups()[0]
     one.go(f"groups/{group.id}")
     image = one.page.locator(f"#image-{group.items[0]}")
@@ -161,7 +227,7 @@ def test_ten_thousand_images_scroll_by_a_few_rows(workspace, visit):
 def test_every_module_is_loaded_and_listed(visit):
     """The browser parses every module; those that the first view needs are asked for at once."""
     one = visit()
-    modules = {str(file.relative_to(PAGE)) for file in PAGE.rglob("*.js")}
+    modules = {str(file.relative_to(PAGE)) for file in PAGE.rglob("*.js") if file.parent.name != "home"}
     loaded = one.page.evaluate("() => performance.getEntriesByType('resource').map((entry) => entry.name)")
     assert {name.partition("/page/")[2] for name in loaded if name.endswith(".js")} == modules
     listed = re.findall(r'modulepreload" href="page/(\S+?)"', (PAGE / "index.html").read_text(encoding="utf-8"))

@@ -4,13 +4,15 @@ import re
 import subprocess
 import sys
 import threading
+import zipfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from opengcd import Workspace
-from tests.helpers.browsing import Visit, cell, open_group, select
+from opengcd.workspace import FORMATS
+from tests.helpers.browsing import Visit, cell, open_group, select, violations
 from tests.helpers.pictures import KNOWN, RECOGNIZER, paint, truth
 from tests.helpers.serving import Pause, serving
 
@@ -178,6 +180,7 @@ def to_new_name(one, group, other):
 def join(one, group, other):
     one.press("j")
     one.page.get_by_role("option", name=other.label).click()
+    one.page.get_by_role("dialog").get_by_role("button", name="Join").click()
 
 
 def split(one, group, other):
@@ -324,6 +327,14 @@ def test_all_like_this(site):
     one.page.get_by_text("6 images selected").wait_for()
     one.press("+")
     one.page.get_by_text("7 images selected").wait_for()
+    slider = one.page.get_by_role("slider", name="How many similar images are selected")
+    box = slider.bounding_box()
+    one.page.mouse.click(box["x"] + box["width"] - 3, box["y"] + box["height"] / 2)
+    one.page.get_by_text("16 images selected").wait_for()
+    one.page.get_by_role("button", name="Select fewer").click()
+    one.page.get_by_text("15 images selected").wait_for()
+    one.press("Escape")
+    slider.wait_for(state="hidden")
 
 
 def test_odd_ones_first_and_neighbours(site):
@@ -509,9 +520,31 @@ def test_the_history_tells_who_did_what(site):
     one.page.locator(".entries li", has_text="bob moved 1 image to the bin").wait_for()
     one.page.get_by_role("button", name="Undo moving images to the bin").click()
     one.page.locator(".entries li.undone", has_text="bob moved 1 image to the bin").wait_for()
-    with one.page.expect_download() as download:
-        one.page.get_by_role("link", name="CSV").click()
-    assert Path(download.value.path()).read_text().startswith("path,")
+
+
+def test_labels_are_exported_in_any_format(site):
+    one = site[1]()
+    one.press("7")
+    dialog = one.page.get_by_role("dialog", name="Export labels")
+
+    def export(format, images, title):
+        one.page.get_by_role("button", name="Export labels…").click()
+        dialog.locator("label", has_text=format).first.click()
+        dialog.locator("label", has_text=images).click()
+        assert violations(one.page) == []
+        with one.page.expect_download() as download:
+            dialog.get_by_role("button", name="Download").click()
+        assert download.value.suggested_filename == f"workspace-{title}"
+        return Path(download.value.path())
+
+    assert export("CSV", "All images", "csv.csv").read_text().startswith("path,")
+    archive = zipfile.ZipFile(export("YOLO", "Reviewed images", "yolo.zip"))
+    assert archive.testzip() is None
+    assert sum(name.endswith(".png") for name in archive.namelist()) == 32
+    one.page.get_by_role("button", name="Export labels…").click()
+    assert dialog.get_by_role("radio").count() == len([f for f in FORMATS.values() if not f.needs_places]) + 3
+    one.press("Escape")
+    dialog.wait_for(state="detached")
 
 
 def test_a_wrong_token_is_refused_and_a_right_one_let_in(browser, workspace):

@@ -10,6 +10,8 @@ PIXELS = b"p"
 """Request: a PPM file, which is a header and RGB values, row by row."""
 JPEG = b"j"
 """Request: a JPEG file of at most the given side; 0 keeps the size."""
+NOTES = b"n"
+"""Request: what the camera wrote down about the image, as JSON; no pixels are decoded."""
 SQUARE = b"s"
 """Request: a small square of the image, as described by a second header that comes before the file."""
 SHAPE = struct.Struct("!IIB???")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from opengcd._internal.child_process import start_child
 from opengcd._internal.images import messages as protocol
+from opengcd._internal.images.camera import CameraNotes, read_notes
 from opengcd._internal.images.captures import CAPTURE, Capture
 from opengcd._internal.images.reading import MAX_PIXELS, EmbedderError
 from opengcd._internal.images.squares import Prepared, Square
@@ -171,6 +172,10 @@ class Decoders:
         """Return the size and format of an image, from its header alone."""
         reply = self._ask(PIXELS, raw, most=0)
         return Header(*reply.size, reply.payload.decode())
+
+    def notes(self, raw: bytes) -> CameraNotes:
+        """Return what the camera wrote down about an image, from its header alone."""
+        return read_notes(bytes(self._ask(_Wish(protocol.NOTES), raw, most=0).payload))
 
     def check(self, raw: bytes) -> str:
         """Decode all of an image and return its format."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
@@ -19,12 +19,21 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "PPM")
 
 Pillow chooses a decoder by the content of a file, not by its name. Some decoders run other programs (EPS starts
 Ghostscript, which executes code in the file) or pass the file to a system library (WMF). Formats that are rarely used
-for photographs are left out too: each adds code that a hostile file can reach.
+for photographs are left out too: each adds code that a hostile file can reach. HEIC and AVIF are added for files that
+are of this kind, and only in a process that may crash.
 """
 
+HEIC_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1", b"msf1"}
+AVIF_BRANDS = {b"avif", b"avis"}
+"""The kind of a file in the ISO base media format, in its bytes 8 to 12."""
+RAW_STARTS = {0: (b"FUJIFILMCCD-RAW", b"IIRO", b"IIRS", b"IIU\0", b"MMOR"), 4: (b"ftypcrx ",), 8: (b"CR\2",)}
+"""What raw files of cameras have at a place; those of some are TIFF files, and look like their small preview."""
 QUARTER_TURNS = (5, 6, 7, 8)
 """Orientations in EXIF data that exchange width and height."""
-NOT_AN_IMAGE = "not a readable image; if it is one in another format, such as HEIC, convert it to JPEG or PNG"
+NOT_AN_IMAGE = "not a readable image; if it is one in another format, convert it to JPEG or PNG"
+HEIC = 'a HEIC image; to read it, run `pip install "opengcd[heic]"`, or convert it to JPEG or PNG'
+AVIF = "an AVIF image; to read it, update Pillow to 11.3 or later, or convert it to JPEG or PNG"
+RAW = "a raw image of a camera; convert it to JPEG or PNG, or let the camera write JPEG, too"
 
 
 class EmbedderError(ValueError):
@@ -32,8 +41,13 @@ class EmbedderError(ValueError):
 
 
 @contextmanager
-def open_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_PIXELS) -> Iterator[ImageFile]:
-    """Open an image of an allowed format without decoding its pixels; all errors are raised as EmbedderError."""
+def open_image(
+    source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_PIXELS, *, confined: bool = False
+) -> Iterator[ImageFile]:
+    """Open an image of an allowed format without decoding its pixels; all errors are raised as EmbedderError.
+
+    HEIC and AVIF are read by large libraries, so only if this process is ``confined``: one that may crash.
+    """
     # Imported here: for a format that it has not loaded yet, Pillow would load all of its decoders.
     from PIL import (  # noqa: F401
         BmpImagePlugin,
@@ -49,14 +63,16 @@ def open_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_
     )
 
     if isinstance(source, str | os.PathLike):
-        with open(source, "rb") as stream, open_image(stream, max_pixels) as image:
+        with open(source, "rb") as stream, open_image(stream, max_pixels, confined=confined) as image:
             yield image
         return
-    if not source.read(1):
+    start = source.read(64)
+    if not start:
         raise EmbedderError("the file is empty")
     source.seek(0)
+    formats = [*FORMATS, *_large_formats(start, confined)]
     try:
-        with Image.open(source, formats=FORMATS) as image:
+        with Image.open(source, formats=formats) as image:
             if image.width * image.height > max_pixels:
                 raise EmbedderError(
                     f"the image of {image.width} × {image.height} has more than {max_pixels:,} pixels; make it smaller"
@@ -65,11 +81,43 @@ def open_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_
     except EmbedderError:
         raise
     except UnidentifiedImageError:
-        raise EmbedderError(NOT_AN_IMAGE) from None
+        raise EmbedderError(NOT_AN_IMAGE if formats == [*FORMATS] else "the image is damaged") from None
+    except Image.DecompressionBombError:
+        raise EmbedderError(f"the image has more than {max_pixels:,} pixels; make it smaller") from None
     except MemoryError:
         raise EmbedderError("decoding the image needs more memory than is available; make it smaller") from None
     except Exception as error:  # Pillow raises many kinds of errors for damaged data
         raise EmbedderError(f"the image is damaged: {str(error) or type(error).__name__}") from error
+
+
+def _large_formats(start: bytes, confined: bool) -> Sequence[str]:
+    """Return the format of a file if a large library reads it; an EmbedderError says what to do if none may.
+
+    Those that are only registered with Pillow here are allowed for this one file.
+    """
+    if any(start.startswith(magic, place) for place, kinds in RAW_STARTS.items() for magic in kinds):
+        raise EmbedderError(RAW)
+    if start[4:8] != b"ftyp":
+        return ()
+    brands = {start[place : place + 4] for place in range(8, len(start), 4)}
+    if brands & AVIF_BRANDS:
+        if confined:
+            with suppress(ImportError):
+                from PIL import AvifImagePlugin
+
+                if AvifImagePlugin.SUPPORTED:
+                    AvifImagePlugin.DEFAULT_MAX_THREADS = 1  # there is one process per core
+                    return ("AVIF",)
+        raise EmbedderError(AVIF)
+    if start[8:12] in HEIC_BRANDS:
+        if confined:
+            with suppress(ImportError):
+                import pillow_heif
+
+                pillow_heif.register_heif_opener(thumbnails=False, decode_threads=1)
+                return ("HEIF",)
+        raise EmbedderError(HEIC)
+    return ()
 
 
 def read_image(source: str | os.PathLike[str] | BinaryIO, max_pixels: int = MAX_PIXELS) -> Image:

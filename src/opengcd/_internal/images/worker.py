@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from opengcd._internal.child_process import confine
 from opengcd._internal.images import messages as protocol
+from opengcd._internal.images.camera import camera_notes
 from opengcd._internal.images.captures import difference_hash, taken_at
 from opengcd._internal.images.reading import EmbedderError, decoded, is_turned, open_image
 from opengcd._internal.images.squares import Square
@@ -42,8 +44,11 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
 
 def _answer(replies: BinaryIO, file: BinaryIO, kind: bytes, most: int, side: int, shape: Square | None) -> None:
     image, taken = None, nan
-    with open_image(file) as opened:
+    with open_image(file, confined=True) as opened:
         size, format = opened.size, (opened.format or "").encode()
+        if kind == protocol.NOTES:
+            _reply(replies, protocol.DONE, size, json.dumps(camera_notes(opened)).encode())
+            return
         if size[0] * size[1] <= most:
             if kind in (protocol.SQUARE, protocol.PIXELS):
                 taken = taken_at(opened)

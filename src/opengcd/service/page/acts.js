@@ -1,8 +1,9 @@
 /** What a reviewer can do. Acts go to the service one after another, each based on what the page showed before it. */
 
 import { api, ApiError } from "./api.js";
-import { choose, fillIn, pick, pickNumber } from "./dialogs.js";
-import { knownClasses, nextToReview, noteJob, refresh, state } from "./store.js";
+import { choose, fillIn, pick, pickNumber, warn } from "./dialogs.js";
+import { withName } from "./names.js";
+import { groupById, knownClasses, nextToReview, noteJob, refresh, state } from "./store.js";
 import { add } from "./tally.js";
 import { complain, toast } from "./toast.js";
 import { count, doing, title } from "./words.js";
@@ -118,8 +119,30 @@ function homes({ except, unnamed = true } = {}) {
   ];
 }
 
-/** @param {string} label */
-const isKnown = (label) => knownClasses().includes(label);
+/**
+ * The same options, those that images most likely belong to first.
+ * @param {import("./dialogs.js").Option[]} options
+ * @param {number[]} items
+ */
+async function byLikeness(options, items) {
+  if (!items.length || !options.length) return options;
+  const { homes: likely } = await api.suggestions(items);
+  /** @type {Map<number|string, number>} */
+  const place = new Map(
+    likely.flatMap(({ label, group }, i) => [
+      [label, i],
+      [group ?? label, i],
+    ]),
+  );
+  /** @param {import("./dialogs.js").Option} option */
+  const of = ({ label, group }) => place.get(group?.id ?? label) ?? place.get(label) ?? likely.length;
+  return options
+    .map((option) => ({ ...option, image: option.image ?? likely[of(option)]?.image ?? undefined }))
+    .toSorted((a, b) => of(a) - of(b));
+}
+
+/** The known class of a name, in its own spelling. @param {string} label */
+const knownClass = (label) => withName(label, knownClasses(), (one) => one);
 
 /**
  * Ask for a name and give it. Enter confirms too, and then the next group is due.
@@ -135,11 +158,13 @@ export async function nameGroup(group) {
     value: group.named ? group.label : "",
     suggestion: group.suggestion,
     options,
+    ranked: byLikeness(options, group.typical),
     free: true,
     tell: (text) => {
-      if (isKnown(text)) return `These images will move to the known class “${text}”.`;
-      if (options.some((option) => option.label === text)) return `These images will join the group “${text}”.`;
-      return text ? `“${text}” is a new name.` : "Press Tab to complete the name of a known class or group.";
+      const home = withName(text, options, (option) => option.label);
+      if (home)
+        return `These images will ${home.group?.kind === "novel" ? "join" : "move to"} the ${home.kind} “${home.label}”.`;
+      return text ? `“${text}” is a new name.` : "The most similar classes and groups come first.";
     },
     submit: "Confirm and continue",
     other: "Name only",
@@ -151,25 +176,27 @@ export async function nameGroup(group) {
 /**
  * Name a group without asking; as {@link nameGroup}.
  * @param {Group} group
- * @param {string} label
+ * @param {string} typed
  * @param {boolean} confirm
  * @param {number} [shown]
  * @returns {Promise<Next>}
  */
-export async function giveName(group, label, confirm, shown = state.edit) {
+export async function giveName(group, typed, confirm, shown = state.edit) {
   const order = state.groups;
-  const there = order.find(
-    (other) => other.id !== group.id && other.named && other.label === label && other.kind === "novel",
-  );
-  const known = isKnown(label);
+  const others = order.filter((other) => other.id !== group.id && other.named && other.kind === "novel");
+  const known = knownClass(typed);
+  const there = known ? undefined : withName(typed, others, title);
+  const label = known ?? there?.label ?? typed;
   // What is put into a known class by a person is learnt as it is; confirming it would vouch for the rest of the class.
-  const confirms = confirm && !known;
   const same = group.named && group.label === label;
+  if (same && (group.confirmed || !(confirm && !known))) return confirm ? nextToReview(group.id, order) : undefined;
+  const choice = confirm && !known ? await ifOneClass(group, same ? "Do not confirm" : "Name only") : "on";
+  if (same && choice !== "on") return choice === "split" ? splitHere(group) : undefined;
+  const confirms = confirm && !known && choice === "on";
   /** @type {Act} */
   const act = same
     ? { act: "confirm", group: group.id }
     : { act: "name", group: group.id, label, ...(confirms && { confirm: true }) };
-  if (same && (group.confirmed || !confirms)) return confirm ? nextToReview(group.id, order) : undefined;
   const answer = await edit(act, shown, () => ({
     text: there ? `Joined with “${label}”.` : confirms ? `“${label}” is named and confirmed.` : `Named “${label}”.`,
     counts: {
@@ -177,8 +204,40 @@ export async function giveName(group, label, confirm, shown = state.edit) {
       ...(confirms && !(there ?? group).confirmed && { confirm: 1 }),
     },
   }));
-  if (!answer || !(confirm || there || known)) return undefined;
+  if (answer && choice === "split") return splitHere(groupById(answer.made ?? group.id) ?? group);
+  if (!answer || !(confirms || there || known)) return undefined;
   return nextToReview(group.id, order);
+}
+
+/** From this probability on, a person is asked whether a group is one class before it is confirmed. */
+const MIXED = 0.5;
+
+/**
+ * Warn if a group that is to be confirmed looks like two classes.
+ * @param {Group} group
+ * @param {string} cancel what is done if it is not confirmed
+ * @returns {Promise<"on"|"split"|null>} go on, split it, or neither
+ */
+async function ifOneClass(group, cancel) {
+  const { mixed, sizes, shown } = await api.parts(group.id).catch(() => ({ mixed: 0, sizes: [], shown: [] }));
+  if (mixed <= MIXED) return "on";
+  return warn({
+    title: `Is ${title(group)} one class?`,
+    text: "Its images fall into two parts that differ as much as two classes do. Once it is confirmed, all are learnt as one class.",
+    parts: shown.map((images, i) => ({
+      heading: i ? "and these?" : "These …",
+      note: count(sizes[i], "image"),
+      images,
+    })),
+    submit: "Confirm as one class",
+    cancel,
+  });
+}
+
+/** Split a group, and stay with it. @param {Group} group @returns {Promise<Next>} */
+async function splitHere(group) {
+  await splitGroup(group);
+  return undefined;
 }
 
 /**
@@ -190,9 +249,14 @@ export async function confirmGroup(group) {
   if (group.kind === "removed") return undefined;
   if (!group.named) return nameGroup(group);
   const order = state.groups;
+  const shown = state.edit;
+  if (!group.confirmed && group.kind === "novel") {
+    const choice = await ifOneClass(group, "Do not confirm");
+    if (choice !== "on") return choice === "split" ? splitHere(group) : undefined;
+  }
   const verb = group.confirmed ? "unconfirm" : "confirm";
   const text = group.confirmed ? `“${group.label}” is no longer confirmed.` : `“${group.label}” is confirmed.`;
-  const answer = await edit({ act: verb, group: group.id }, state.edit, () => ({ text, counts: { [verb]: 1 } }));
+  const answer = await edit({ act: verb, group: group.id }, shown, () => ({ text, counts: { [verb]: 1 } }));
   return answer && !group.confirmed ? nextToReview(group.id, order) : undefined;
 }
 
@@ -200,10 +264,12 @@ export async function confirmGroup(group) {
 export async function mergeGroup(group) {
   const order = state.groups;
   const shown = state.edit;
+  const options = homes({ except: group }).filter((option) => option.group);
   const chosen = await pick({
     title: `Join ${title(group)} with …`,
-    images: group.typical,
-    options: homes({ except: group }).filter((option) => option.group),
+    beside: { heading: title(group), note: count(group.size, "image"), images: group.typical },
+    options,
+    ranked: byLikeness(options, group.typical),
     submit: "Join",
   });
   const into = chosen?.option?.group;
@@ -245,17 +311,54 @@ export async function moveItems(items, shown, { known = false, from } = {}) {
     title: `Move ${count(items.length, "image")} to a ${known ? "known class" : "group or class"}`,
     images: items.slice(0, 8),
     options,
+    ranked: byLikeness(options, items),
     free: !known,
     tell: (text) => {
-      const home = options.find((option) => option.label === text);
-      const target = home ? `the ${home.kind} “${text}”` : `a new group, “${text}”`;
-      return text ? `${items.length === 1 ? "This image" : "These images"} will move to ${target}.` : "";
+      const home = withName(text, options, (option) => option.label);
+      const target = home ? `the ${home.kind} “${home.label}”` : `a new group, “${text}”`;
+      const images = items.length === 1 ? "This image" : "These images";
+      return text ? `${images} will move to ${target}.` : "The most similar classes and groups come first.";
     },
     submit: "Move",
   });
   if (!chosen) return null;
-  const home = chosen.option ?? options.find((option) => option.label === chosen.text);
+  const home = chosen.option;
   return home?.group ? moveTo(items, shown, home.group) : moveToLabel(items, shown, home?.label ?? chosen.text);
+}
+
+/**
+ * Ask what images really show, and correct their labels: any images that are not learnt, also recognised ones.
+ * @param {number[]} items @param {number} shown
+ */
+export async function correctItems(items, shown) {
+  const options = homes();
+  const them = items.length === 1 ? "This image" : "These images";
+  const chosen = await pick({
+    title: `What ${items.length === 1 ? "does this image" : `do these ${count(items.length, "image")}`} show?`,
+    images: items.slice(0, 8),
+    options,
+    ranked: byLikeness(options, items),
+    free: true,
+    tell: (text) => {
+      const home = withName(text, options, (option) => option.label);
+      if (!text) return "The most similar classes and groups come first.";
+      if (home?.group && home.group.kind === "novel" && !home.group.confirmed)
+        return `${them} will join the group “${home.label}”, which is learnt once it is confirmed.`;
+      return home ? `${them} will be learnt as “${home.label}”.` : `${them} will be learnt as the new class “${text}”.`;
+    },
+    submit: "Correct",
+  });
+  if (!chosen) return null;
+  const home = chosen.option ?? withName(chosen.text, options, (option) => option.label);
+  const label = home?.label ?? chosen.text;
+  /** @type {Act} */
+  const act = home?.group
+    ? { act: "move", items, group: home.group.id }
+    : { act: "move", items, label, ...(!knownClass(label) && { confirm: true }) };
+  return edit(act, shown, () => ({
+    text: `${count(items.length, "image is", "images are")} now “${label}”.`,
+    counts: { select: items.length, move: 1, ...(!home && { name: 1, confirm: 1 }) },
+  }));
 }
 
 /** @param {number[]} items @param {number} shown @param {Group} group */
@@ -270,7 +373,7 @@ export function moveTo(items, shown, group) {
 function moveToLabel(items, shown, label) {
   return edit({ act: "move", items, label }, shown, () => ({
     text: `${count(items.length, "image")} moved to “${label}”.`,
-    counts: { select: items.length, move: 1, name: isKnown(label) ? 0 : 1 },
+    counts: { select: items.length, move: 1, name: knownClass(label) ? 0 : 1 },
   }));
 }
 
@@ -329,6 +432,91 @@ export async function applyVerb(verb, given, shown) {
   if (!asked) return null;
   const act = /** @type {Act} */ (/** @type {unknown} */ ({ act: verb.act, ...asked, ...given }));
   return edit(act, shown, () => ({ text: `Done: ${verb.act}.`, counts: { [verb.act]: 1 } }));
+}
+
+// Known classes, and images that were learnt. `shown` is the edit that they were shown with.
+
+/** Rename a known class everywhere. @param {string} known @param {number[]} images @param {number} shown */
+export async function renameClass(known, images, shown) {
+  const taken = new Set([
+    ...knownClasses(),
+    ...state.groups.filter((group) => group.named).map((group) => group.label),
+  ]);
+  const chosen = await pick({
+    title: `Rename the class “${known}”`,
+    images,
+    value: known,
+    options: [],
+    free: true,
+    tell: (text) =>
+      text !== known && taken.has(text)
+        ? `There is “${text}” already. To make them one class, merge them.`
+        : "The new name holds in all versions, labels and exports.",
+    submit: "Rename",
+  });
+  if (!chosen || chosen.text === known) return null;
+  return edit({ act: "rename_class", known, label: chosen.text }, shown, () => ({
+    text: `“${known}” is now “${chosen.text}”.`,
+    counts: { rename: 1 },
+  }));
+}
+
+/** Merge a known class into another one. @param {string} known @param {number[]} images @param {number} shown */
+export async function mergeClass(known, images, shown) {
+  const chosen = await pick({
+    title: `Merge the class “${known}” into …`,
+    images,
+    options: knownClasses()
+      .filter((label) => label !== known)
+      .map((label) => ({ label, kind: "known class" })),
+    tell: (text) =>
+      text ? `All images of “${known}” become “${text}”. The recogniser tells them apart until it learns again.` : "",
+    submit: "Merge",
+  });
+  if (!chosen) return null;
+  const into = chosen.text;
+  return edit({ act: "merge_classes", known, into }, shown, () => ({
+    text: `“${known}” is merged into “${into}”. Learn to make them one class for the recogniser, too.`,
+    counts: { merge: 1 },
+  }));
+}
+
+/** Correct the label of a learnt image. @param {number} item @param {string} label @param {number} shown */
+export function relabelItem(item, label, shown) {
+  return edit({ act: "relabel", items: [item], label }, shown, () => ({
+    text: `The image is now “${label}”. The next learning takes it.`,
+    counts: { relabel: 1 },
+  }));
+}
+
+/** Ask for the label of a learnt image, and correct it. @param {number} item @param {number} shown */
+export async function chooseLabel(item, shown) {
+  const known = new Set(knownClasses());
+  const chosen = await pick({
+    title: "What does this image show?",
+    images: [item],
+    options: [...known].map((label) => ({ label, kind: "known class" })),
+    free: true,
+    tell: (text) => (text && !known.has(text) ? `“${text}” is a new class.` : ""),
+    submit: "Change the label",
+  });
+  return chosen && relabelItem(item, chosen.text, shown);
+}
+
+/** Say that the label of a learnt image is right. @param {number} item @param {number} shown */
+export function keepLabel(item, shown) {
+  return edit({ act: "keep_label", items: [item] }, shown, () => ({
+    text: "The label stays, and you are not asked about it again.",
+    counts: { keep: 1 },
+  }));
+}
+
+/** Remove a learnt image. @param {number} item @param {number} shown */
+export function discardItem(item, shown) {
+  return edit({ act: "discard", items: [item] }, shown, () => ({
+    text: "The image is removed. The next learning forgets it.",
+    counts: { remove: 1 },
+  }));
 }
 
 // Back and forth.

@@ -17,6 +17,8 @@
  * @typedef {{} extends Options<K> ? [Options<K>?] : [Options<K>]} OptionsOf
  */
 
+/** @typedef {Omit<NonNullable<Operations["GET /images"]["query"]>, "after"|"limit">} Filters of all images */
+
 const ROOT = new URL("../api/v1", import.meta.url).pathname;
 
 /** How often something is read again while the service says that it cannot be read at the moment. */
@@ -42,7 +44,7 @@ async function answerTo(path, options) {
     return await fetch(ROOT + path, options);
   } catch (error) {
     if (error instanceof Error && error.name === "AbortError") throw error;
-    throw new ApiError(0, { detail: "The server is not answering. Check that `opengcd serve` is still running." });
+    throw new ApiError(0, { detail: "The server is not answering. Check that `opengcd` is still running." });
   }
 }
 
@@ -50,12 +52,13 @@ async function answerTo(path, options) {
  * Fill the parts of an address in.
  * @param {string} template as `/items/{id}`
  * @param {Record<string, any>} [parts]
- * @param {Record<string, any>} [query] what is undefined is left out
+ * @param {Record<string, any>} [query] what is undefined is left out; a list repeats the name
  */
 function address(template, parts = {}, query = {}) {
   const path = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parts[name]));
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  return given.length ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : path;
+  const pairs = given.flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)]));
+  return pairs.length ? `${path}?${new URLSearchParams(pairs)}` : path;
 }
 
 /**
@@ -65,13 +68,21 @@ function address(template, parts = {}, query = {}) {
  * @param {OptionsOf<K>} given
  * @returns {Promise<Operations[K]["answer"]>}
  */
-async function call(operation, ...given) {
-  const { path: parts, query, body, signal } = /** @type {Record<string, any>} */ (given[0] ?? {});
+const call = (operation, ...given) => request(operation, given[0]);
+
+/**
+ * Ask the service at an address that is not checked; `call` is for those of a project.
+ * @param {string} operation
+ * @param {Record<string, any>} [given]
+ * @returns {Promise<any>}
+ */
+export async function request(operation, given = {}) {
+  const { path: parts, query, body, signal } = given;
   const [method, template] = operation.split(" ");
   /** @type {Record<string, string>} */
   const headers = {};
   if (method !== "GET") headers["X-CSRF-Token"] = csrf;
-  const form = body instanceof FormData;
+  const form = body instanceof FormData || body instanceof Blob;
   if (body !== undefined && !form) headers["Content-Type"] = "application/json";
   const path = address(template, parts, query);
   /** @type {RequestInit} */
@@ -83,7 +94,7 @@ async function call(operation, ...given) {
     response = await answerTo(path, options);
   }
   const type = response.headers.get("Content-Type") ?? "";
-  const answer = type.includes("json") ? await response.json() : null;
+  const answer = response.status !== 204 && type.includes("json") ? await response.json() : null;
   if (!response.ok) throw new ApiError(response.status, answer);
   return answer;
 }
@@ -93,6 +104,12 @@ async function signedIn(answer) {
   const session = await answer;
   csrf = session.csrf;
   return session;
+}
+
+/** The image that a picture of the service is of; null for any other picture. @param {string} url */
+export function itemOf(url) {
+  const found = new URL(url, location.href).pathname.match(/\/items\/(\d+)\/(thumbnail|image)$/);
+  return found && Number(found[1]);
 }
 
 export const api = {
@@ -112,16 +129,43 @@ export const api = {
   /** @param {number} limit @param {number} [before] */
   history: (limit, before) => call("GET /history", { query: { limit, before } }),
 
+  heldOut: () => call("GET /held-out"),
+  /** @param {string} label @param {string} predicted */
+  confused: (label, predicted) => call("GET /held-out/items", { query: { label, predicted } }),
+  /** @param {number} limit */
+  suspects: (limit) => call("GET /suspects", { query: { limit } }),
+  /** Store images, which a job then teaches. @param {File[]} files */
+  upload(files) {
+    const body = new FormData();
+    for (const file of files) body.append("files", file, file.name);
+    return call("POST /taught-images", { body });
+  },
+
   groups: () => call("GET /groups"),
   /** @param {number} limit */
   questions: (limit) => call("GET /questions", { query: { limit } }),
   /** @param {number} id @param {number} offset @param {number} limit @param {"typical"|"odd"} order */
   items: (id, offset, limit, order) =>
     call("GET /groups/{id}/items", { path: { id }, query: { offset, limit, order, stacked: true } }),
+  /** @param {number} id */
+  parts: (id) => call("GET /groups/{id}/parts", { path: { id } }),
+  /** @param {number[]} items */
+  suggestions: (items) => call("GET /suggestions", { query: { items: items.slice(0, 100) } }),
+  /** @param {NonNullable<Operations["GET /images"]["query"]>} query */
+  images: (query) => call("GET /images", { query }),
+  /** @param {NonNullable<Operations["GET /images/starts"]["query"]>} query */
+  starts: (query) => call("GET /images/starts", { query }),
+  choices: () => call("GET /images/choices"),
+  /** @param {number} id @param {AbortSignal} [signal] */
+  reasons: (id, signal) => call("GET /items/{id}/reasons", { path: { id }, signal }),
+  /** @param {number} id @param {AbortSignal} [signal] */
+  camera: (id, signal) => call("GET /items/{id}/camera", { path: { id }, signal }),
   /** @param {number} id @param {AbortSignal} [signal] */
   item: (id, signal) => call("GET /items/{id}", { path: { id }, signal }),
   /** @param {number} id @param {number} limit @param {AbortSignal} [signal] */
   neighbours: (id, limit, signal) => call("GET /items/{id}/neighbours", { path: { id }, query: { limit }, signal }),
+  /** @param {number} id */
+  similar: (id) => call("GET /items/{id}/similar", { path: { id } }),
   /** @param {number} id */
   thumbnail: (id) => `${ROOT}/items/${id}/thumbnail`,
   /** @param {number} id */
@@ -150,11 +194,20 @@ export const api = {
     for (const file of files) body.append("files", file, file.name);
     return call("POST /recognize", { query: { keep }, body });
   },
+  /** @param {Operations["POST /images"]["body"]} body */
+  addImages: (body) => call("POST /images", { body }),
+  /** @param {string|null} path */
+  folders: (path) => call("GET /folders", { query: path === null ? {} : { path } }),
+  watch: () => call("GET /watch"),
+  /** @param {string} folder */
+  startWatch: (folder) => call("PUT /watch", { body: { folder } }),
+  stopWatch: () => call("DELETE /watch"),
   rejection: () => call("GET /rejection"),
   /** @param {number|null} share @param {number} on */
   setRejection: (share, on) => call("PUT /rejection", { body: { max_known_rejected: share, on } }),
-  /** @param {NonNullable<NonNullable<Operations["GET /export"]["query"]>["format"]>} format */
-  exported: (format) => `${ROOT}/export?format=${format}`,
+  exportFormats: () => call("GET /export/formats"),
+  /** @param {string} format @param {string} images */
+  exported: (format, images) => ROOT + address("/export", {}, { format, images }),
   events: () => new EventSource(`${ROOT}/events`),
 };
 

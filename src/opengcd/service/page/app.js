@@ -1,12 +1,15 @@
 /** The page: sign in, show the bar, then the view that the address names. */
 
 import { redo, undo } from "./acts.js";
+import { startAdding } from "./adding.js";
 import { api } from "./api.js";
 import { button } from "./buttons.js";
 import { showSheet } from "./dialogs.js";
 import { byId, h } from "./dom.js";
 import { follow } from "./events.js";
+import { icon } from "./icons.js";
 import { listen, useKeys } from "./keys.js";
+import { watchPictures } from "./pictures.js";
 import { go, startRouter } from "./router.js";
 import { currentJob, refresh, state, subscribe, toReview } from "./store.js";
 import { toggleTheme } from "./theme.js";
@@ -14,6 +17,8 @@ import { complain } from "./toast.js";
 import { group } from "./views/group.js";
 import { groups } from "./views/groups.js";
 import { history } from "./views/history.js";
+import { images } from "./views/images.js";
+import { labels } from "./views/labels.js";
 import { learn } from "./views/learn.js";
 import { numberOfClasses } from "./views/number.js";
 import { overview } from "./views/overview.js";
@@ -33,7 +38,19 @@ const VIEWS = [
   ["rejection", "Rejection", rejection],
   ["history", "History", history],
   ["questions", "Questions", questions],
+  ["images", "Images", images],
+  ["labels", "Labels", labels],
 ];
+
+/** Where a job is shown. @type {Record<string, string>} */
+const HOMES = {
+  discover: "#/number",
+  learn: "#/learn",
+  teach: "#/learn",
+  measure: "#/labels",
+  adapt: "#/overview",
+  recognize: "#/overview",
+};
 
 async function signOut() {
   await api.signOut().catch(complain);
@@ -50,8 +67,15 @@ function bar() {
   const forth = button("Redo", redo, { icon: "redo", bare: true, quiet: true, key: ["everywhere", "redo"] });
   const job = h("a", { class: "pill", hidden: true });
   const offline = h("span", { class: "pill bad", hidden: true, role: "alert" }, "Connection lost. Reconnecting …");
+  const projects = h(
+    "a",
+    { class: "up", href: "../../", title: "All projects", "aria-label": "All projects", hidden: true },
+    icon("previous"),
+  );
   const element = byId("bar");
+  api.watch().then((watch) => (projects.hidden = !watch.home), complain);
   element.append(
+    projects,
     h(
       "a",
       { class: "brand", href: "#/overview" },
@@ -93,7 +117,7 @@ function bar() {
     if (!running) return;
     const share = running.total ? ` ${Math.round((100 * running.done) / running.total)} %` : "";
     job.textContent = `${DOING[running.verb]}${share}`;
-    job.href = { learn: "#/learn", adapt: "#/overview", discover: "#/number" }[running.verb];
+    job.href = HOMES[running.verb];
   };
   subscribe(paint);
   paint();
@@ -120,8 +144,9 @@ async function start() {
   await refresh();
   const top = bar();
   listen();
+  watchPictures();
   useKeys("everywhere", {
-    view: (event) => go(VIEWS[Number(event.key) - 1][0]),
+    view: (event) => go(VIEWS[(Number(event.key) + 9) % 10][0]),
     undo,
     redo,
     theme: toggleTheme,
@@ -129,6 +154,7 @@ async function start() {
   });
   startRouter(main, Object.fromEntries(VIEWS.map(([name, , view]) => [name, view])), top.current);
   follow(top.connection);
+  startAdding();
 }
 
 start().catch(complain);

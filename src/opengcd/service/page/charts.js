@@ -170,16 +170,16 @@ export function scoreChart({ curve, k, interval, known, chosen, range }) {
   );
 }
 
-/** Shares as horizontal bars. @param {{label: string, value: number, kind?: string}[]} entries */
+/** Shares as horizontal bars; a label may be a link. @param {{label: string, value: number, kind?: string, href?: string}[]} entries */
 export function bars(entries) {
   return h(
     "ul",
     { class: "bars" },
-    entries.map(({ label, value, kind }) =>
+    entries.map(({ label, value, kind, href }) =>
       h(
         "li",
         { class: kind },
-        h("span", { class: "label" }, label),
+        h("span", { class: "label" }, href ? h("a", { href, title: `Show all images of ${label}` }, label) : label),
         h(
           "span",
           { class: "track", "aria-hidden": "true" },

@@ -3,6 +3,7 @@
 import { api } from "./api.js";
 import { h } from "./dom.js";
 import { sheet } from "./keys.js";
+import { ending, nameKey, withName } from "./names.js";
 
 const SHOWN = 60;
 let serial = 0;
@@ -15,7 +16,7 @@ let serial = 0;
  * @param {string} [kind]
  * @returns {Promise<T|null>}
  */
-function ask(title, build, kind = "") {
+export function ask(title, build, kind = "") {
   return new Promise((resolve) => {
     const id = `dialog-${++serial}`;
     const before = document.activeElement;
@@ -65,29 +66,38 @@ const images = (ids) =>
   );
 
 /**
- * Ask for a name that completes.
+ * Ask for a name that completes. The row that is marked in the list is what Enter takes: the name that is being completed,
+ * or the row for a new name.
  * @typedef {{label: string, kind: string, group?: import("./types.d.ts").Group, image?: number}} Option
  * @param {Object} question
  * @param {string} question.title
  * @param {Option[]} question.options
+ * @param {Promise<Option[]>} [question.ranked] the same options, the most likely first; they are shown when this is known
  * @param {number[]} [question.images]
  * @param {string} [question.value]
  * @param {string|null} [question.suggestion] offered while nothing is typed
  * @param {boolean} [question.free] whether a name that is no option will do
  * @param {(text: string) => string} [question.tell] what a name would lead to
+ * @param {{heading: string, note: string, images: number[]}} [question.beside] images to compare with those of the marked option;
+ *   then a click marks an option, and does not choose it
  * @param {string} question.submit
  * @param {string} [question.other] label of a second way to answer, by Shift and Enter
  * @returns {Promise<{text: string, option: Option|null, other: boolean}|null>}
  */
 export function pick(question) {
-  const { options, free = false, suggestion = null, tell = () => "" } = question;
+  const { free = false, suggestion = null, tell = () => "" } = question;
   return ask(
     question.title,
     (answer) => {
       const list = `options-${serial}`;
       /** @type {Option[]} */
-      let matches = [];
-      let current = -1;
+      let options = [];
+      let ready = !question.ranked;
+      if (ready) options = question.options;
+      /** @type {{label: string, option: Option|null}[]} */
+      let rows = [];
+      let current = -1; // the row that was gone to; -1: the one that fits what is typed
+      let typed = false;
 
       const input = h("input", {
         type: "text",
@@ -121,92 +131,141 @@ export function pick(question) {
           h("kbd", { "aria-hidden": "true" }, "⇧Enter"),
         );
 
-      const completion = () => {
-        const text = input.value;
-        if (!text) return suggestion ?? null;
-        const found = options.find((option) => option.label.toLowerCase().startsWith(text.toLowerCase()));
-        return found && found.label !== text ? found.label : null;
+      const text = () => input.value.trim();
+      /** The option that what is typed begins, unless it is the whole name of one. */
+      const completed = () => {
+        if (!typed || !text() || withName(text(), options, labelOf)) return null;
+        return options.find((option) => ending(input.value, option.label) !== null) ?? null;
       };
-      const chosen = () => {
-        if (current >= 0) return { text: matches[current].label, option: matches[current] };
-        const text = input.value.trim();
-        const same = options.find((option) => option.label === text) ?? null;
-        if (free) return text ? { text, option: same } : null;
-        const option = same ?? matches[0] ?? null;
-        return option && { text: option.label, option };
+      /** The row that Enter takes; -1 if there is none. */
+      const marked = () => {
+        if (current >= 0) return current;
+        if (!text() && suggestion) return rows.findIndex((row) => row.label === suggestion);
+        if (!text()) return free ? -1 : Math.min(0, rows.length - 1);
+        const fits = withName(text(), options, labelOf) ?? completed();
+        const place = rows.findIndex((row) => row.option === fits && fits);
+        return place >= 0 ? place : Math.min(0, rows.length - 1);
       };
       /** @param {boolean} second */
-      const give = (second) => {
-        const found = chosen();
-        if (found) answer({ ...found, other: second });
+      const give = async (second) => {
+        await order;
+        const row = rows[marked()];
+        if (row) answer({ text: row.label, option: row.option, other: second });
         else input.focus();
       };
-      const paint = () => {
-        const text = input.value.trim().toLowerCase();
+      /** @param {number} i */
+      const choose = (i) => {
+        const again = current === i;
+        current = i;
+        if (!question.beside || again) return give(false);
+        input.focus();
+        return paint();
+      };
+      const compared = h("div", { class: "compared" });
+      let comparedWith = -1;
+      /** @param {Option|null|undefined} option */
+      const compare = (option) => {
+        if (!question.beside || comparedWith === (option?.group?.id ?? 0)) return;
+        comparedWith = option?.group?.id ?? 0;
+        const other = option?.group && {
+          heading: option.label,
+          note: kindOf(option),
+          images: option.group.typical,
+        };
+        compared.replaceChildren(sideBySide(other ? [question.beside, other] : [question.beside]));
+      };
+      const find = () => {
+        const wanted = nameKey(text());
         /** @param {Option} option */
-        const rank = (option) => (option.label.toLowerCase().startsWith(text) ? 0 : 1);
-        matches = options
-          .filter((option) => option.label.toLowerCase().includes(text))
+        const rank = (option) => (nameKey(option.label).startsWith(wanted) ? 0 : 1);
+        const found = options
+          .filter((option) => nameKey(option.label).includes(wanted))
           .sort((a, b) => rank(a) - rank(b))
-          .slice(0, SHOWN);
-        const marked = current >= 0 ? current : free ? -1 : 0;
+          .slice(0, SHOWN)
+          .map((option) => ({ label: option.label, option }));
+        const fresh = free && text() && !withName(text(), options, labelOf);
+        rows = fresh ? [{ label: text(), option: null }, ...found] : found;
+      };
+      const paint = () => {
+        find();
+        const at = marked();
         box.replaceChildren(
-          ...matches.map((option, i) =>
+          ...rows.map(({ label, option }, i) =>
             h(
               "li",
               {
                 role: "option",
                 id: `${list}-${i}`,
-                "aria-selected": String(i === marked),
-                on: { click: () => ((current = i), give(false)) },
+                class: option ? null : "fresh",
+                "aria-selected": String(i === at),
+                on: { click: () => choose(i) },
               },
-              option.image ? h("img", { src: api.thumbnail(option.image), alt: "" }) : h("span", { class: "blank" }),
-              h("span", { class: "label" }, option.label),
-              h("span", { class: "kind" }, option.group ? `${option.kind} · ${option.group.size}` : option.kind),
+              option?.image
+                ? h("img", { src: api.thumbnail(option.image), alt: "" })
+                : h("span", { class: "blank" }, option ? "" : "+"),
+              h("span", { class: "label" }, label),
+              h(
+                "span",
+                { class: "kind" },
+                option ? kindOf(option) : label === question.value ? "as it is" : "new name",
+              ),
             ),
           ),
         );
-        box.hidden = matches.length === 0;
-        if (marked >= 0 && matches.length) {
-          input.setAttribute("aria-activedescendant", `${list}-${marked}`);
-          box.children[marked]?.scrollIntoView({ block: "nearest" });
+        box.hidden = rows.length === 0;
+        if (at >= 0) {
+          input.setAttribute("aria-activedescendant", `${list}-${at}`);
+          box.children[at].scrollIntoView({ block: "nearest" });
         } else input.removeAttribute("aria-activedescendant");
-        const full = completion();
-        ghost.textContent = current < 0 && full ? input.value + full.slice(input.value.length) : "";
-        const ending = full && input.value ? ` Press Tab for “${full}”.` : "";
-        note.textContent =
-          !input.value && suggestion
-            ? `These images look like “${suggestion}”. Press Tab to use that name.`
-            : tell(chosen()?.text ?? "") + ending;
-        submit.disabled = chosen() === null;
+        compare(rows[at]?.option);
+        const full = current < 0 ? completed() : null;
+        const offered = text() || current >= 0 ? null : suggestion;
+        ghost.textContent = offered ?? (full ? input.value + ending(input.value, full.label) : "");
+        note.textContent = noteOf(rows[at], full);
+        submit.disabled = ready && at < 0;
         if (other) other.disabled = submit.disabled;
       };
+      /** @param {typeof rows[number]|undefined} row @param {Option|null} full */
+      const noteOf = (row, full) => {
+        if (!ready) return "Looking for the most similar…";
+        if (!text() && suggestion && current < 0) return `These images look like “${suggestion}”.`;
+        const said = tell(row?.label ?? "");
+        return full && free ? `${said} For the new name “${text()}”, press ↑ or choose it in the list.` : said;
+      };
       input.addEventListener("input", () => {
+        typed = true;
         current = -1;
         paint();
       });
       input.addEventListener("keydown", (event) => {
-        const full = completion();
+        const full = text() ? completed()?.label : suggestion;
         if (event.key === "Tab" && !event.shiftKey && full) {
           event.preventDefault();
           input.value = full;
           current = -1;
           paint();
-        } else if (["ArrowDown", "ArrowUp"].includes(event.key) && matches.length) {
+        } else if (["ArrowDown", "ArrowUp"].includes(event.key) && rows.length) {
           event.preventDefault();
-          const from = current < 0 && !free ? 0 : current;
-          current = (from + (event.key === "ArrowDown" ? 1 : -1) + matches.length) % matches.length;
-          if (from < 0 && event.key === "ArrowUp") current = matches.length - 1;
+          const from = marked();
+          current = (from + (event.key === "ArrowDown" ? 1 : -1) + rows.length) % rows.length;
+          if (from < 0 && event.key === "ArrowUp") current = rows.length - 1;
           paint();
         } else if (event.key === "Enter" && event.shiftKey && other) {
           event.preventDefault();
           give(true);
         }
       });
+      /** @param {Option[]} found */
+      const show = (found) => {
+        options = found;
+        ready = true;
+        paint();
+      };
+      const order = question.ranked?.then(show, () => show(question.options));
       queueMicrotask(() => input.select());
       paint();
       return [
-        question.images?.length ? images(question.images) : null,
+        question.beside ? compared : question.images?.length ? images(question.images) : null,
         h(
           "form",
           { on: { submit: (event) => (event.preventDefault(), give(false)) } },
@@ -217,9 +276,14 @@ export function pick(question) {
         ),
       ];
     },
-    "picker",
+    question.beside ? "picker comparison" : "picker",
   );
 }
+
+/** @param {Option} option */
+const labelOf = (option) => option.label;
+/** @param {Option} option */
+const kindOf = (option) => (option.group ? `${option.kind} · ${option.group.size}` : option.kind);
 
 /**
  * Ask for a whole number.
@@ -280,6 +344,64 @@ export function fillIn({ title, text, fields }) {
       ),
     ];
   });
+}
+
+/**
+ * Two sets of images side by side.
+ * @param {{heading: string, note?: string, images: number[]}[]} both
+ */
+function sideBySide(both) {
+  return h(
+    "div",
+    { class: "sides" },
+    both.map(({ heading, note, images: shown }) =>
+      h(
+        "figure",
+        {},
+        h("figcaption", {}, h("h3", {}, heading), h("span", { class: "soft" }, note ?? "")),
+        h(
+          "div",
+          { class: "mosaic", "aria-hidden": "true" },
+          shown.slice(0, 8).map((id) => h("img", { src: api.thumbnail(id), alt: "", decoding: "async" })),
+        ),
+      ),
+    ),
+  );
+}
+
+/**
+ * Warn of a group that looks like two classes: Enter goes on anyway, s splits it, Escape does neither.
+ * @param {{title: string, text: string, parts: {heading: string, note: string, images: number[]}[], submit: string, cancel: string}}
+ *   question
+ * @returns {Promise<"on"|"split"|null>}
+ */
+export function warn({ title, text, parts, submit, cancel }) {
+  return ask(
+    title,
+    (answer) => {
+      const footer = h(
+        "footer",
+        {},
+        h("button", { type: "button", on: { click: () => answer(null) } }, cancel, h("kbd", {}, "Esc")),
+        h("button", { type: "button", on: { click: () => answer("split") } }, "Split…", h("kbd", {}, "s")),
+        h(
+          "button",
+          { type: "button", class: "primary", autofocus: true, on: { click: () => answer("on") } },
+          submit,
+          h("kbd", {}, "Enter"),
+        ),
+      );
+      queueMicrotask(() =>
+        footer.closest("dialog")?.addEventListener("keydown", (event) => {
+          if (event.key !== "s" || event.ctrlKey || event.metaKey || event.altKey) return;
+          event.preventDefault();
+          answer("split");
+        }),
+      );
+      return [h("p", {}, text), sideBySide(parts), footer];
+    },
+    "comparison",
+  );
 }
 
 /**

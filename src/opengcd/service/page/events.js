@@ -1,6 +1,7 @@
 /** What the service reports by itself: edits of others, and how far jobs are. */
 
 import { inTurn, own } from "./acts.js";
+import { addedWords } from "./adding.js";
 import { api, editOf, jobOf } from "./api.js";
 import { isOver, noteAdaptation, noteJob, noteMap, refresh } from "./store.js";
 import { complain, toast } from "./toast.js";
@@ -31,6 +32,7 @@ export function follow(connection) {
       if (!BY_JOBS.includes(verb)) toast(`${who} ${story(verb)}.`);
     }).catch(complain);
   });
+  source.addEventListener("images", () => inTurn(refresh).catch(complain));
   source.addEventListener("map", () => noteMap().catch(complain));
   source.addEventListener("adaptation", () => noteAdaptation().catch(complain));
   source.addEventListener("job", (event) => {
@@ -40,8 +42,10 @@ export function follow(connection) {
     if (job.state === "failed") toast(`${DOING[job.verb]} failed: ${job.error}`, { kind: "error" });
     else {
       const left = job.verb === "discover" ? leftAlone(job.result?.left_alone) : "";
+      if (job.verb === "recognize" && job.state === "done" && job.result) toast(addedWords(job.result));
       const kept = job.verb === "adapt" && job.result?.switched === false ? "; nothing was changed" : "";
-      toast(`${DOING[job.verb]} ${job.state === "done" ? "is done" : "was cancelled"}${left}${kept}.`);
+      if (job.verb !== "recognize" || job.state !== "done")
+        toast(`${DOING[job.verb]} ${job.state === "done" ? "is done" : "was cancelled"}${left}${kept}.`);
     }
     inTurn(refresh).catch(complain);
   });

@@ -8,16 +8,21 @@ const BEYOND = 3; // rows kept above and below those in sight
 const DRAG = 6; // pixels before a press becomes a drag
 const HOLD = 450; // milliseconds before a finger's press is a hold: what Shift is to a mouse
 
-/** @param {import("./types.d.ts").Item} item */
+/** @typedef {import("./items.js").Shown} Shown */
+
+/** @param {Shown} item */
 const name = (item) => (item.copies > 1 ? `${item.name}, a stack of ${item.copies}` : item.name);
 
+/** @template {Shown} T */
 export class Grid {
   /**
-   * @param {{list: import("./items.js").ItemList, selection: import("./selection.js").Selection, label: string,
-   *   side: number, look: (item: import("./types.d.ts").Item) => void, moved: () => void}} options
+   * @param {{list: import("./items.js").PagedList<T>, selection: import("./selection.js").Selection, label: string,
+   *   side: number, look: (item: T) => void, moved: () => void, caption?: (item: T) => string}} options
+   *   caption: what stands on an image
    */
-  constructor({ list, selection, label, side, look, moved }) {
+  constructor({ list, selection, label, side, look, moved, caption }) {
     this.list = list;
+    this.caption = caption;
     this.selection = selection;
     this.side = side;
     this.look = look;
@@ -108,7 +113,8 @@ export class Grid {
     const items = Array.from({ length: Math.min(this.columns, this.list.total - start) }, (_, i) =>
       this.list.at(start + i),
     );
-    const key = items.map((item) => (item ? `${item.id}×${item.copies}` : "")).join();
+    const captions = items.map((item) => (item && this.caption ? this.caption(item) : ""));
+    const key = items.map((item, i) => (item ? `${item.id}×${item.copies}×${captions[i]}` : "")).join();
     const old = this.rows.get(row);
     if (old?.dataset.key === key) return;
     const element = h(
@@ -131,10 +137,11 @@ export class Grid {
             "data-item": item?.id,
             "aria-colindex": column + 1,
             "aria-selected": "false",
-            "aria-label": item ? name(item) : "loading",
+            "aria-label": item ? [name(item), captions[column]].filter(Boolean).join(", ") : "loading",
           },
           item && h("img", { src: api.thumbnail(item.id), alt: "", draggable: "false", decoding: "async" }),
           item && item.copies > 1 && h("span", { class: "copies", "aria-hidden": "true" }, String(item.copies)),
+          captions[column] && h("span", { class: "caption", "aria-hidden": "true" }, captions[column]),
         ),
       ),
     );

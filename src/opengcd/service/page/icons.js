@@ -25,6 +25,9 @@ const PATHS = {
   out: "M10 3h3v10h-3M7 5 4 8l3 3M4 8h6",
   next: "M6 3l5 5-5 5",
   previous: "M10 3 5 8l5 5",
+  enlarge: "M9.5 2.5h4v4M13.5 2.5 9 7M6.5 13.5h-4v-4M2.5 13.5 7 9",
+  whole: "M2.5 5.5v-3h3M10.5 2.5h3v3M13.5 10.5v3h-3M5.5 13.5h-3v-3",
+  filter: "M2 3.5h12M4.5 8h7M6.5 12.5h3",
   drop: "M8 2v8M4.5 6.5 8 10l3.5-3.5M2.5 13.5h11",
 };
 

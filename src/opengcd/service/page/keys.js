@@ -14,7 +14,7 @@ const KEYS = [
     scope: "everywhere",
     title: "Everywhere",
     keys: [
-      { act: "view", keys: ["1", "2", "3", "4", "5", "6", "7", "8"], label: "Go to a view" },
+      { act: "view", keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"], label: "Go to a view" },
       { act: "undo", keys: ["u", "Ctrl+z"], label: "Undo" },
       { act: "redo", keys: ["Shift+U", "Ctrl+Shift+Z", "Ctrl+y"], label: "Redo" },
       { act: "theme", keys: ["t"], label: "Switch between light and dark" },
@@ -65,10 +65,51 @@ const KEYS = [
       { act: "fewer", keys: ["-"], label: "… select fewer of them" },
       { act: "odd", keys: ["d"], label: "Show the odd ones first, or the most typical" },
       { act: "look", keys: ["i"], label: "Inspect the image and its neighbours" },
+      { act: "enlarge", keys: ["e"], label: "Enlarge the image" },
       { act: "open", keys: ["o"], label: "Open the stack, or all selected stacks" },
       { act: "next", keys: ["."], label: "Next group" },
       { act: "previous", keys: [","], label: "Previous group" },
       { act: "back", keys: ["Escape"], label: "Clear the selection; press again for all groups" },
+    ],
+  },
+  {
+    scope: "browser",
+    title: "All images",
+    keys: [
+      {
+        act: "walk",
+        keys: ["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown", "Home", "End", "PageUp", "PageDown"],
+        label: "Move from image to image",
+      },
+      {
+        act: "extend",
+        keys: ["Shift+ArrowLeft", "Shift+ArrowUp", "Shift+ArrowRight", "Shift+ArrowDown", "Shift+Home", "Shift+End"],
+        label: "Extend the selection",
+      },
+      { act: "toggle", keys: [" "], label: "Select or deselect the image" },
+      { act: "all", keys: ["a"], label: "Select all that are listed" },
+      { act: "look", keys: ["i"], label: "Inspect the image: why it has its label, and its neighbours" },
+      { act: "enlarge", keys: ["e"], label: "Enlarge the image" },
+      { act: "search", keys: ["/"], label: "Search by the name of the file" },
+      { act: "filter", keys: ["f"], label: "Show or hide more filters" },
+      { act: "back", keys: ["Escape"], label: "Clear the selection; press again to clear the filters" },
+    ],
+  },
+  {
+    scope: "viewer",
+    title: "Enlarged image",
+    keys: [
+      { act: "next", keys: ["ArrowRight", "ArrowDown"], label: "Next image" },
+      { act: "previous", keys: ["ArrowLeft", "ArrowUp"], label: "Previous image" },
+      { act: "zoomIn", keys: ["+"], label: "Zoom in" },
+      { act: "zoomOut", keys: ["-"], label: "Zoom out" },
+      { act: "whole", keys: ["0"], label: "Show the whole image" },
+      {
+        act: "pan",
+        keys: ["Shift+ArrowLeft", "Shift+ArrowUp", "Shift+ArrowRight", "Shift+ArrowDown"],
+        label: "Move the image",
+      },
+      { act: "close", keys: ["Escape", "e"], label: "Back to the list" },
     ],
   },
   {
@@ -92,6 +133,17 @@ const KEYS = [
       { act: "none", keys: ["0"], label: "Neither part is a class" },
       { act: "skip", keys: ["s"], label: "Skip the question" },
       { act: "regroup", keys: ["g"], label: "Regroup the images as answered" },
+    ],
+  },
+  {
+    scope: "labels",
+    title: "Suspected labels",
+    keys: [
+      { act: "keep", keys: ["k"], label: "Keep the label: it is right" },
+      { act: "change", keys: ["c"], label: "Change it to the suggested class" },
+      { act: "other", keys: ["o"], label: "Give another label" },
+      { act: "discard", keys: ["x", "Delete"], label: "Remove the image from what is learnt" },
+      { act: "skip", keys: ["s"], label: "Skip the image" },
     ],
   },
   {

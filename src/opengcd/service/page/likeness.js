@@ -1,41 +1,57 @@
-/** "All like this": the images of a group that are nearer to one image than to what the group is otherwise. */
+/** "Select similar": how many of the images that are like one are selected, by a slider and two buttons. */
 
-import { api } from "./api.js";
+import { button } from "./buttons.js";
+import { h } from "./dom.js";
 
-const LOOKED_AT = 500;
+/** The slider goes to so many times as many images as are taken at first. */
+const REACH = 4;
+const LEAST_REACH = 20;
 
-/**
- * Order candidates from the most alike, and say how many are alike.
- *
- * An image is like this one where it is nearer to it than to the reference. One that is missing from the reference's list
- * is farther from it than all that are in the list.
- * @param {import("./types.d.ts").Neighbour[]} near neighbours of this image
- * @param {number} reference
- * @param {import("./types.d.ts").Neighbour[]} beside neighbours of the reference
- * @param {number} group
- * @returns {{ids: number[], alike: number}}
- */
-function alike(near, reference, beside, group) {
-  const other = new Map(beside.map(({ id, distance }) => [id, distance]));
-  other.set(reference, 0);
-  const farthest = beside.at(-1)?.distance ?? Infinity;
-  /** @param {import("./types.d.ts").Neighbour} neighbour */
-  const margin = ({ id, distance }) => distance - (other.get(id) ?? farthest);
-  const candidates = near.filter((neighbour) => neighbour.group === group).sort((a, b) => margin(a) - margin(b));
-  return { ids: candidates.map(({ id }) => id), alike: candidates.filter((one) => margin(one) < 0).length };
-}
+/** @typedef {{ids: number[], taken: number}} Like images in their order of likeness, and how many are selected */
 
 /**
- * @param {number} item
- * @param {number} group
- * @param {[number, number]} ends the group's most typical and its oddest image; the one farther away is the reference
+ * @param {(ids: number[]) => void} select
  */
-export async function likeThis(item, group, ends) {
-  const near = await api.neighbours(item, LOOKED_AT);
-  /** @param {number} id */
-  const far = (id) => (id === item ? -1 : (near.find((one) => one.id === id)?.distance ?? Infinity));
-  const [typical, odd] = ends;
-  const reference = far(typical) >= far(odd) ? typical : odd;
-  const found = alike(near, reference, await api.neighbours(reference, LOOKED_AT), group);
-  return { ids: [item, ...found.ids], alike: found.alike + 1 };
+export function likeness(select) {
+  /** @type {Like|null} */
+  let like = null;
+  /** @type {HTMLInputElement} */
+  const slider = h("input", {
+    type: "range",
+    min: 1,
+    "aria-label": "How many similar images are selected",
+    on: { input: () => like && take(like.ids, slider.valueAsNumber) },
+  });
+  /** @param {number} by */
+  const widen = (by) => () => like && take(like.ids, like.taken + by);
+  const element = h(
+    "div",
+    { class: "likeness", hidden: true },
+    button("Select fewer", widen(-1), { key: ["images", "fewer"], icon: "minus", quiet: true }),
+    slider,
+    button("Select more", widen(1), { key: ["images", "more"], icon: "plus", quiet: true }),
+  );
+
+  /** @param {number[]} ids @param {number} n */
+  function take(ids, n) {
+    const fresh = like?.ids !== ids;
+    const taken = Math.max(1, Math.min(ids.length, n));
+    like = { ids, taken };
+    const reach = fresh ? Math.max(LEAST_REACH, REACH * taken) : Math.max(Number(slider.max), taken);
+    slider.max = String(Math.min(ids.length, reach));
+    slider.value = String(taken);
+    select(ids.slice(0, taken));
+  }
+
+  return {
+    element,
+    take,
+    more: widen(1),
+    fewer: widen(-1),
+    /** Show it while there is something to change. @param {boolean} any whether images are selected */
+    show: (any) => {
+      if (!any) like = null;
+      element.hidden = !like;
+    },
+  };
 }

@@ -1,4 +1,4 @@
-/** From the address to a view: `#/groups/12` shows the view `groups` with "12". */
+/** From the address to a view: `#/groups/12` shows the view `groups` with "12", `#/images?label=red` the view `images`. */
 
 /** @typedef {(root: HTMLElement, ...rest: string[]) => (() => void)} View shows itself and returns how to end */
 
@@ -10,8 +10,26 @@ let leave = () => {};
 /** @type {string|null} */
 let shown = null;
 
-/** Parts of the present address. */
-const place = () => location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+/** Parts of the present address, and what stands behind its question mark. */
+const address = () => location.hash.replace(/^#\/?/, "").split("?");
+const place = () => address()[0].split("/").map(decodeURIComponent);
+
+/** What the present address asks for: `#/images?label=red` has the label "red". */
+export const query = () => new URLSearchParams(address()[1] ?? "");
+
+/**
+ * Change what the address asks for, and stay in the view, which shows it itself.
+ * @param {URLSearchParams} asked @param {boolean} [back] whether the browser can go back to what was asked before
+ */
+export function setQuery(asked, back = true) {
+  const text = asked.toString();
+  const url = `#/${place().map(encodeURIComponent).join("/")}${text && `?${text}`}`;
+  if (url !== location.hash) history[back ? "pushState" : "replaceState"](null, "", url);
+}
+
+/** The address of all images that some filters let pass, such as those of a class. @param {Record<string, string|number>} filters */
+export const imagesOf = (filters) =>
+  `#/images?${new URLSearchParams(Object.entries(filters).map(([name, value]) => [name, String(value)]))}`;
 
 /** @param {...(string|number)} parts */
 export const go = (...parts) => (location.hash = `#/${parts.map(encodeURIComponent).join("/")}`);

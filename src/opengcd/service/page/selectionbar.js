@@ -1,6 +1,6 @@
 /** What can be done with selected images, as buttons and keys. */
 
-import { moveItems, removeItems, separateItems } from "./acts.js";
+import { correctItems, moveItems, removeItems, separateItems } from "./acts.js";
 import { button } from "./buttons.js";
 import { h } from "./dom.js";
 import { useKeys } from "./keys.js";
@@ -10,10 +10,20 @@ import { count } from "./words.js";
 
 /**
  * @param {{selection: import("./selection.js").Selection, on: () => number, from?: () => import("./types.d.ts").Group|undefined,
- *   hint: string, more?: HTMLElement[], done?: () => void, within?: Element}} options
- *   on: the edit that the images are shown with; more: buttons of the view's own
+ *   hint: string, more?: HTMLElement[], done?: () => void, within?: Element, correct?: boolean}} options
+ *   on: the edit that the images are shown with; more: buttons of the view's own; correct: ask what the images show, not
+ *   where they go
  */
-export function selectionBar({ selection, on, from = () => undefined, hint, more = [], done = () => {}, within }) {
+export function selectionBar({
+  selection,
+  on,
+  from = () => undefined,
+  hint,
+  more = [],
+  done = () => {},
+  within,
+  correct,
+}) {
   const text = h("p", { class: "chosen", role: "status" });
   /** @param {(ids: number[]) => Promise<unknown>} run whether it was done */
   const act = (run) => async () => {
@@ -23,14 +33,14 @@ export function selectionBar({ selection, on, from = () => undefined, hint, more
     return done();
   };
   const acts = {
-    move: act((ids) => moveItems(ids, on(), { from: from() })),
+    move: act((ids) => (correct ? correctItems(ids, on()) : moveItems(ids, on(), { from: from() }))),
     known: act((ids) => moveItems(ids, on(), { from: from(), known: true })),
     separate: act((ids) => separateItems(ids, on())),
     remove: act((ids) => removeItems(ids, on())),
   };
   const buttons = [
-    button("Move to…", acts.move, { icon: "move", key: ["selection", "move"] }),
-    button("Move to known class…", acts.known, { icon: "known", key: ["selection", "known"] }),
+    button(correct ? "Correct label…" : "Move to…", acts.move, { icon: "move", key: ["selection", "move"] }),
+    ...(correct ? [] : [button("Move to known class…", acts.known, { icon: "known", key: ["selection", "known"] })]),
     button("Make new group", acts.separate, { icon: "plus", key: ["selection", "separate"] }),
     button("Remove", acts.remove, {
       icon: "bin",

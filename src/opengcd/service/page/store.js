@@ -10,8 +10,10 @@ export const state = {
   session: /** @type {any} */ (null),
   /** @type {import("./types.d.ts").Status} */
   status: /** @type {any} */ (null),
-  /** @type {Group[]} in the order of review */
+  /** @type {Group[]} in the order of review, as it was when each was first shown */
   groups: [],
+  /** Whether the groups stand where they were first shown, while the service has another order by now. */
+  outOfOrder: false,
   /** The last edit that these groups contain: what an act on a group is based on. */
   edit: 0,
   /** @type {Map<number, Job>} jobs that were seen to run, by their number */
@@ -36,6 +38,29 @@ async function tell(topic) {
   await Promise.all([...listeners].map((listener) => listener(topic)));
 }
 
+const KINDS = ["novel", "known", "removed"];
+
+/** The groups in the order in which they were first shown, those that are gone too: undo brings them back. @type {number[]} */
+let shown = [];
+
+/**
+ * Leave groups where they were: nothing moves under the hands of a reviewer. New ones come last of their kind.
+ * @param {Group[]} found in the order of the service
+ */
+function inPlace(found) {
+  shown = [...new Set([...shown, ...found.map((group) => group.id)])];
+  const place = new Map(shown.map((id, i) => [id, i]));
+  /** @param {Group} group */
+  const rank = (group) => KINDS.indexOf(group.kind) * shown.length + (place.get(group.id) ?? 0);
+  return found.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** Show the groups in the order of the service again. */
+export function sortAgain() {
+  shown = [];
+  return refresh();
+}
+
 /** @type {Promise<void>|null} */
 let running = null;
 let again = false;
@@ -50,7 +75,9 @@ export function refresh() {
     do {
       again = false;
       const [status, review] = await Promise.all([api.status(), api.groups()]);
-      Object.assign(state, { status, groups: review.groups, edit: review.edit });
+      const groups = inPlace(review.groups);
+      const outOfOrder = groups.some((group, i) => group.id !== review.groups[i].id);
+      Object.assign(state, { status, groups, outOfOrder, edit: review.edit });
       for (const job of status.jobs) state.jobs.set(job.id, job);
       await tell("review");
     } while (again);
@@ -101,6 +128,10 @@ export function latestJob(verb, others) {
 export const groupById = (id) => state.groups.find((group) => group.id === id);
 
 export const knownClasses = () => state.status?.version?.classes ?? [];
+
+/** How many images are in groups, without those that were removed. */
+export const underReview = () =>
+  state.groups.reduce((sum, group) => sum + (group.kind === "removed" ? 0 : group.size), 0);
 
 /** Groups that a person should look at: new ones that nobody has confirmed. */
 export const toReview = () => state.groups.filter((group) => group.kind === "novel" && !group.confirmed);

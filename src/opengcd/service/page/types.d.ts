@@ -158,6 +158,14 @@ export interface AdaptationReport {
   seconds: Record<string, number>;
 }
 
+/** Images to add: an upload, or a folder of the server's machine. */
+export interface AddImages {
+  /** An upload that is complete. */
+  upload?: string | null;
+  /** A folder; only a person at the server's machine may name one. */
+  folder?: string | null;
+}
+
 /** An answer to a question. */
 export interface Answer {
   /** The key that gives this answer on the page and in the terminal. */
@@ -168,6 +176,28 @@ export interface Answer {
   edit: Record<string, any>;
 }
 
+/** What the camera wrote down about an image (EXIF); null where it did not. */
+export interface Camera {
+  /** When it was taken, by the camera's clock, as in 2026-05-01 06:30:12. */
+  taken: string | null;
+  /** The make and model of the camera. */
+  camera: string | null;
+  /** The model of the lens. */
+  lens: string | null;
+  /** The exposure time in seconds. */
+  exposure: number | null;
+  /** The f-number. */
+  aperture: number | null;
+  /** The sensitivity. */
+  iso: number | null;
+  /** The focal length in millimetres. */
+  focal_length: number | null;
+  /** Degrees north. */
+  latitude: number | null;
+  /** Degrees east. */
+  longitude: number | null;
+}
+
 /** A known class with its exemplars. */
 export interface Class {
   /** The name of the class. */
@@ -176,6 +206,18 @@ export interface Class {
   learnt: number;
   /** The numbers of the images that are kept of it. */
   exemplars: number[];
+}
+
+/** How many held-out images of a class are recognised. */
+export interface ClassAccuracy {
+  /** The name of the class. */
+  label: string;
+  /** The number of its images. */
+  images: number;
+  /** How many of them are recognised. */
+  right: number;
+  /** The share that the version before recognised; null if it did not know the class or was not measured. */
+  before: number | null;
 }
 
 /** How many classes the last discovery found, and the scores behind this number. */
@@ -252,6 +294,24 @@ export interface ConflictingEdit {
   who: string;
   /** Its verb, such as `name` or `move`. */
   verb: string;
+}
+
+/** The held-out images of a class that are taken for a class. */
+export interface ConfusedImages {
+  /** The numbers of the images, the clearest cases first. */
+  items: number[];
+}
+
+/** How many held-out images of a class are taken for another class. */
+export interface ConfusedPair {
+  /** The class that they were learnt under. */
+  label: string;
+  /** The class that they are taken for. */
+  predicted: string;
+  /** The number of these images. */
+  images: number;
+  /** The same for the version before; null if it did not know both classes or was not measured. */
+  before: number | null;
 }
 
 /** The label of learnt images was corrected, confirmed, or taken away. */
@@ -454,12 +514,64 @@ export interface Epoch {
   accuracy: number | null;
 }
 
+/** A format of exports. */
+export interface ExportFormat {
+  /** The name of the format, as `/export` takes it. */
+  name: string;
+  /** Its name for people. */
+  title: string;
+  /** What it holds or is for. */
+  about: string;
+  /** The suffix of the file: `zip` for a folder. */
+  suffix: string;
+}
+
 /** A file that could not be used. */
 export interface Failure {
   /** The name of the file. */
   name: string;
   /** Why it could not be used. */
   reason: string;
+}
+
+/** A file of an image. */
+export interface File {
+  /** Where it is, on the machine of the workspace. */
+  path: string;
+  /** Whether it is still there with the content of the image, is missing, or has other content now. */
+  state: "present" | "missing" | "changed";
+}
+
+/** An upload that is complete. */
+export interface Finished {
+  /** How many files it has, after zips were unpacked. */
+  files: number;
+}
+
+/** How many files of the workspace are in a folder. */
+export interface FolderCount {
+  /** The folder, on the machine of the workspace. */
+  folder: string;
+  /** The number of files. */
+  count: number;
+}
+
+/** What is in a folder of this machine. */
+export interface FolderListing {
+  /** The folder. */
+  path: string;
+  /** The folder that holds it; null for the outermost one. */
+  parent: string | null;
+  /** The folders in it. */
+  folders: string[];
+  /** Tables, networks and zips in it. */
+  files: string[];
+  /** How many images are in it, by their names. */
+  images: number;
+  /** Whether there is more in it than is listed. */
+  more: boolean;
+  /** Folders to begin at. */
+  places: Place[];
 }
 
 /** A group of images under review. */
@@ -494,6 +606,68 @@ export interface Groups {
   edit: number;
   /** New classes first, the largest first, doubtful ones last. */
   groups: Group[];
+}
+
+/** What held-out images show of the version in use. */
+export interface HeldOut {
+  /** Null if it was not measured; the job `measure` does it. */
+  measured: Measured | null;
+}
+
+/** An image with its label, in a list of all images. */
+export interface Image {
+  /** Its number. */
+  id: number;
+  /** The name of its file. */
+  name: string;
+  /** Its present label, the name of a class or group, or `unknown`. */
+  label: string;
+  /** Where its label comes from, as in the `counts` of the status. */
+  source: "learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting";
+  /** The number of its group; null if it is in none, or learnt. */
+  group: number | null;
+  /** The probability that the image is of no known class. */
+  unknown: number | null;
+  /** How likely the label is wrong, from 0 to 1; null if it was learnt, decided by a person, or there is none yet. */
+  doubt: number | null;
+  /** When the image was taken, by the camera's clock, or else when its file was last changed; null if unknown. */
+  date: string | null;
+  /** The person who gave the label; null if nobody did. */
+  who: string | null;
+  /** The number of its stack of near copies; null if it is in none. */
+  stack: number | null;
+  /** How many images of the stack are in the group, this one included. */
+  copies: number;
+}
+
+/** What the list of images can be filtered by, as far as there are such images. */
+export interface ImageChoices {
+  /** All labels with their numbers of images, sorted by label. */
+  labels: Count[];
+  /** The folders with the most files, sorted by folder. */
+  folders: FolderCount[];
+  /** Who has given labels. */
+  people: string[];
+}
+
+/** A page of a list of images. */
+export interface ImagePage {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** The images, in the order that was asked for. */
+  images: Image[];
+  /** Send it as `after` to get the next page; null if this is the last one. */
+  next: string | null;
+}
+
+/** How long a list of images is, and where its pages begin. */
+export interface ImageStarts {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** How many images the list has. */
+  total: number;
+  /** For each page but the first, what to send as `after` to get it. */
+  cursors: string[];
 }
 
 /** The first version was learnt. */
@@ -554,6 +728,14 @@ export interface ItemDetails {
   height: number;
   /** Where its label comes from, as in the `counts` of the status. */
   source: string;
+  /** Its files, with their folders. */
+  files: File[];
+  /** How likely the label is wrong, from 0 to 1; null if it was learnt, decided by a person, or there is none yet. */
+  doubt: number | null;
+  /** When the image was taken, by the camera's clock, or else when its file was last changed; null if unknown. */
+  date: string | null;
+  /** The person who gave the label; null if nobody did. */
+  who: string | null;
 }
 
 /** Some of the images of a group. */
@@ -567,7 +749,7 @@ export interface ItemPage {
 }
 
 /** Long work that runs in the server. Its fields depend on ``verb``. */
-export type Job = DiscoverJob | LearnJob | TeachJob | AdaptJob;
+export type Job = DiscoverJob | LearnJob | TeachJob | MeasureJob | AdaptJob | RecognizeJob;
 
 /** Say that a group is one class: discover leaves its images together. */
 export interface Keep {
@@ -597,6 +779,16 @@ export interface KeepLabel {
   act: "keep_label";
   /** Numbers of the images. */
   items: number[];
+}
+
+/** A learnt image that looks like another one. */
+export interface LabelledNeighbour {
+  /** Its number. */
+  id: number;
+  /** How different it looks: 1 minus the cosine of the angle between both vectors. */
+  distance: number;
+  /** Its class. */
+  label: string;
 }
 
 /** The last adaptation of the network, or the last rehearsal of one. */
@@ -727,6 +919,62 @@ export interface Map {
   drawn: boolean;
 }
 
+/** Measure the version in use on held-out images; the job ``learn`` does it, too. */
+export interface Measure {
+  /** What the job is to do. */
+  verb: "measure";
+}
+
+/** A job that measures the version in use on held-out images. */
+export interface MeasureJob {
+  /** The number of the job. */
+  id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
+  stage: string;
+  /** How many steps of this stage are done. */
+  done: number;
+  /** How many steps the stage has; 0 if that is not known. */
+  total: number;
+  /** Why it failed or was cancelled; null otherwise. */
+  error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who started it. */
+  who: string;
+  /** What the job does. */
+  verb: "measure";
+  /** Null until the job is done. */
+  result: MeasureResult | null;
+}
+
+/** The version that the job ``measure`` measured. */
+export interface MeasureResult {
+  /** The number of the version. */
+  version: number;
+}
+
+/** How well a version recognises its exemplars, each judged by a classifier that was fitted without it. */
+export interface Measured {
+  /** The number of the version. */
+  version: number;
+  /** The version that it is compared with; null if there is none. */
+  previous: number | null;
+  /** The share of the held-out images that are recognised. */
+  accuracy: number;
+  /** The same for the version before, on its own exemplars. */
+  accuracy_before: number | null;
+  /** The number of held-out images. */
+  images: number;
+  /** The classes, by name. */
+  classes: ClassAccuracy[];
+  /** All pairs that are mixed up, the most confused first. */
+  pairs: ConfusedPair[];
+  /** Whether the network was trained on some of these images, so that the result is too good. */
+  trained: boolean;
+}
+
 /** How full the exemplar memory is. Exemplars are the learnt images that the recogniser keeps. */
 export interface Memory {
   /** The largest number of exemplars. */
@@ -783,12 +1031,14 @@ export interface Move {
   on: number;
   /** The verb. */
   act: "move";
-  /** Numbers of the images. */
+  /** Numbers of the images. They need not be under review: moving an image corrects the class it was recognised as. */
   items: number[];
   /** Number of the group; null if `label` is given. */
   group?: number | null;
   /** Name of the class or group; null if `group` is given. */
   label?: string | null;
+  /** Whether to confirm the group, too. */
+  confirm?: boolean;
 }
 
 /** Images were moved to a group. */
@@ -797,6 +1047,8 @@ export interface MoveDetails {
   images: number;
   /** The number of the group. */
   group: number;
+  /** Whether the group was confirmed, too. */
+  confirmed?: boolean | null;
 }
 
 /** Name a group; if a known class or another group has this name, the two are merged. */
@@ -835,6 +1087,16 @@ export interface Neighbour {
   label: string;
 }
 
+/** What to do next. */
+export interface NextStep {
+  /** `init`: no class has been learnt. `view`: the workspace is read-only. `adapt`: an adaptation was interrupted. `review`: groups wait for a person. `learn`: reviewed images can be learnt. `discover`: images wait to be grouped. `recognize`: no image was recognised yet. `export`: everything is done. */
+  step: "init" | "view" | "adapt" | "review" | "learn" | "discover" | "recognize" | "export";
+  /** How many images it is about. */
+  images: number;
+  /** With `review`: how many groups it is about. */
+  groups: number;
+}
+
 /** An empty object. */
 export interface Nothing {
 }
@@ -843,6 +1105,18 @@ export interface Nothing {
 export interface On {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
+}
+
+/** How a group falls in two, and whether these look like different classes. */
+export interface Parts {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** The probability that the group contains two classes; at most one half if it cannot be estimated. */
+  mixed: number;
+  /** How many images either part has, the larger one first. */
+  sizes: number[];
+  /** The numbers of the most typical images of either part. */
+  shown: number[][];
 }
 
 /** A version of the recogniser with its statistics. */
@@ -867,6 +1141,14 @@ export interface Phase {
   unknown_rate: number | null;
   /** Null if it was not measured. */
   accuracy: Accuracy | null;
+}
+
+/** A folder to begin at. */
+export interface Place {
+  /** What it is called. */
+  name: string;
+  /** Where it is. */
+  path: string;
 }
 
 /** Why a request failed. */
@@ -903,6 +1185,26 @@ export interface Questions {
   answered: boolean;
 }
 
+/** Why an image has been recognised as a class, or rejected. */
+export interface Reasons {
+  /** Its unknown score: the higher, the less it looks like any known class; null if the version in use has not recognised it. */
+  score: number | null;
+  /** The threshold in use now, which follows the stream: images with a higher score are rejected; null if the recogniser has none. */
+  threshold: number | null;
+  /** Whether the image was rejected; null if it was not recognised. */
+  rejected: boolean | null;
+  /** The most similar exemplars, with their classes. */
+  nearest: LabelledNeighbour[];
+  /** The deepest rank that is sure; null if none is, or without a taxonomy. */
+  taxon: Taxon | null;
+}
+
+/** How much of a file has arrived. */
+export interface Received {
+  /** Where the next piece begins; the size of the file if it is complete. */
+  received: number;
+}
+
 /** Images were recognised. */
 export interface RecognizeDetails {
   /** The number of images. */
@@ -911,6 +1213,46 @@ export interface RecognizeDetails {
   rejected: number;
   /** How many files could not be used. */
   bad: number;
+}
+
+/** A job that adds images and recognises them; `POST /images` starts it. */
+export interface RecognizeJob {
+  /** The number of the job. */
+  id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
+  stage: string;
+  /** How many steps of this stage are done. */
+  done: number;
+  /** How many steps the stage has; 0 if that is not known. */
+  total: number;
+  /** Why it failed or was cancelled; null otherwise. */
+  error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who started it. */
+  who: string;
+  /** What the job does. */
+  verb: "recognize";
+  /** Null until the job is done. */
+  result: RecognizeResult | null;
+  /** Estimated seconds that the job will still run; null if unknown. */
+  seconds_left: number | null;
+}
+
+/** What the job ``recognize`` added. */
+export interface RecognizeResult {
+  /** How many images were added. */
+  images: number;
+  /** How many of them were recognised as unknown. */
+  rejected: number;
+  /** How many files were images that are in the workspace already. */
+  duplicates: number;
+  /** How many files could not be used. */
+  bad: number;
+  /** Some of them, with reasons. */
+  reasons: string[];
 }
 
 /** What the recogniser says about a vector or an image. */
@@ -1105,6 +1447,14 @@ export interface Session {
   csrf: string;
 }
 
+/** The images of a group, those that belong with one of them rather than with the rest first. */
+export interface Similar {
+  /** The numbers of the image itself and then of the others; of a stack of near copies only one. */
+  items: number[];
+  /** How many of them belong with the image, itself included. */
+  number: number;
+}
+
 /** Split a group into n groups by clustering its images. */
 export interface Split {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
@@ -1145,7 +1495,7 @@ export interface Status {
   edit: number;
   /** How many groups are under review. */
   groups: number;
-  /** How many images are in them, without those that were removed. */
+  /** How many images are in groups of new classes that nobody has confirmed. */
   to_review: number;
   /** How many images the job `learn` would learn. */
   to_learn: number;
@@ -1157,6 +1507,74 @@ export interface Status {
   can_redo: Act | null;
   /** The jobs that are waiting or running. */
   jobs: Job[];
+  /** What to do next, jobs aside. */
+  next: NextStep;
+}
+
+/** A known class or a group that images may belong to. */
+export interface Suggestion {
+  /** Its name, or a provisional one. */
+  label: string;
+  /** The number of the group; null for a class without images under review. */
+  group: number | null;
+  /** Whether it is a known class. */
+  known: boolean;
+  /** The cosine between its centre and that of the images, as the recogniser sees. */
+  likeness: number;
+  /** The number of a typical image; null if there is none. */
+  image: number | null;
+}
+
+/** The known classes and groups that images may belong to. */
+export interface Suggestions {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** All of them, the most likely first. */
+  homes: Suggestion[];
+}
+
+/** A learnt image whose label may be wrong. */
+export interface Suspect {
+  /** The number of the image. */
+  item: number;
+  /** Its label. */
+  label: string;
+  /** The class that it is more likely of. */
+  suggested: string;
+  /** The probability of its label, by a classifier that was fitted without the image. */
+  own: number;
+  /** The probability of the suggested class. */
+  rival: number;
+  /** A near copy of it with another label; null if there is none. */
+  copy_of: number | null;
+  /** The images of the class of its label that look most like it. */
+  like_label: number[];
+  /** The images of the suggested class that look most like it. */
+  like_suggested: number[];
+}
+
+/** Learnt images whose labels may be wrong. Images that a person has judged are left out. */
+export interface Suspects {
+  /** The last edit that this shows. Send it as `on` with what you do next. */
+  edit: number;
+  /** Whether the version in use was measured; if not, the job `measure` does it. */
+  measured: boolean;
+  /** How many such images there are. */
+  total: number;
+  /** The most doubtful first. */
+  suspects: Suspect[];
+}
+
+/** A class, or a group of classes in the taxonomy. */
+export interface Taxon {
+  /** Its name. */
+  name: string;
+  /** Its rank, such as `genus`. */
+  rank: string;
+  /** The names from the broadest taxon to this one. */
+  path: string[];
+  /** How likely it is; 1 if a person gave the label. */
+  probability: number;
 }
 
 /** The taxonomy was set. */
@@ -1164,6 +1582,32 @@ export interface TaxonomyDetails {
   /** How many classes were learnt. */
   classes: number;
   ranks: string[];
+  error: number;
+}
+
+/** The ranks above the classes. */
+export interface TaxonomyTable {
+  /** The ranks, the broadest first, without that of the classes. */
+  ranks: string[];
+  /** The rank of the classes, such as `species`. */
+  class_rank: string;
+  /** The taxon of each class at each rank; empty where it has none. */
+  lineages: Record<string, string[]>;
+  /** The largest share of images with a wrong name. */
+  error: number;
+}
+
+/** The taxonomy to set. */
+export interface TaxonomyWanted {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The ranks, the broadest first, without that of the classes. */
+  ranks: string[];
+  /** The rank of the classes, such as `species`. */
+  class_rank: string;
+  /** The taxon of each class at each rank; empty where it has none. */
+  lineages: Record<string, string[]>;
+  /** The largest share of images with a wrong name. */
   error: number;
 }
 
@@ -1233,7 +1677,7 @@ export interface TeachResult {
   classes: Record<string, number>;
   /** How many images had their label before. */
   already: number;
-  /** How many of the images that have got a label had another one before. */
+  /** How many images, of those with a new label, had another label before. */
   replaced: number;
   /** Images with another label, which they kept; at most 1,000. */
   conflicts: TeachConflict[];
@@ -1299,6 +1743,14 @@ export interface UnstackDetails {
   images: number;
 }
 
+/** An upload that was begun. */
+export interface Upload {
+  /** Its name, which the other requests about it need. */
+  id: string;
+  /** The largest number of bytes in one piece. */
+  piece: number;
+}
+
 /** An image that was uploaded. */
 export interface Uploaded {
   /** Its number; null if it cannot be used. */
@@ -1307,6 +1759,16 @@ export interface Uploaded {
   name: string;
   /** Why it cannot be used; null if it can. */
   reason: string | null;
+}
+
+/** A file of an upload. */
+export interface UploadedFile {
+  /** Its name, with folders. */
+  path: string;
+  /** Bytes that have arrived; sending goes on there. */
+  received: number;
+  /** Bytes of the whole file. */
+  size: number;
 }
 
 /** A version of the recogniser. Learning and adapting each make a new one, and all are kept. */
@@ -1327,6 +1789,26 @@ export interface Version {
   threshold: Threshold | null;
   /** What was measured when it was made; null if nothing was. */
   report: LearningReport | null;
+}
+
+/** The folder whose new images are recognised as they appear. */
+export interface Watch {
+  /** Whether you may name folders of the server's machine. */
+  local: boolean;
+  /** The folder that is watched; null if there is none. */
+  folder: string | null;
+  /** How many images were added since the watch began. */
+  images: number;
+  /** Why nothing can be added at the moment; empty if it can. */
+  problem: string;
+  /** Whether this is one of several projects, which are listed at `../../`. */
+  home: boolean;
+}
+
+/** A folder to watch. */
+export interface WatchFolder {
+  /** A folder of the server's machine. */
+  folder: string;
 }
 
 /** What each address of the API takes and gives, by method and path. */
@@ -1362,6 +1844,15 @@ export interface Operations {
     body: RejectionLimit;
     answer: EditMade;
   };
+  /** Return the ranks above the classes, and how sure a rank must be. */
+  "GET /taxonomy": {
+    answer: TaxonomyTable;
+  };
+  /** Set the ranks above the classes, and the largest share of images that may get a wrong name. */
+  "PUT /taxonomy": {
+    body: TaxonomyWanted;
+    answer: EditMade;
+  };
   /** Return who did what and when, the latest first. */
   "GET /history": {
     query?: { limit?: number; before?: number | null };
@@ -1374,11 +1865,6 @@ export interface Operations {
   /** Return how many images of each class the job `learn` would learn. */
   "GET /learnable": {
     answer: Learnable;
-  };
-  /** Return the label of every image, and where it comes from. */
-  "GET /export": {
-    query?: { format?: "csv" | "json" | "coco" };
-    answer: any;
   };
   /** Return the files that could not be used. */
   "GET /failures": {
@@ -1399,17 +1885,38 @@ export interface Operations {
     query?: { offset?: number; limit?: number; order?: "typical" | "odd"; stacked?: boolean };
     answer: ItemPage;
   };
+  /** Return how a group falls in two, and how likely the two are different classes. */
+  "GET /groups/{id}/parts": {
+    path: { id: number };
+    answer: Parts;
+  };
   /** Return the questions that save the most work. Each answer has an edit: to give the answer, make that edit. */
   "GET /questions": {
     query?: { limit?: number };
     answer: Questions;
+  };
+  /** Return all known classes and groups, the most likely ones for some images first. */
+  "GET /suggestions": {
+    query: { items: number[] };
+    answer: Suggestions;
   };
   /** Return the details of an image: its prediction, its group, its files and where its label comes from. */
   "GET /items/{id}": {
     path: { id: number };
     answer: ItemDetails;
   };
-  /** Return a small picture of an image. */
+  /** Return why an image was recognised or rejected: its score beside the threshold, and the nearest exemplars. */
+  "GET /items/{id}/reasons": {
+    path: { id: number };
+    query?: { limit?: number };
+    answer: Reasons;
+  };
+  /** Return what the camera wrote down about an image: when and where it was taken, and how. */
+  "GET /items/{id}/camera": {
+    path: { id: number };
+    answer: Camera;
+  };
+  /** Return a small picture of an image; for a vector without a picture, a card with its name. */
   "GET /items/{id}/thumbnail": {
     path: { id: number };
     answer: null;
@@ -1425,6 +1932,11 @@ export interface Operations {
     query?: { limit?: number };
     answer: Neighbour[];
   };
+  /** Return the images of an image's group, and how many of them belong with it rather than with the rest. */
+  "GET /items/{id}/similar": {
+    path: { id: number };
+    answer: Similar;
+  };
   /** Undo the last edit that is not undone. It is refused with 409 if someone has made an edit since `on`. */
   "POST /undo": {
     body: On;
@@ -1435,6 +1947,25 @@ export interface Operations {
     body: On;
     answer: Redone;
   };
+  /** Return the images that all the given filters let pass, page by page. */
+  "GET /images": {
+    query?: { after?: string | null; limit?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
+    answer: ImagePage;
+  };
+  /** Recognise the images of an upload or a folder, in a job. An image that the workspace has is not added again. */
+  "POST /images": {
+    body: AddImages;
+    answer: Job;
+  };
+  /** Return how many images the filters let pass, and the cursors by which to go to any page directly. */
+  "GET /images/starts": {
+    query?: { every?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
+    answer: ImageStarts;
+  };
+  /** Return the labels, folders and people that images can be filtered by. */
+  "GET /images/choices": {
+    answer: ImageChoices;
+  };
   /** Return all images under review as points of a plane: similar images lie close together. */
   "GET /map": {
     answer: Map;
@@ -1444,9 +1975,32 @@ export interface Operations {
     answer: AdaptationPlan;
   };
   /** Store images without recognising them. The job `teach` then gives them their labels. */
-  "POST /uploads": {
+  "POST /taught-images": {
     body: FormData;
     answer: Uploaded[];
+  };
+  /** Return how well the version in use recognises its exemplars when they are held out, and which it mixes up. */
+  "GET /held-out": {
+    answer: HeldOut;
+  };
+  /** Return the held-out images of one class that are taken for another class, or for their own. */
+  "GET /held-out/items": {
+    query: { label: string; predicted: string };
+    answer: ConfusedImages;
+  };
+  /** Return learnt images whose labels may be wrong. The edits `keep_label`, `relabel` and `discard` judge them. */
+  "GET /suspects": {
+    query?: { limit?: number; offset?: number };
+    answer: Suspects;
+  };
+  /** Return the formats of `/export`. Camtrap DP needs a table of deployments: use `opengcd export`. */
+  "GET /export/formats": {
+    answer: ExportFormat[];
+  };
+  /** Return the label of every image, and where it comes from. */
+  "GET /export": {
+    query?: { format?: "csv" | "json" | "coco" | "folders" | "yolo" | "imagefolder" | "fiftyone" | "darwin-core" | "inaturalist"; images?: "all" | "reviewed" | "new" };
+    answer: any;
   };
   /** Return the last hundred jobs, the latest first. */
   "GET /jobs": {
@@ -1454,7 +2008,7 @@ export interface Operations {
   };
   /** Add a job: discover, learn, teach or adapt. Jobs run one after another, in the order in which they were added. */
   "POST /jobs": {
-    body: Discover | Learn | Teach | Adapt;
+    body: Discover | Learn | Teach | Measure | Adapt;
     answer: Job;
   };
   /** Return a job: how far it is, or how it ended. */
@@ -1467,7 +2021,7 @@ export interface Operations {
     path: { id: number };
     answer: Job;
   };
-  /** Send what happens from now on, as server-sent events: `edit`, `job`, `map`, `adaptation` and `ping`. */
+  /** Send what happens from now on, as server-sent events: `edit`, `images`, `job`, `map`, `adaptation` and `ping`. */
   "GET /events": {
     answer: null;
   };
@@ -1475,6 +2029,49 @@ export interface Operations {
   "POST /edits": {
     body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup | RenameClass | MergeClasses | Relabel | KeepLabel | Discard;
     answer: Edited;
+  };
+  /** Return which folder of the server's machine is watched, and whether others may be named. */
+  "GET /watch": {
+    answer: Watch;
+  };
+  /** Recognise images as they appear in a folder of the server's machine, until that is stopped. */
+  "PUT /watch": {
+    body: WatchFolder;
+    answer: Watch;
+  };
+  /** Watch the folder no longer. What was recognised stays. */
+  "DELETE /watch": {
+    answer: Watch;
+  };
+  /** Begin an upload of files in pieces. It can be continued for two weeks, also after a restart. */
+  "POST /uploads": {
+    answer: Upload;
+  };
+  /** Return what has arrived of each file: sending goes on there. */
+  "GET /uploads/{upload}": {
+    path: { upload: string };
+    answer: UploadedFile[];
+  };
+  /** Delete what has arrived. */
+  "DELETE /uploads/{upload}": {
+    path: { upload: string };
+    answer: null;
+  };
+  /** Send a piece of a file. If it does not follow what has arrived, nothing is written: send what is missing. */
+  "PUT /uploads/{upload}/file": {
+    path: { upload: string };
+    query: { path: string; size: number; offset?: number };
+    answer: Received;
+  };
+  /** Unpack the zips among the files once everything has arrived. */
+  "POST /uploads/{upload}/finish": {
+    path: { upload: string };
+    answer: Finished;
+  };
+  /** Return what is in a folder of the server's machine, for a person at that machine. */
+  "GET /folders": {
+    query?: { path?: string | null };
+    answer: FolderListing;
   };
   /** Return who is signed in, and what they may do. */
   "GET /session": {

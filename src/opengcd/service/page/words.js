@@ -53,7 +53,14 @@ export function duration(seconds) {
 }
 
 /** Long work, as it goes on. @type {Record<string, string>} */
-export const DOING = { discover: "Grouping", learn: "Learning", adapt: "Adapting", recognize: "Recognising" };
+export const DOING = {
+  discover: "Grouping",
+  learn: "Learning",
+  teach: "Teaching",
+  measure: "Measuring",
+  adapt: "Adapting",
+  recognize: "Recognising",
+};
 
 /**
  * How a group is called: by its name, or by its number while it has none.
@@ -97,6 +104,13 @@ const STORIES = {
   split: (d) => `split a group into ${count(d.parts.length, "group")}`,
   compare: (d) => (d.same ? "joined two groups of the same class" : "marked two groups as different classes"),
   regroup: (d) => `regrouped the images by the answers given (${count(d.images, "image")} moved)`,
+  rename_class: (d) => `renamed the class “${d.known}” to “${d.label}”`,
+  merge_classes: (d) => `merged the class “${d.known}” into “${d.label}” (${count(d.images, "image")})`,
+  relabel: (d) => `corrected the label of ${count(d.images, "learnt image")} to “${d.label}”`,
+  keep_label: (d) => `confirmed the label of ${count(d.images, "learnt image")}`,
+  discard: (d) => `removed ${count(d.images, "learnt image")}`,
+  teach: (d) =>
+    `labelled ${count(d.images, "image")} as ${d.classes.slice(0, 5).join(", ")}${d.classes.length > 5 ? " …" : ""}`,
   undo: (d) => `undid ${doing(d.verb)}`,
   redo: (d) => `redid ${doing(d.verb)}`,
   rollback: (d) => `switched to version ${d.version}`,
@@ -125,6 +139,12 @@ const ACTS = {
   review: ["imported a review", "importing a review"],
   rejection: ["changed the rejection limit", "changing the rejection limit"],
   taxonomy: ["changed the taxonomy", "changing the taxonomy"],
+  rename_class: ["renamed a class", "renaming a class"],
+  merge_classes: ["merged two classes", "merging two classes"],
+  relabel: ["corrected a label", "correcting a label"],
+  keep_label: ["confirmed a label", "confirming a label"],
+  discard: ["removed a learnt image", "removing a learnt image"],
+  teach: ["added labelled images", "adding labelled images"],
   undo: ["undid a change", "undoing a change"],
   redo: ["redid a change", "redoing a change"],
   rollback: ["switched to another version", "switching to another version"],

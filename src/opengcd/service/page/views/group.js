@@ -7,9 +7,9 @@ import { h } from "../dom.js";
 import { Grid } from "../grid.js";
 import { ItemList } from "../items.js";
 import { useKeys } from "../keys.js";
-import { likeThis } from "../likeness.js";
+import { likeness } from "../likeness.js";
 import { otherButtons } from "../otherverbs.js";
-import { go } from "../router.js";
+import { go, imagesOf } from "../router.js";
 import { Selection } from "../selection.js";
 import { selectionBar } from "../selectionbar.js";
 import { groupById, nextToReview, state, subscribe } from "../store.js";
@@ -26,8 +26,6 @@ const SIZE = "opengcd.size";
 /** @type {import("../router.js").View} */
 export function group(root, which, item) {
   const id = Number(which);
-  /** @type {{ids: number[], taken: number}|null} images in their order of likeness, and how many are selected */
-  let like = null;
   let before = state.groups; // to know what comes next when this group is gone
 
   const list = new ItemList(id, "typical", () => {
@@ -38,7 +36,7 @@ export function group(root, which, item) {
     grid.paint();
     bar.update();
     side.paint();
-    for (const one of [more, fewer]) one.hidden = !like || selection.size === 0;
+    like.show(selection.size > 0);
   });
   const grid = new Grid({
     list,
@@ -48,16 +46,12 @@ export function group(root, which, item) {
     look: (found) => image.look(found),
     moved: () => image.follow(grid.current()),
   });
-  const image = inspector(id, selection);
+  const image = inspector({ group: id, selection, step: (by) => grid.goTo(grid.cursor + by) });
   const side = rail(id, selection, (other) => moveHere(other));
 
   const head = h("header", { class: "title" });
   const gone = h("div", { class: "empty card", hidden: true });
-  /** @param {number} by */
-  const widen = (by) => () => like && take(like.ids, like.taken + by);
-  const more = button("Select more", widen(1), { key: ["images", "more"], quiet: true });
-  const fewer = button("Select fewer", widen(-1), { key: ["images", "fewer"], quiet: true });
-  more.hidden = fewer.hidden = true;
+  const like = likeness((ids) => selection.set(ids));
 
   /** @param {import("../acts.js").Next} next */
   const after = (next) => {
@@ -74,8 +68,10 @@ export function group(root, which, item) {
     selection,
     on: () => list.edit,
     from: () => groupById(id),
-    hint: "Click images to select them. Hold Shift to select a range, or drag to draw a box.",
-    more: [button("Select similar", () => selectAlike(), { icon: "like", key: ["images", "like"] }), fewer, more],
+    hint: matchMedia("(pointer: coarse)").matches
+      ? "Tap images to select them. Hold one to select a range."
+      : "Click images to select them. Hold Shift to select a range, or drag to draw a box.",
+    more: [button("Select similar", () => selectAlike(), { icon: "like", key: ["images", "like"] }), like.element],
     done: left,
   });
 
@@ -138,6 +134,8 @@ export function group(root, which, item) {
           "p",
           { class: "soft", title: novel ? FACTS : null },
           facts(one).join(" · "),
+          " · ",
+          h("a", { href: one.named ? imagesOf({ label: one.label }) : imagesOf({ group: id }) }, "show in all images"),
           one.suggestion && !one.named
             ? [
                 " · looks like ",
@@ -193,23 +191,17 @@ export function group(root, which, item) {
     grid.goTo(0);
   }
 
-  /** @param {number[]} ids @param {number} n */
-  function take(ids, n) {
-    const taken = Math.max(1, Math.min(ids.length, n));
-    like = { ids, taken };
-    selection.set(ids.slice(0, taken));
-  }
-
   async function selectAlike() {
     const current = grid.current();
     if (!current) return;
     try {
-      const [[typical], [odd]] = await Promise.all(
-        /** @type {const} */ (["typical", "odd"]).map(async (by) => (await api.items(id, 0, 1, by)).items),
+      const { items, number } = await api.similar(current.id);
+      like.take(items, number);
+      toast(
+        number > 1
+          ? `Selected ${count(number, "image")} like this. Press + for more, − for fewer, or move the slider.`
+          : "No other image clearly belongs with this one. Press + or move the slider to select the most similar.",
       );
-      const found = await likeThis(current.id, id, [typical.id, odd.id]);
-      take(found.ids, found.alike);
-      toast(`Selected ${count(selection.size, "image")} like this. Press + for more, − for fewer.`);
     } catch (error) {
       complain(error);
     }
@@ -232,6 +224,12 @@ export function group(root, which, item) {
         opener,
         oddFirst,
         button("Inspect", () => image.toggle(grid.current()), { icon: "look", key: ["images", "look"] }),
+        button("Enlarge", () => image.enlarge(grid.current()), {
+          icon: "enlarge",
+          bare: true,
+          quiet: true,
+          key: ["images", "enlarge"],
+        }),
         sizes,
       ),
       grid.element,
@@ -266,11 +264,12 @@ export function group(root, which, item) {
       toggle: () => grid.toggle(),
       all: async () => selection.set((await list.all()).map((one) => one.id)),
       like: selectAlike,
-      more: widen(1),
-      fewer: widen(-1),
+      more: like.more,
+      fewer: like.fewer,
       odd: reorder,
       open,
       look: () => image.toggle(grid.current()),
+      enlarge: () => image.enlarge(grid.current()),
       next: step(1),
       previous: step(-1),
       back: () => (selection.size ? selection.clear() : go("groups")),

@@ -8,23 +8,26 @@ import { h, keyed, targetOf } from "../dom.js";
 import { icon } from "../icons.js";
 import { useKeys } from "../keys.js";
 import { go } from "../router.js";
-import { groupById, state, subscribe, toReview } from "../store.js";
+import { groupById, sortAgain, state, subscribe, toReview } from "../store.js";
 import { tally, total } from "../tally.js";
 import { toast } from "../toast.js";
-import { count, number, title } from "../words.js";
+import { capital, count, number, title } from "../words.js";
 
 /** @typedef {import("../types.d.ts").Group} Group */
 
 /** What the words below a group's name mean. */
-export const FACTS =
-  "Spread: how far the images lie from their centre; the smaller it is, the more alike they look. Class: how likely it is that the group is a class, and not a chance cluster.";
+export const FACTS = "Spread: how far the images lie from their centre; the smaller it is, the more alike they look.";
+
+/** The sizes of the pictures on the cards, and how many a card has. @type {Record<string, number>} */
+const SIZES = { small: 8, medium: 6, large: 6 };
+const SIZE = "opengcd.cards";
 
 /** What stands below a group's name. @param {Group} group */
 export function facts(group) {
   return [
     count(group.size, "image"),
     group.kind === "novel" && group.cohesion !== null && `spread ${group.cohesion.toFixed(2)}`,
-    group.kind === "novel" && group.probability !== null && `class: ${Math.round(100 * group.probability)} %`,
+    group.doubtful && "more likely a chance cluster than a class",
   ].filter((fact) => typeof fact === "string");
 }
 
@@ -33,8 +36,7 @@ export function badges(group) {
   return [
     group.confirmed && h("span", { class: "badge good" }, icon("check"), "confirmed"),
     group.named && !group.confirmed && group.kind === "novel" && h("span", { class: "badge" }, "named"),
-    group.doubtful &&
-      h("span", { class: "badge warn", title: "More likely a chance cluster than a class" }, "doubtful"),
+    group.doubtful && h("span", { class: "badge warn" }, "doubtful"),
   ].filter((badge) => badge !== false);
 }
 
@@ -73,7 +75,8 @@ export function groupActs(current, after) {
  * @param {HTMLElement|undefined} old
  */
 function card(group, acts, old) {
-  const shown = JSON.stringify(group);
+  const pictures = SIZES[size()];
+  const shown = JSON.stringify([group, pictures]);
   if (old?.dataset.shown === shown) return old;
   const label = [title(group), ...facts(group), ...badges(group).map((one) => one.textContent)].join(", ");
   const cell =
@@ -90,7 +93,7 @@ function card(group, acts, old) {
       "div",
       { class: "mosaic", "aria-hidden": "true" },
       group.typical
-        .slice(0, 8)
+        .slice(0, pictures)
         .map((id) => h("img", { src: api.thumbnail(id), alt: "", loading: "lazy", decoding: "async" })),
     ),
     h(
@@ -108,11 +111,11 @@ function card(group, acts, old) {
           h("button", { type: "button", class: "chip", on: { click: () => acts.suggestion() } }, group.suggestion),
         )
       : "",
-    group.kind === "novel"
+    group.kind !== "removed"
       ? h(
           "div",
           { class: "row" },
-          button(group.named ? "Rename" : "Name", acts.name, { icon: "pen", quiet: true }),
+          group.kind === "novel" && button(group.named ? "Rename" : "Name", acts.name, { icon: "pen", quiet: true }),
           group.named && button(group.confirmed ? "Reopen" : "Confirm", acts.confirm, { icon: "check", quiet: true }),
         )
       : "",
@@ -124,15 +127,30 @@ function card(group, acts, old) {
   return element;
 }
 
+/** The size of the pictures on the cards, as it was chosen last. */
+const size = () => {
+  const chosen = localStorage.getItem(SIZE) ?? "";
+  return chosen in SIZES ? chosen : "medium";
+};
+
+/** @type {[string, string, string|null][]} */
 const SECTIONS = [
-  ["novel", "Groups", null],
+  ["waiting", "To review", null],
   [
-    "known",
-    "Assigned to known classes",
+    "returned",
+    "Returned to known classes",
     "When the images were grouped, these were found to belong to known classes. They are learnt only if you confirm the class, or move images there yourself.",
   ],
+  ["confirmed", "Confirmed", "These are learnt next."],
   ["removed", "Bin", "Removed from review. Open the bin to restore images."],
 ];
+
+/** @param {Group} group */
+function sectionOf(group) {
+  if (group.kind === "removed") return "removed";
+  if (group.confirmed) return "confirmed";
+  return group.kind === "known" ? "returned" : "waiting";
+}
 
 /** @type {import("../router.js").View} */
 export function groups(root) {
@@ -140,23 +158,40 @@ export function groups(root) {
   const session = h("p", { class: "soft session" });
   const questions = invitation();
   const empty = h("div", { class: "empty card" });
+  /** Where each group stood when this view was opened: it stays there until one leaves or sorts. @type {Map<number, string>} */
+  let sections = new Map();
   const parts = SECTIONS.map(([kind, heading, note]) => {
     const grid = h("div", { class: "cards", role: "grid", "aria-label": heading });
-    const section = h(
-      "section",
-      {},
-      h("h2", { class: kind === "novel" ? "sr-only" : null }, kind === "novel" ? "For review" : heading),
-      note && h("p", { class: "soft" }, note),
-      grid,
-    );
-    return { kind, grid, section };
+    const n = h("span", { class: "soft" });
+    const section = h("section", {}, h("h2", {}, heading, " ", n), note && h("p", { class: "soft" }, note), grid);
+    return { kind, grid, section, n };
   });
+  const sizes = h(
+    "select",
+    {
+      "aria-label": "Size of the pictures",
+      on: {
+        change: () => {
+          localStorage.setItem(SIZE, sizes.value);
+          paint();
+        },
+      },
+    },
+    Object.keys(SIZES).map((name) =>
+      h("option", { value: name, selected: name === size() }, `${capital(name)} pictures`),
+    ),
+  );
+  const sort = button("Sort again", () => {
+    sections = new Map();
+    return sortAgain();
+  });
+  sort.title = "Move confirmed groups to their own section, and show the largest groups first";
   root.append(
     h(
       "header",
       { class: "title" },
       h("div", {}, h("h1", {}, "Groups"), line),
-      h("div", { class: "row" }, session, questions.element),
+      h("div", { class: "row" }, session, sort, sizes, questions.element),
     ),
     empty,
     ...parts.map((part) => part.section),
@@ -188,17 +223,22 @@ export function groups(root) {
     const novel = state.groups.filter((group) => group.kind === "novel");
     line.textContent = novel.length
       ? waiting.length
-        ? `${count(waiting.length, "group")} to review, ${number(ready)} confirmed. Doubtful ones, which are more likely chance clusters than classes, come last.`
+        ? `${count(waiting.length, "group")} to review, ${number(ready)} confirmed. Doubtful ones come last.`
         : "All groups are confirmed."
       : "";
     const done = total();
     session.textContent = done ? `This session: ${count(done, "action")}` : "";
+    session.hidden = !done;
     session.title = Object.entries(tally())
       .map(([kind, n]) => `${kind} ${n}`)
       .join(", ");
-    for (const { kind, grid, section } of parts) {
-      const entries = state.groups.filter((group) => group.kind === kind);
+    for (const group of state.groups) if (!sections.has(group.id)) sections.set(group.id, sectionOf(group));
+    sort.hidden = !state.outOfOrder && state.groups.every((group) => sections.get(group.id) === sectionOf(group));
+    for (const { kind, grid, section, n } of parts) {
+      const entries = state.groups.filter((group) => sections.get(group.id) === kind);
       section.hidden = entries.length === 0;
+      n.textContent = number(entries.length);
+      grid.dataset.size = size();
       keyed(
         grid,
         entries,

@@ -4,6 +4,7 @@ import { redo, undo } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { h, heading } from "../dom.js";
+import { exportLabels } from "../exporting.js";
 import { state, subscribe } from "../store.js";
 import { tally, total } from "../tally.js";
 import { complain } from "../toast.js";
@@ -16,25 +17,13 @@ export function history(root) {
   const acts = h("div", { class: "row" });
   const days = h("div", { class: "days" });
   const foot = h("div", { class: "row" });
-  const files = h(
-    "div",
-    { class: "row exports" },
-    h("span", { class: "soft" }, "Download the labels as"),
-    /** @type {const} */ (["csv", "json", "coco"]).map((format) =>
-      h(
-        "a",
-        {
-          class: "button",
-          href: api.exported(format),
-          download: `${state.status.name}.${format === "coco" ? "coco.json" : format}`,
-        },
-        format.toUpperCase(),
-      ),
-    ),
-  );
   const session = h("p", { class: "soft" });
   root.append(
-    heading("History", "All changes, latest first. Undo reverts them one at a time.", files),
+    heading(
+      "History",
+      "All changes, latest first. Undo reverts them one at a time.",
+      button("Export labels…", exportLabels, { icon: "drop" }),
+    ),
     acts,
     session,
     days,

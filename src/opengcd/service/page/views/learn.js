@@ -6,10 +6,13 @@ import { button } from "../buttons.js";
 import { beforeAfter } from "../charts.js";
 import { h, heading } from "../dom.js";
 import { useKeys } from "../keys.js";
+import { imagesOf } from "../router.js";
 import { currentJob, latestJob, state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { ago, count, number, percent } from "../words.js";
 import { jobCard } from "./job.js";
+import { measuredPart } from "./measured.js";
+import { teachCard } from "./teach.js";
 
 /** @param {string} caption @param {import("../types.d.ts").Count[]} entries */
 function table(caption, entries) {
@@ -21,7 +24,12 @@ function table(caption, entries) {
       "tbody",
       {},
       entries.map(({ label, count: n }) =>
-        h("tr", {}, h("th", { scope: "row" }, label), h("td", {}, count(n, "image"))),
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, h("a", { href: imagesOf({ label }) }, label)),
+          h("td", {}, count(n, "image")),
+        ),
       ),
     ),
   );
@@ -41,7 +49,7 @@ function plan(learnable, start) {
         {},
         open.length
           ? `${count(open.length, "group is", "groups are")} named but not confirmed.`
-          : "First name and confirm groups, or move images to known classes.",
+          : "First name and confirm groups, move images to known classes, or teach labelled images.",
       ),
       h("a", { class: "button", href: "#/groups" }, "Review groups"),
     );
@@ -61,6 +69,19 @@ function plan(learnable, start) {
       fresh > 0 && table("New classes", learnable.new),
       learnable.known.length > 0 && table("More images of known classes", learnable.known),
     ),
+    (learnable.corrected > 0 || learnable.forgotten > 0) &&
+      h(
+        "p",
+        {},
+        [
+          learnable.corrected &&
+            `${count(learnable.corrected, "learnt image gets", "learnt images get")} another label`,
+          learnable.forgotten && `${count(learnable.forgotten, "learnt image is", "learnt images are")} forgotten`,
+        ]
+          .filter(Boolean)
+          .join(", "),
+        ".",
+      ),
     (open.length > 0 || waiting > 0) &&
       h(
         "p",
@@ -142,13 +163,23 @@ function versionList(versions) {
 export function learn(root) {
   const running = h("div", {});
   const body = h("div", { class: "stack" });
+  const measured = measuredPart();
+  const teach = teachCard();
+  const list = h("div", {});
   root.append(
     heading(
       "Learn",
       "The recogniser learns the classes that you confirmed, keeps those that it knows, and becomes a new version.",
     ),
     running,
-    body,
+    h(
+      "div",
+      { class: "stack" },
+      body,
+      state.session.scopes.includes("write") && state.status.version && teach.element,
+      measured.element,
+      list,
+    ),
   );
   let total = 0;
   const start = () => total > 0 && !currentJob() && startJob({ verb: "learn" });
@@ -159,15 +190,22 @@ export function learn(root) {
     const last = latestJob("learn", jobs);
     const current = last?.result?.version === state.status.version?.id ? outcome(last) : null;
     const due = !currentJob() && (learnable.total > 0 || !current); // what was just learnt stands for itself
-    const parts = [current, due && plan(learnable, start), versionList(versions)];
+    const parts = [current, due && plan(learnable, start)];
     body.replaceChildren(...parts.filter((part) => part instanceof Node));
+    list.replaceChildren(versionList(versions));
+    teach.paint();
+    await measured.read();
   };
   read().catch(complain);
   const ends = [
     useKeys("work", { go: start }),
     subscribe((topic) => {
       if (topic === "review") return read();
-      if (topic === "job") running.replaceChildren(...jobCard(currentJob()));
+      if (topic === "job") {
+        running.replaceChildren(...jobCard(currentJob()));
+        teach.paint();
+        if (!currentJob()) measured.read().catch(complain);
+      }
       if (currentJob()) body.querySelector(".plan")?.remove();
       return undefined;
     }),

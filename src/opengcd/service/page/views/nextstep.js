@@ -1,69 +1,95 @@
 /** What to do next, in one sentence with one button. */
 
 import { startJob } from "../acts.js";
+import { canAdd, chooseFiles } from "../adding.js";
+import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { progress } from "../charts.js";
 import { h } from "../dom.js";
 import { go } from "../router.js";
 import { currentJob, state, toReview } from "../store.js";
-import { count, DOING } from "../words.js";
+import { complain } from "../toast.js";
+import { count, DOING, duration, number } from "../words.js";
+
+/** How far a job is. @param {import("../types.d.ts").Job} job */
+function stepsOf(job) {
+  const steps = job.total ? ` · ${number(job.done)} of ${number(job.total)}` : "";
+  const left = "seconds_left" in job && job.done > 0 && job.total > 0 ? job.seconds_left : null;
+  return steps + (left === null ? "" : ` · ${duration(left)} left`);
+}
 
 /** @returns {[string, HTMLElement, HTMLElement|null]} heading, text and button */
 function nextStep() {
   const { status } = state;
-  const waiting = toReview();
+  const { step, images, groups } = status.next;
   const job = currentJob();
-  const rejected = status.counts.rejected ?? 0;
-  if (job && !(job.verb === "adapt" && waiting.length)) {
+  if (job && !(job.verb === "adapt" && step === "review")) {
     const share = job.total ? job.done / job.total : null;
     return [
       DOING[job.verb] ?? job.verb,
-      h("div", { class: "wide" }, progress(share, job.stage || job.verb), h("p", {}, job.stage)),
-      null,
+      h("div", { class: "wide" }, progress(share, job.stage || job.verb), h("p", {}, job.stage, stepsOf(job))),
+      state.session.scopes.includes("write")
+        ? button("Cancel", () => api.cancel(job.id).catch(complain), { quiet: true })
+        : null,
     ];
   }
-  if (!status.version)
-    return [
-      "No classes are known yet",
-      h("p", {}, "To teach the first ones, run ", h("code", {}, `opengcd init ${status.name} --known FOLDER`), "."),
-      null,
-    ];
-  if (waiting.length) {
-    const images = waiting.reduce((sum, group) => sum + group.size, 0);
-    return [
-      `${count(waiting.length, "group", "groups")} to review`,
-      h(
-        "p",
-        {},
-        `${count(images, "image")} to look at. Name the groups that you recognise, and press Enter to confirm.`,
-      ),
-      button("Review", () => go("groups", waiting[0].id), { primary: true, icon: "next" }),
-    ];
+  /** @param {string} command */
+  const code = (command) => h("code", {}, command);
+  switch (step) {
+    case "init":
+      return [
+        "No classes are known yet",
+        h("p", {}, "To teach the first ones, run ", code(`opengcd init ${status.name} --known FOLDER`), "."),
+        null,
+      ];
+    case "view":
+      return [
+        "This workspace is read-only",
+        h("p", {}, "You can look at everything here, but change nothing. To change it, make its folder writable."),
+        null,
+      ];
+    case "adapt":
+      return [
+        "An adaptation was interrupted",
+        h("p", {}, "To continue it, run ", code(`opengcd adapt ${status.name}`), " with the same options."),
+        null,
+      ];
+    case "review":
+      return [
+        `${count(groups, "group")} to review`,
+        h(
+          "p",
+          {},
+          `${count(images, "image")} to look at. Name the groups that you recognise, and press Enter to confirm.`,
+        ),
+        button("Review", () => go("groups", toReview()[0]?.id), { primary: true, icon: "next" }),
+      ];
+    case "learn":
+      return [
+        "Everything is reviewed",
+        h("p", {}, `${count(images, "image is", "images are")} ready to be learnt.`),
+        button("Learn", () => go("learn"), { primary: true, icon: "next" }),
+      ];
+    case "discover":
+      return [
+        `${count(images, "image was", "images were")} rejected`,
+        h("p", {}, "Group them to find new classes."),
+        button("Group them", () => startJob({ verb: "discover" }), { primary: true, icon: "next" }),
+      ];
   }
-  if (status.to_learn) {
-    return [
-      "Everything is reviewed",
-      h("p", {}, `${count(status.to_learn, "image is", "images are")} ready to be learnt.`),
-      button("Learn", () => go("learn"), { primary: true, icon: "next" }),
-    ];
-  }
-  if (rejected) {
-    return [
-      `${count(rejected, "image was", "images were")} rejected`,
-      h("p", {}, "Group them to find new classes."),
-      button("Group them", () => startJob({ verb: "discover" }), { primary: true, icon: "next" }),
-    ];
-  }
+  const add = canAdd();
   return [
-    "Nothing to review",
+    step === "recognize" ? "No image has been recognised yet" : "Nothing to review",
     h(
       "p",
       {},
-      "To add images, run ",
-      h("code", {}, `opengcd recognize ${status.name} FOLDER`),
-      ". To see how single images are recognised, try them here.",
+      add
+        ? "Add images: drop them anywhere on this page. To see how single images are recognised, "
+        : "To see how single images are recognised, ",
+      h("a", { href: "#/try" }, "try them"),
+      ".",
     ),
-    button("Try it", () => go("try"), { icon: "drop" }),
+    add ? button("Add images", () => chooseFiles(false), { primary: true, icon: "drop" }) : null,
   ];
 }
 

@@ -6,7 +6,7 @@ import { button } from "../buttons.js";
 import { scoreChart } from "../charts.js";
 import { h, heading } from "../dom.js";
 import { useKeys } from "../keys.js";
-import { currentJob, state, subscribe } from "../store.js";
+import { currentJob, state, subscribe, underReview } from "../store.js";
 import { complain } from "../toast.js";
 import { count } from "../words.js";
 import { jobCard } from "./job.js";
@@ -43,7 +43,7 @@ export function numberOfClasses(root) {
     const [low, high] = [found.known + 1, Math.max(found.k, ...(found.interval ?? []), ...values, found.known + 2)];
     const range = [
       low,
-      Math.min(high + Math.max(2, Math.round((high - low) / 4)), found.known + Math.max(2, state.status.to_review)),
+      Math.min(high + Math.max(2, Math.round((high - low) / 4)), found.known + Math.max(2, underReview())),
     ];
     let chosen = found.k;
     const chart = h("div", {});
@@ -111,7 +111,7 @@ export function numberOfClasses(root) {
     job.replaceChildren(...jobCard(currentJob()));
     if (Object.keys(state.status.discovered).length) {
       const found = await api.k();
-      const now = JSON.stringify([found, state.status.to_review]);
+      const now = JSON.stringify([found, underReview()]);
       if (now !== shown) paint(found);
       shown = now;
       return undefined;

@@ -1,14 +1,17 @@
 /** Where the workspace stands: what to do next, how well it does, the map, and what it knows. */
 
+import { mergeClass, renameClass } from "../acts.js";
 import { api } from "../api.js";
 import { invitation } from "../asking.js";
 import { button } from "../buttons.js";
 import { legend, lineChart } from "../charts.js";
 import { h, heading } from "../dom.js";
-import { state, subscribe } from "../store.js";
+import { imagesOf } from "../router.js";
+import { state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { count, number, percent } from "../words.js";
 import { adaptCard } from "./adapt.js";
+import { addCard } from "./addcard.js";
 import { mapCard } from "./mapcard.js";
 import { nextCard } from "./nextstep.js";
 
@@ -31,7 +34,7 @@ function tiles() {
       "A new phase begins each time the recogniser learns",
     ),
     tile(number(seen), "images seen", status.failures ? `${count(status.failures, "file")} could not be used` : null),
-    tile(number(status.to_review), "to review", `in ${count(status.groups, "group")}`),
+    tile(number(status.to_review), "to review", `in ${count(toReview().length, "group")}`),
     tile(number(status.to_learn), "ready to learn", null),
     memory &&
       tile(
@@ -96,6 +99,7 @@ function charts(phases) {
 
 /** @param {import("../types.d.ts").Class[]} classes @param {boolean} all */
 function classCards(classes, all) {
+  const seen = state.edit;
   const shown = all ? classes : classes.slice(0, CLASSES);
   return h(
     "ul",
@@ -112,7 +116,11 @@ function classCards(classes, all) {
         h(
           "div",
           { class: "caption" },
-          h("strong", {}, one.label),
+          h(
+            "strong",
+            {},
+            h("a", { href: imagesOf({ label: one.label }), title: `Show all images of ${one.label}` }, one.label),
+          ),
           h(
             "span",
             { class: "soft" },
@@ -121,6 +129,21 @@ function classCards(classes, all) {
               : count(one.learnt, "exemplar"),
           ),
         ),
+        state.session.scopes.includes("write") &&
+          h(
+            "div",
+            { class: "row acts" },
+            button(`Rename ${one.label}`, () => renameClass(one.label, one.exemplars, seen), {
+              icon: "pen",
+              bare: true,
+              quiet: true,
+            }),
+            button(`Merge ${one.label} into another class`, () => mergeClass(one.label, one.exemplars, seen), {
+              icon: "merge",
+              bare: true,
+              quiet: true,
+            }),
+          ),
       ),
     ),
   );
@@ -135,6 +158,7 @@ export function overview(root) {
   const knows = h("section", { "aria-label": "Known classes" });
   const map = mapCard();
   const adapt = adaptCard();
+  const add = addCard();
 
   const readPhases = async () => {
     const phases = await api.phases();
@@ -151,6 +175,7 @@ export function overview(root) {
   };
   const paint = () => {
     next.paint();
+    add.paint();
     numbers.replaceChildren(tiles());
   };
 
@@ -161,13 +186,15 @@ export function overview(root) {
       `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}. It turns each image into a vector (an embedding), by which images are compared.`,
     ),
     next.element,
+    add.element,
     numbers,
     h("div", { class: "overview" }, map.element, curves),
     adapt.element,
     knows,
   );
   paint();
-  const version = () => state.status.version?.id;
+  const version = () =>
+    JSON.stringify([state.status.version?.id, state.status.version?.classes, state.status.to_learn]);
   let known = version();
   Promise.all([map.read(), readPhases(), readClasses(), adapt.read()]).catch(complain).then(questions.read);
   const ends = [
@@ -189,6 +216,7 @@ export function overview(root) {
       return map.read();
     }),
     map.end,
+    add.end,
   ];
   return () => ends.forEach((end) => end());
 }

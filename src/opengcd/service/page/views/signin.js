@@ -6,13 +6,23 @@ import { h } from "../dom.js";
 const WHO = "opengcd.who";
 
 /** @typedef {import("../types.d.ts").Session} Session */
+/** @typedef {import("../dom.js").Child} Child */
+
+const BY_COMMAND = [
+  "When it was first started, ",
+  h("code", {}, "opengcd serve"),
+  " printed an address with a token. Open that address, or enter the token here. To make another token, run ",
+  h("code", {}, "opengcd token"),
+  ".",
+];
 
 /**
  * Sign in by the token in the address, by the cookie, or by asking.
  * @param {HTMLElement} root
+ * @param {Child[]} [hint] where a token comes from
  * @returns {Promise<Session>}
  */
-export async function signIn(root) {
+export async function signIn(root, hint = BY_COMMAND) {
   const given = new URLSearchParams(location.hash.replace(/^#/, "")).get("token");
   if (given) {
     // Out of sight, and out of the browser's history.
@@ -20,22 +30,23 @@ export async function signIn(root) {
     try {
       return await api.signIn(given, localStorage.getItem(WHO));
     } catch (error) {
-      return ask(root, error);
+      return ask(root, error, hint);
     }
   }
   try {
     return await api.session();
   } catch (error) {
-    return ask(root, error instanceof ApiError && error.status === 401 ? null : error);
+    return ask(root, error instanceof ApiError && error.status === 401 ? null : error, hint);
   }
 }
 
 /**
  * @param {HTMLElement} root
  * @param {unknown} error why asking is needed; null if there is no more to say
+ * @param {Child[]} hint
  * @returns {Promise<Session>}
  */
-function ask(root, error) {
+function ask(root, error, hint) {
   return new Promise((resolve) => {
     const token = h("input", {
       type: "password",
@@ -71,15 +82,7 @@ function ask(root, error) {
         "form",
         { class: "card signin", on: { submit } },
         h("h1", {}, "OpenGCD"),
-        h(
-          "p",
-          { class: "soft" },
-          "When it was first started, ",
-          h("code", {}, "opengcd serve"),
-          " printed an address with a token. Open that address, or enter the token here. To make another token, run ",
-          h("code", {}, "opengcd token"),
-          ".",
-        ),
+        h("p", { class: "soft" }, hint),
         h("label", { for: "token" }, "Token"),
         token,
         h("label", { for: "who" }, "Your name"),

@@ -1,0 +1,73 @@
+"""Routes to add images: from an upload, from a folder of the machine, and from one that is watched."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fastapi import Depends, HTTPException
+from fastapi.concurrency import run_in_threadpool
+
+from opengcd.service import wire as api
+from opengcd.service.adding import uploads_of
+from opengcd.service.authentication import MISSING, guarded
+from opengcd.service.job_runner import as_job
+from opengcd.service.machine import Local, refuse_strangers
+from opengcd.service.state import Service, UserWorkspace
+from opengcd.service.uploads import upload_routes
+
+reading = guarded("read", "images")
+writing = guarded("write", "images")
+uploading = upload_routes(lambda request: uploads_of(request.app.state.service.workspace))
+
+
+@writing.post("/images", status_code=202, summary="Add images", response_description="The job.", responses=MISSING)
+def add(workspace: UserWorkspace, service: Service, local: Local, wanted: api.AddImages) -> api.Job:
+    """Recognise the images of an upload or a folder, in a job. An image that the workspace has is not added again."""
+    if (wanted.upload is None) == (wanted.folder is None):
+        raise HTTPException(409, "Name either an upload or a folder of the server's machine.")
+    if not workspace.models.knows_classes():
+        raise HTTPException(409, "No class has been learnt yet, so nothing can be recognised.")
+    if wanted.upload is not None:
+        uploads_of(workspace).files(wanted.upload)
+        arguments = {"upload": wanted.upload}
+    else:
+        assert wanted.folder is not None
+        arguments = {"folder": _folder(wanted.folder, local)}
+    job = workspace.jobs.add("recognize", arguments, workspace.who)
+    service.runner.wake()
+    return as_job(job)
+
+
+@reading.get("/watch", summary="Show the folder that is watched", response_description="The watch.")
+def watch(service: Service, local: Local) -> api.Watch:
+    """Return which folder of the server's machine is watched, and whether others may be named."""
+    found = service.watch
+    return api.Watch(local=local, folder=found.folder, images=found.images, problem=found.problem, home=service.home)
+
+
+@writing.put(
+    "/watch", summary="Watch a folder", response_description="The watch.", dependencies=[Depends(refuse_strangers)]
+)
+async def start(workspace: UserWorkspace, service: Service, local: Local, wanted: api.WatchFolder) -> api.Watch:
+    """Recognise images as they appear in a folder of the server's machine, until that is stopped."""
+    folder = _folder(wanted.folder, local)
+    await run_in_threadpool(service.watch.start, folder, workspace.who)
+    return watch(service, local)
+
+
+@writing.delete("/watch", summary="Stop the watch", response_description="The watch.")
+async def stop(service: Service, local: Local) -> api.Watch:
+    """Watch the folder no longer. What was recognised stays."""
+    await run_in_threadpool(service.watch.stop)
+    return watch(service, local)
+
+
+def _folder(path: str, local: bool) -> str:
+    """Return a folder of the machine that a person at it has named."""
+    if not local:
+        raise HTTPException(403, "Folders of the server's machine cannot be named here; upload the images.")
+    folder = os.path.abspath(Path(path).expanduser())
+    if "\0" in path or not os.path.isdir(folder):
+        raise HTTPException(409, f"There is no folder {path}.")
+    return folder

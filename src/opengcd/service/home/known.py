@@ -1,0 +1,217 @@
+"""The labelled images that a project begins with: which files are of which class."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from opengcd._internal.limited_reading import read_limited
+from opengcd.workspace import TooLargeError, WorkspaceError, check_label, find_files
+
+LARGEST_TABLE = 256 * 2**20
+FILE_COLUMNS = ("file", "filename", "file_name", "image", "path", "name")
+LABEL_COLUMNS = ("label", "class", "class_name", "category", "species")
+TABLES = (".csv", ".tsv", ".txt")
+MOST_TOLD = 5
+
+
+class Known(NamedTuple):
+    """Files by class."""
+
+    classes: dict[str, list[Path]]
+    notes: list[str]
+    """What is left out, and why; sentences."""
+
+
+def known_from_folders(root: Path) -> Known:
+    """Return the classes of a folder that has one folder of images per class.
+
+    A folder that holds nothing but another folder stands for that one, as zips and dropped folders often do.
+
+    Parameters
+    ----------
+    root : Path
+
+    Returns
+    -------
+    Known
+
+    Raises
+    ------
+    WorkspaceError
+        If there are not at least two classes.
+
+    """
+    folder = root
+    folders, loose = _entries(folder)
+    while len(folders) == 1 and not loose:
+        folder = folders[0]
+        folders, loose = _entries(folder)
+    if not folders:
+        raise WorkspaceError(
+            f"There are no folders in “{folder.name}”. Put the images of each class into a folder that is named after "
+            "the class, or give a CSV file with the columns file and label."
+        )
+    classes = {check_label(one.name): _files(one) for one in folders}
+    empty = [label for label, files in classes.items() if not files]
+    classes = {label: files for label, files in classes.items() if files}
+    if len(classes) < 2:
+        raise WorkspaceError(
+            f"“{folder.name}” holds {len(classes)} folder with files; at least two classes are needed, each in its "
+            "own folder."
+        )
+    notes = []
+    if loose:
+        notes.append(f"{_number(len(loose), 'file')} outside of the folders of the classes: left out.")
+    if empty:
+        notes.append(f"Empty: {_some(empty)}; left out.")
+    return Known(classes, notes)
+
+
+def known_from_table(root: Path, table: Path) -> Known:
+    """Return the classes that a CSV file gives to the files of a folder.
+
+    Parameters
+    ----------
+    root : Path
+        No file outside of it is used.
+    table : Path
+        With a column for the file, relative to the table or to ``root``, and one for the label.
+
+    Returns
+    -------
+    Known
+
+    Raises
+    ------
+    WorkspaceError
+        If the table cannot be used; the message names the row.
+
+    """
+    files = {Path(found.path) for found in find_files([root])}
+    by_name: dict[str, list[Path]] = defaultdict(list)
+    for one in files:
+        by_name[one.name].append(one)
+    classes: dict[str, list[Path]] = defaultdict(list)
+    labels: dict[Path, str] = {}
+    missing: list[str] = []
+    for row, name, label in _rows(table):
+        file = _find(name, root, table.parent, files, by_name)
+        if file is None:
+            missing.append(name)
+            continue
+        if labels.setdefault(file, label) != label:
+            raise WorkspaceError(
+                f"Row {row} of {table.name} gives {name!r} the label {label!r}, and a row before it {labels[file]!r}; "
+                "delete one of them."
+            )
+    for labelled, label in labels.items():
+        classes[label].append(labelled)
+    if not labels:
+        raise WorkspaceError(
+            f"None of the files in {table.name} is in “{root.name}”"
+            + (f", for example {missing[0]!r}." if missing else ": it has no rows.")
+        )
+    if len(classes) < 2:
+        raise WorkspaceError(f"{table.name} has only the label {next(iter(classes))!r}; at least two are needed.")
+    notes = []
+    if missing:
+        notes.append(f"{_number(len(missing), 'row')} of files that are not there: {_some(missing)}.")
+    if rest := len(files) - len(labels):
+        notes.append(f"{_number(rest, 'file')} without a label: left out.")
+    return Known(dict(classes), notes)
+
+
+def find_tables(root: Path) -> list[Path]:
+    """Return the files that may be a table of labels, those near the top first.
+
+    Parameters
+    ----------
+    root : Path
+
+    Returns
+    -------
+    list of Path
+
+    """
+    others: list[str] = []
+    for _ in find_files([root], others.append):
+        pass
+    found = [Path(path) for path in others if path.lower().endswith(TABLES)]
+    return sorted(found, key=lambda file: (len(file.parts), file.name))
+
+
+def _rows(table: Path) -> Iterator[tuple[int, str, str]]:
+    """Yield number, file and label of each row."""
+    try:
+        raw = read_limited(table, LARGEST_TABLE)
+    except OSError as error:
+        raise WorkspaceError(f"{table} cannot be read: {error.strerror or error}.") from None
+    if raw is None:
+        raise TooLargeError(f"{table.name} has more than {LARGEST_TABLE // 2**20} MiB.")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise WorkspaceError(f"{table.name} is not text in UTF-8; save it as “CSV UTF-8”.") from None
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        columns = [name.strip().casefold() for name in next(reader, [])]
+        file_at, label_at = _column(columns, FILE_COLUMNS, table), _column(columns, LABEL_COLUMNS, table)
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) <= max(file_at, label_at) or not cells[file_at].strip() or not cells[label_at].strip():
+                raise WorkspaceError(f"Row {reader.line_num} of {table.name} lacks a file or a label.")
+            try:
+                yield reader.line_num, cells[file_at].strip(), check_label(cells[label_at].strip())
+            except WorkspaceError as error:
+                raise WorkspaceError(f"Row {reader.line_num} of {table.name}: {error}") from None
+    except csv.Error as error:
+        raise WorkspaceError(f"{table.name} is not a CSV file: {error}.") from None
+
+
+def _column(columns: list[str], names: tuple[str, ...], table: Path) -> int:
+    for name in names:
+        if name in columns:
+            return columns.index(name)
+    raise WorkspaceError(f"{table.name} has no column {names[0]!r}. Its first row should name the columns: file,label.")
+
+
+def _find(name: str, root: Path, beside: Path, files: set[Path], by_name: dict[str, list[Path]]) -> Path | None:
+    """Return the file that a row names: by its path, or by its name alone if no other file has it."""
+    name = name.replace("\\", "/")
+    for start in (beside, root):
+        path = Path(os.path.normpath(start / name))
+        if path in files:
+            return path
+    alike = by_name.get(name, [])
+    return alike[0] if len(alike) == 1 else None
+
+
+def _entries(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the folders and the files in a folder, without hidden ones."""
+    try:
+        there = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    except OSError as error:
+        raise WorkspaceError(f"The folder {folder} cannot be read: {error.strerror or error}.") from None
+    return [one for one in there if one.is_dir()], [one for one in there if not one.is_dir()]
+
+
+def _files(folder: Path) -> list[Path]:
+    return [Path(found.path) for found in find_files([folder])]
+
+
+def _number(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - MOST_TOLD
+    return ", ".join(names[:MOST_TOLD]) + (f" and {more:,} more" if more > 0 else "")

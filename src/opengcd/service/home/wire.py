@@ -1,0 +1,159 @@
+"""Records of the API of the home page; those of a project are in :mod:`opengcd.service.wire`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from opengcd.service.wire import Model
+
+Path = Field(min_length=1, max_length=4000, description="A path on the machine of the server.")
+
+
+class Project(Model):
+    """A project of the list."""
+
+    key: str = Field(description="Its name in addresses: `/projects/KEY/`.")
+    name: str = Field(description="The name of its folder.")
+    path: str = Field(description="Its folder.")
+    elsewhere: bool = Field(description="Whether it lies outside of the folder of projects.")
+    problem: str | None = Field(default=None, description="Why it cannot be opened; null if it can.")
+    images: int = Field(description="How many images it has.")
+    classes: int = Field(description="How many classes it knows.")
+    groups: int = Field(description="How many groups are to be reviewed.")
+    to_review: int = Field(description="How many images are in them.")
+    to_learn: int = Field(description="How many images are ready to be learnt.")
+    rejected: int = Field(description="How many images are to be grouped.")
+    job: str | None = Field(default=None, description="The verb of the job that runs or waits; null if there is none.")
+    changed_at: str | None = Field(default=None, description="When it was last changed, in UTC; null if never.")
+    changed_by: str | None = Field(default=None, description="Who changed it.")
+    changed_verb: str | None = Field(default=None, description="The verb of that change.")
+    next: Literal["wait", "init", "view", "adapt", "review", "learn", "discover", "recognize", "export"] = Field(
+        description="What to do next: `wait` for a job, or the step that the status of the project names."
+    )
+
+
+class Home(Model):
+    """The folder of projects."""
+
+    folder: str = Field(description="Where new projects are made.")
+    local: bool = Field(description="Whether folders of this machine may be named.")
+    projects: list[Project] = Field(description="All projects, sorted by name.")
+
+
+class AddProject(Model):
+    """A project that lies elsewhere."""
+
+    path: str = Path
+
+
+class Added(Model):
+    """A project that was added."""
+
+    key: str = Field(description="Its name in addresses.")
+
+
+class Backbone(Model):
+    """A network that turns images into vectors."""
+
+    name: str = Field(description="How it is chosen.")
+    title: str = Field(description="What to call it.")
+    about: str = Field(description="What it is good for.")
+    where: str = Field(description="Where it is.")
+    toy: bool = Field(default=False, description="Whether it is for tests only.")
+
+
+class Backbones(Model):
+    """The networks to choose from."""
+
+    backbones: list[Backbone] = Field(description="Those on this machine first.")
+
+
+class CheckBackbone(Model):
+    """A network to try."""
+
+    name: str = Field(
+        min_length=1,
+        max_length=4000,
+        description="The name of a network on the Hugging Face hub, or a folder or an `.onnx` file of this machine.",
+    )
+
+
+class BackboneCheck(Model):
+    """Whether a network can be used here."""
+
+    name: str = Field(description="The network.")
+    usable: bool = Field(description="Whether it can be used.")
+    problem: str = Field(description="Why it cannot; empty if it can.")
+    pooling: str | None = Field(default=None, description="How its output becomes one vector.")
+    width: int | None = Field(default=None, description="How many numbers a vector has.")
+    seconds: float | None = Field(default=None, description="Seconds per image on this machine, one image at a time.")
+
+
+class KnownImages(Model):
+    """Where the labelled images are, and how they are labelled."""
+
+    folder: str | None = Field(default=None, max_length=4000, description="A folder of this machine.")
+    upload: str | None = Field(default=None, pattern="^[0-9a-f]{16}$", description="Or an upload that is complete.")
+    table: str | None = Field(
+        default=None,
+        max_length=4000,
+        description="The CSV file with the columns file and label, relative to the folder or the upload, or a path of "
+        "this machine; null if each class has a folder.",
+    )
+
+
+class KnownClass(Model):
+    """A class of labelled images."""
+
+    label: str = Field(description="The name of the class.")
+    files: int = Field(description="How many files it has.")
+
+
+class KnownPreview(Model):
+    """The classes of some labelled images."""
+
+    classes: list[KnownClass] = Field(description="The classes, sorted by name.")
+    files: int = Field(description="How many files they have together.")
+    notes: list[str] = Field(description="What is left out, and why.")
+    tables: list[str] = Field(description="CSV files among them that could hold the labels.")
+    problem: str = Field(description="Why they cannot be used; empty if they can.")
+
+
+class NewProject(Model):
+    """A project to create."""
+
+    name: str = Field(max_length=200, description="Its name.")
+    known: KnownImages = Field(description="Images of the classes that it knows from the start.")
+    backbone: str = Field(min_length=1, max_length=4000, description="The network that turns images into vectors.")
+
+
+class Creation(Model):
+    """The project that is being created, or the last one."""
+
+    id: str = Field(description="Tells creations apart.")
+    state: Literal["running", "done", "failed", "cancelled"] = Field(description="How it is.")
+    request: NewProject = Field(description="What was asked for.")
+    stage: str = Field(description="What it does now.")
+    done: int = Field(description="Steps of the stage that are done.")
+    total: int = Field(description="Steps of the stage; 0 if that is not known.")
+    seconds_left: float | None = Field(
+        default=None, description="Estimated seconds that it will still take; null if unknown."
+    )
+    error: str | None = Field(default=None, description="Why it failed; null unless it did.")
+    key: str | None = Field(default=None, description="The project, once it is done.")
+    images: int = Field(description="How many images it has learnt, once it is done.")
+    unusable: int = Field(description="How many files could not be used, once it is done.")
+    reasons: list[str] = Field(description="Some of them, with reasons.")
+
+
+class CreationState(Model):
+    """The project that is being created, or the last one that nobody has closed."""
+
+    creation: Creation | None = Field(description="Null if there is none.")
+
+
+def plain(record: Model) -> dict[str, Any]:
+    """Return a record as JSON."""
+    return record.model_dump(mode="json")

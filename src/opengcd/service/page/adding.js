@@ -1,0 +1,111 @@
+/** Add images from any view: drop them, or choose files or a folder. They are uploaded, and then recognised in a job. */
+
+import { api } from "./api.js";
+import { byId, h } from "./dom.js";
+import { icon } from "./icons.js";
+import { noteJob, state } from "./store.js";
+import { complain, toast } from "./toast.js";
+import { chosenFiles, droppedFiles, resumable } from "./uploading.js";
+import { uploadCard } from "./views/uploadcard.js";
+import { count } from "./words.js";
+
+/** @typedef {import("./uploading.js").Chosen} Chosen */
+
+const upload = resumable("images");
+let sending = false;
+
+/** Whether images can be added here. */
+export const canAdd = () => state.session.scopes.includes("write") && state.status.version !== null;
+
+/** Send files, and recognise them. @param {Chosen[]} chosen */
+async function add(chosen) {
+  if (!chosen.length) return;
+  if (!canAdd())
+    return toast("Images cannot be added here: no classes are known, or your token is read only.", { kind: "error" });
+  if (sending) return toast("Images are being uploaded; add more when that is done.", { kind: "error" });
+  const stopping = new AbortController();
+  const card = uploadCard("Uploading images", () => stopping.abort());
+  const place = byId("adding");
+  sending = true;
+  place.replaceChildren(card.element);
+  try {
+    const id = await upload.send(chosen, { progress: card.paint, signal: stopping.signal });
+    await recognise({ upload: id });
+    await upload.forget();
+  } catch (error) {
+    if (stopping.signal.aborted) {
+      await upload.drop().catch(complain);
+      toast("The upload was cancelled.");
+    } else complain(error);
+  }
+  sending = false;
+  place.replaceChildren();
+}
+
+/** @param {Parameters<typeof api.addImages>[0]} what */
+async function recognise(what) {
+  await noteJob(await api.addImages(what));
+}
+
+/** Recognise the images of a folder of the server's machine. @param {string} folder */
+export const addFolder = (folder) => recognise({ folder }).catch(complain);
+
+/** Let a person choose files, or a folder. @param {boolean} folder */
+export function chooseFiles(folder) {
+  const input = h("input", { type: "file", multiple: true, webkitdirectory: folder });
+  input.addEventListener("change", () => add(chosenFiles(input.files ?? [])));
+  input.click();
+}
+
+/** What a finished job has added, in words. @param {import("./types.d.ts").RecognizeResult} result */
+export function addedWords({ images, rejected, duplicates, bad }) {
+  const parts = [`${count(images, "image was", "images were")} added`];
+  if (images) parts[0] += `, ${rejected ? `${rejected} of them unknown` : "all of known classes"}`;
+  if (duplicates) parts.push(`${count(duplicates, "file was", "files were")} there already`);
+  if (bad) parts.push(`${count(bad, "file", "files")} could not be used`);
+  return `${parts.join("; ")}.`;
+}
+
+/** Take what is dropped anywhere on the page, and go on with an upload that was interrupted. */
+export function startAdding() {
+  const veil = h(
+    "div",
+    { class: "veil", hidden: true, "aria-hidden": "true" },
+    h("p", {}, icon("drop"), `Drop to add to “${state.status.name}”`),
+  );
+  document.body.append(veil);
+  /** @param {DragEvent} event */
+  const here = (event) =>
+    canAdd() && byId("main").dataset.view !== "try" && [...(event.dataTransfer?.types ?? [])].includes("Files");
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  let hiding;
+  document.addEventListener("dragover", (event) => {
+    if (!here(event)) return;
+    event.preventDefault();
+    veil.hidden = false;
+    // Events come as long as something is dragged over the page; leaving it is not always told.
+    clearTimeout(hiding);
+    hiding = setTimeout(() => (veil.hidden = true), 300);
+  });
+  document.addEventListener("drop", (event) => {
+    veil.hidden = true;
+    if (!here(event) || !event.dataTransfer) return;
+    event.preventDefault();
+    droppedFiles(event.dataTransfer).then(add).catch(complain);
+  });
+  resume().catch(complain);
+}
+
+async function resume() {
+  if (!upload.begun() || !canAdd()) return;
+  const kept = await upload.kept();
+  if (kept.length) return add(kept);
+  // The files have arrived, or the browser could not keep them: then only the person has them.
+  const id = /** @type {string} */ (upload.begun());
+  try {
+    await recognise({ upload: id });
+  } catch {
+    // It is used up, or gone.
+  }
+  await upload.forget();
+}

@@ -1,0 +1,103 @@
+/** The dialog in which labels are exported: which format, which images; the browser downloads the file. */
+
+import { api } from "./api.js";
+import { ask } from "./dialogs.js";
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { state } from "./store.js";
+import { complain, toast } from "./toast.js";
+import { count } from "./words.js";
+
+/** @typedef {import("./types.d.ts").ExportFormat} Format */
+/** @typedef {NonNullable<NonNullable<import("./types.d.ts").Operations["GET /export"]["query"]>["images"]>} Images */
+
+/** @returns {[Images, string, string][]} */
+const choices = () => {
+  const { counts } = state.status;
+  const all = Object.values(counts).reduce((sum, n) => sum + n, 0);
+  const reviewed = (counts.learnt ?? 0) + (counts.reviewed ?? 0);
+  return [
+    ["all", "All images", count(all, "image")],
+    ["reviewed", "Reviewed images", `${count(reviewed, "image")} whose class a person has given or confirmed`],
+    ["new", "New classes", "Images of classes and groups that were discovered"],
+  ];
+};
+
+/**
+ * A choice among cards.
+ * @param {string} name
+ * @param {string} legend
+ * @param {[value: string, title: string, about: string][]} options
+ * @param {string} kind
+ */
+const cards = (name, legend, options, kind) =>
+  h(
+    "fieldset",
+    { class: `cards ${kind}` },
+    h("legend", {}, legend),
+    options.map(([value, title, about], i) =>
+      h(
+        "label",
+        {},
+        h("input", { type: "radio", name, value, checked: i === 0, autofocus: i === 0 && name === "format" }),
+        h("span", {}, h("strong", {}, title), h("small", {}, about)),
+      ),
+    ),
+  );
+
+/** Ask for a format and for images, and download them. */
+export async function exportLabels() {
+  /** @type {Format[]} */
+  let formats;
+  try {
+    formats = await api.exportFormats();
+  } catch (error) {
+    return complain(error);
+  }
+  const chosen = await ask(
+    "Export labels",
+    (/** @type {(value: {format: Format, images: Images}|null) => void} */ answer) => {
+      const form = h("form", { class: "export" });
+      const note = h("p", { class: "note", role: "status" });
+      const picked = () => {
+        const data = new FormData(form);
+        return {
+          format: /** @type {Format} */ (formats.find(({ name }) => name === data.get("format"))),
+          images: /** @type {Images} */ (data.get("images")),
+        };
+      };
+      const tell = () =>
+        (note.textContent =
+          picked().format.suffix === "zip"
+            ? "You get a zip file with copies of the images."
+            : `You get one file (.${picked().format.suffix}), without the images.`);
+      form.append(
+        cards(
+          "format",
+          "Format",
+          formats.map(({ name, title, about }) => [name, title, about]),
+          "formats",
+        ),
+        cards("images", "Images", choices(), "images"),
+        note,
+        h(
+          "footer",
+          {},
+          h("button", { type: "button", on: { click: () => answer(null) } }, "Cancel"),
+          h("button", { type: "submit", class: "primary" }, icon("drop"), h("span", {}, "Download")),
+        ),
+      );
+      form.addEventListener("change", tell);
+      form.addEventListener("submit", (event) => (event.preventDefault(), answer(picked())));
+      tell();
+      return [form];
+    },
+    "wide",
+  );
+  if (!chosen) return;
+  const link = h("a", { href: api.exported(chosen.format.name, chosen.images), download: "", hidden: true });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  toast(`Downloading the labels: ${chosen.format.title}.`);
+}

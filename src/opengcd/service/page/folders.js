@@ -1,0 +1,99 @@
+/** Choose a folder or a file of the machine that the server runs on. */
+
+import { ask } from "./dialogs.js";
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { count } from "./words.js";
+import { api } from "./api.js";
+
+const PLACE = "opengcd.folder";
+
+/**
+ * @param {{title: string, submit: string, kind: "images"|"project"|"backbone"|"table", start?: string|null}} question
+ * @returns {Promise<string|null>} the path
+ */
+export function chooseFolder({ title, submit, kind, start }) {
+  return ask(
+    title,
+    (answer) => {
+      const path = h("input", {
+        type: "text",
+        "aria-label": "Folder",
+        spellcheck: "false",
+        autocomplete: "off",
+        autocapitalize: "off",
+      });
+      const list = h("ul", { class: "options entries", "aria-label": "Folders" });
+      const places = h("div", { class: "row places", role: "group", "aria-label": "Places" });
+      const note = h("p", { class: "note", role: "status" });
+      let here = "";
+      const button = h("button", { type: "submit", class: "primary", hidden: kind === "table" }, submit);
+      /** @param {string} name */
+      const join = (name) => (here.endsWith("/") || here.endsWith("\\") ? here : `${here}/`) + name;
+      /** @param {string} label @param {import("./icons.js").Icon} picture @param {() => unknown} run */
+      const entry = (label, picture, run) =>
+        h(
+          "li",
+          {},
+          h("button", { type: "button", class: "quiet", on: { click: run } }, icon(picture), h("span", {}, label)),
+        );
+      /** @param {string|null} wanted */
+      const show = async (wanted) => {
+        note.textContent = "";
+        try {
+          const found = await api.folders(wanted);
+          here = found.path;
+          path.value = found.path;
+          const ends = kind === "backbone" ? [".onnx"] : kind === "table" ? [".csv", ".tsv", ".txt"] : [];
+          const files = found.files.filter((name) => ends.some((end) => name.toLowerCase().endsWith(end)));
+          list.replaceChildren(
+            ...[
+              found.parent !== null && entry("One folder up", "previous", () => show(found.parent)),
+              ...found.folders.map((name) => entry(name, "next", () => show(join(name)))),
+              ...files.map((name) => entry(name, "check", () => finish(join(name)))),
+            ].filter((one) => one !== false),
+          );
+          list.scrollTop = 0;
+          places.replaceChildren(
+            ...found.places.map((place) =>
+              h("button", { type: "button", class: "chip", on: { click: () => show(place.path) } }, place.name),
+            ),
+          );
+          const parts = [];
+          if (found.images) parts.push(`${count(found.images, "image")} in this folder`);
+          if (found.folders.length) parts.push(count(found.folders.length, "folder"));
+          note.textContent = `${parts.join(", ") || "This folder is empty"}${found.more ? "; not all are listed" : ""}.`;
+        } catch (error) {
+          note.textContent = error instanceof Error ? error.message : String(error);
+        }
+      };
+      /** @param {string} chosen */
+      const finish = (chosen) => {
+        localStorage.setItem(PLACE, here);
+        answer(chosen);
+      };
+      path.addEventListener("change", () => show(path.value));
+      show(start || localStorage.getItem(PLACE)).then(() => (here ? undefined : show(null)));
+      return [
+        h(
+          "form",
+          {
+            on: {
+              submit: async (event) => {
+                event.preventDefault();
+                if (path.value !== here) await show(path.value);
+                else finish(here);
+              },
+            },
+          },
+          places,
+          path,
+          list,
+          note,
+          h("footer", {}, button),
+        ),
+      ];
+    },
+    "picker folders",
+  );
+}

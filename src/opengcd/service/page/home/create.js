@@ -1,0 +1,614 @@
+/** The form of a new project. What was entered is kept until the project is made. */
+
+import { h, heading } from "../dom.js";
+import { icon } from "../icons.js";
+import { go } from "../router.js";
+import { complain } from "../toast.js";
+import { chosenFiles, droppedFiles, resumable } from "../uploading.js";
+import { uploadCard } from "../views/uploadcard.js";
+import { count, number } from "../words.js";
+import { addressOf, home } from "./api.js";
+import { creationCard, followCreation } from "./creation.js";
+import { chooseFolder } from "../folders.js";
+
+/** @typedef {import("./types.d.ts").Backbone} Backbone */
+/** @typedef {import("./types.d.ts").BackboneCheck} BackboneCheck */
+/** @typedef {import("./types.d.ts").KnownPreview} KnownPreview */
+/** @typedef {{name: string, from: "folder"|"upload", folder: string|null, upload: string|null, labels: "folders"|"table", table: string|null, backbone: string|null}} Draft */
+
+const PLACE = "opengcd.draft";
+const CLASSES = 12;
+/** @type {Draft} */
+const EMPTY = { name: "", from: "folder", folder: null, upload: null, labels: "folders", table: null, backbone: null };
+
+/** @returns {Draft} */
+function readDraft() {
+  try {
+    return { ...EMPTY, ...JSON.parse(localStorage.getItem(PLACE) ?? "{}") };
+  } catch {
+    return { ...EMPTY };
+  }
+}
+
+/** @type {import("../router.js").View} */
+export function newProject(root) {
+  const draft = readDraft();
+  const upload = resumable("known");
+  const ending = new AbortController();
+  let local = true;
+  /** @type {KnownPreview|null} */
+  let preview = null;
+  /** @type {BackboneCheck|null} */
+  let check = null;
+  let checking = false;
+  let looking = false;
+  let sending = false;
+  /** Which answers are still wanted: those to the latest question. */
+  let asked = 0;
+  let tried = 0;
+
+  const save = () => localStorage.setItem(PLACE, JSON.stringify(draft));
+
+  const name = h("input", {
+    type: "text",
+    id: "name",
+    autocomplete: "off",
+    maxlength: 60,
+    placeholder: "For example: birds of the harbour",
+  });
+  name.value = draft.name;
+  const source = h("div", { class: "choices", role: "radiogroup", "aria-label": "Where the images are" });
+  const chosen = h("div", {});
+  const labelling = h("div", {});
+  const found = h("div", { class: "found", "aria-live": "polite" });
+  const networks = h("div", { class: "networks", role: "radiogroup", "aria-label": "Backbone" });
+  const tested = h("div", { class: "found", "aria-live": "polite" });
+  const why = h("p", { class: "soft", role: "status" });
+  const submit = h("button", { type: "submit", class: "primary" }, "Create project");
+  const files = h("input", {
+    type: "file",
+    multiple: true,
+    class: "sr-only",
+    tabindex: -1,
+    "aria-label": "Images or a zip",
+  });
+  const folder = h("input", {
+    type: "file",
+    webkitdirectory: true,
+    class: "sr-only",
+    tabindex: -1,
+    "aria-label": "Folder",
+  });
+
+  const known = () => ({
+    folder: draft.from === "folder" ? draft.folder : null,
+    upload: draft.from === "upload" ? draft.upload : null,
+    table: draft.labels === "table" ? draft.table : null,
+  });
+
+  const paint = () => {
+    const missing = !draft.name.trim()
+      ? "Give the project a name."
+      : sending
+        ? "The images are being uploaded."
+        : !(draft.from === "folder" ? draft.folder : draft.upload)
+          ? "Choose the known images."
+          : looking || !preview
+            ? "The images are being looked at."
+            : preview.problem
+              ? "The images cannot be used as they are; see above."
+              : !draft.backbone
+                ? "Choose a backbone."
+                : checking
+                  ? "The backbone is being checked."
+                  : !check?.usable
+                    ? "This backbone cannot be used; see above."
+                    : "";
+    submit.disabled = missing !== "";
+    why.textContent = missing;
+  };
+
+  /** Look at the images that were chosen. */
+  const look = async () => {
+    preview = null;
+    found.replaceChildren();
+    const mine = ++asked;
+    const wanted = known();
+    if (!wanted.folder && !wanted.upload) return paint();
+    looking = true;
+    found.replaceChildren(h("p", { class: "soft" }, "Looking at the images …"));
+    paint();
+    try {
+      const seen = await home.known(wanted);
+      if (mine !== asked) return;
+      preview = seen;
+      if (seen.problem && draft.labels === "folders" && seen.tables.length && wanted.table === null) {
+        // No folders, but a table: that is how it is meant.
+        draft.labels = "table";
+        draft.table = seen.tables[0];
+        save();
+        return look();
+      }
+      found.replaceChildren(...told(seen));
+    } catch (error) {
+      if (mine !== asked) return;
+      if (draft.from === "upload") {
+        draft.upload = null;
+        await upload.forget();
+        save();
+        paintChosen();
+      }
+      found.replaceChildren(
+        h("p", { class: "warning", role: "alert" }, error instanceof Error ? error.message : String(error)),
+      );
+    } finally {
+      if (mine === asked) {
+        looking = false;
+        paintLabels();
+        paint();
+      }
+    }
+  };
+
+  /** @param {KnownPreview} seen */
+  const told = (seen) =>
+    seen.problem
+      ? [h("p", { class: "warning", role: "alert" }, seen.problem)]
+      : [
+          h(
+            "p",
+            { class: "good" },
+            icon("check"),
+            `${count(seen.files, "image")} of ${count(seen.classes.length, "class", "classes")}`,
+          ),
+          h(
+            "ul",
+            { class: "tags" },
+            seen.classes
+              .slice(0, CLASSES)
+              .map((one) => h("li", {}, one.label, h("span", { class: "soft" }, number(one.files)))),
+            seen.classes.length > CLASSES &&
+              h("li", { class: "soft" }, `and ${number(seen.classes.length - CLASSES)} more`),
+          ),
+          ...seen.notes.map((note) => h("p", { class: "soft" }, note)),
+        ];
+
+  /**
+   * @template {string} V
+   * @param {string} group @param {V} value @param {string} current @param {string} label @param {import("../dom.js").Child} about
+   * @param {(value: V) => unknown} choose
+   */
+  const choice = (group, value, current, label, about, choose) => {
+    const input = h("input", { type: "radio", name: group, value, on: { change: () => choose(value) } });
+    input.checked = value === current;
+    return h(
+      "label",
+      { class: "choice" },
+      input,
+      h("span", {}, h("strong", {}, label), about && h("span", { class: "soft" }, about)),
+    );
+  };
+
+  const paintSource = () => {
+    /** @param {"folder"|"upload"} from */
+    const choose = (from) => {
+      draft.from = from;
+      save();
+      paintChosen();
+      look();
+    };
+    source.replaceChildren(
+      ...(local
+        ? [
+            choice(
+              "source",
+              "folder",
+              draft.from,
+              "A folder on this machine",
+              "The images stay where they are.",
+              choose,
+            ),
+            choice(
+              "source",
+              "upload",
+              draft.from,
+              "Upload",
+              "Files, a folder or a zip; they are copied into the project.",
+              choose,
+            ),
+          ]
+        : []),
+    );
+    source.hidden = !local;
+  };
+
+  const paintChosen = () => {
+    if (draft.from === "folder") {
+      const pick = async () => {
+        const path = await chooseFolder({
+          title: "Folder of known images",
+          submit: "Use this folder",
+          kind: "images",
+          start: draft.folder,
+        });
+        if (path === null) return;
+        draft.folder = path;
+        draft.table = null;
+        draft.labels = "folders";
+        save();
+        paintChosen();
+        look();
+      };
+      chosen.replaceChildren(
+        h(
+          "div",
+          { class: "row" },
+          h(
+            "button",
+            { type: "button", on: { click: pick } },
+            icon("drop"),
+            h("span", {}, draft.folder ? "Choose another folder" : "Choose a folder"),
+          ),
+          draft.folder && h("code", {}, draft.folder),
+        ),
+      );
+    } else if (!sending) {
+      chosen.replaceChildren(
+        h(
+          "div",
+          { class: "drop card" },
+          h("span", { class: "sign" }, icon("drop")),
+          h(
+            "p",
+            {},
+            draft.upload ? "Uploaded. Drop more files here to add them" : "Drop images, folders or a zip here",
+          ),
+          h(
+            "div",
+            { class: "row" },
+            h(
+              "button",
+              { type: "button", class: draft.upload ? "" : "primary", on: { click: () => folder.click() } },
+              "Choose a folder",
+            ),
+            h("button", { type: "button", on: { click: () => files.click() } }, "Choose files or a zip"),
+            draft.upload &&
+              h("button", { type: "button", class: "quiet", on: { click: () => startAgain() } }, "Delete the upload"),
+          ),
+        ),
+      );
+    }
+  };
+
+  const startAgain = async () => {
+    draft.upload = null;
+    draft.labels = "folders";
+    draft.table = null;
+    save();
+    await upload.drop().catch(complain);
+    paintChosen();
+    look();
+  };
+
+  /** @param {import("../uploading.js").Chosen[]} list */
+  const send = async (list) => {
+    if (!list.length || sending) return;
+    const stopping = new AbortController();
+    ending.signal.addEventListener("abort", () => stopping.abort());
+    const card = uploadCard("Uploading the known images", () => stopping.abort());
+    sending = true;
+    chosen.replaceChildren(card.element);
+    paint();
+    try {
+      draft.upload = await upload.send(list, { progress: card.paint, signal: stopping.signal });
+      draft.labels = "folders";
+      draft.table = null;
+    } catch (error) {
+      if (ending.signal.aborted) return;
+      if (stopping.signal.aborted) await upload.drop().catch(complain);
+      else complain(error);
+      draft.upload = stopping.signal.aborted ? null : upload.begun();
+    } finally {
+      sending = false;
+    }
+    save();
+    paintChosen();
+    look();
+  };
+
+  const paintLabels = () => {
+    const tables = preview?.tables ?? [];
+    const has = draft.from === "folder" ? draft.folder : draft.upload;
+    if (!has || (draft.labels === "folders" && !preview?.problem && !tables.length)) return labelling.replaceChildren();
+    /** @param {"folders"|"table"} labels */
+    const choose = (labels) => {
+      draft.labels = labels;
+      draft.table = labels === "table" ? (draft.table ?? tables[0] ?? null) : null;
+      save();
+      if (labels === "table" && draft.table === null) return paintLabels();
+      look();
+    };
+    /** @type {HTMLSelectElement} */
+    const select = h(
+      "select",
+      { "aria-label": "CSV file", on: { change: () => ((draft.table = select.value), save(), look()) } },
+      [...new Set([...(draft.table ? [draft.table] : []), ...tables])].map((one) =>
+        h("option", { value: one, selected: one === draft.table }, one),
+      ),
+    );
+    const other = async () => {
+      const path = await chooseFolder({
+        title: "CSV file with the labels",
+        submit: "",
+        kind: "table",
+        start: draft.folder,
+      });
+      if (path === null) return;
+      draft.table = path;
+      save();
+      look();
+    };
+    labelling.replaceChildren(
+      h(
+        "div",
+        { class: "choices", role: "radiogroup", "aria-label": "How the images are labelled" },
+        choice("labels", "folders", draft.labels, "By folders", "Each class has a folder with its name.", choose),
+        choice("labels", "table", draft.labels, "By a CSV file", "With the columns file and label.", choose),
+      ),
+      ...(draft.labels === "table"
+        ? [
+            h(
+              "div",
+              { class: "row" },
+              (draft.table || tables.length > 0) && select,
+              draft.from === "folder" &&
+                h("button", { type: "button", on: { click: other } }, "Choose another CSV file"),
+              draft.from === "upload" &&
+                !tables.length &&
+                h("p", { class: "soft" }, "Drop the CSV file above, beside the images."),
+            ),
+          ]
+        : []),
+    );
+  };
+
+  /** @param {Backbone[]} list */
+  const paintNetworks = (list) => {
+    const others = draft.backbone && !list.some((one) => one.name === draft.backbone) ? draft.backbone : "";
+    const typed = h("input", {
+      type: "text",
+      "aria-label": "Name, folder or ONNX file",
+      placeholder: local ? "Name on the Hugging Face hub, folder, or .onnx file" : "Name on the Hugging Face hub",
+      spellcheck: "false",
+      autocomplete: "off",
+    });
+    typed.value = others;
+    /** @param {string} value */
+    const choose = (value) => {
+      draft.backbone = value || null;
+      save();
+      tryIt();
+    };
+    const browse = async () => {
+      const path = await chooseFolder({
+        title: "Folder or ONNX file of a network",
+        submit: "Use this folder",
+        kind: "backbone",
+      });
+      if (path === null) return;
+      typed.value = path;
+      more.checked = true;
+      choose(path);
+    };
+    const more = h("input", {
+      type: "radio",
+      name: "backbone",
+      value: "",
+      on: { change: () => choose(typed.value.trim()) },
+    });
+    more.checked = others !== "";
+    typed.addEventListener("change", () => ((more.checked = true), choose(typed.value.trim())));
+    networks.replaceChildren(
+      ...list.map((one) =>
+        choice("backbone", one.name, draft.backbone ?? "", one.title, `${one.about} (${one.where})`, choose),
+      ),
+      h(
+        "div",
+        { class: "choice" },
+        h("label", { class: "other" }, more, h("strong", {}, "Another one")),
+        h("div", { class: "row" }, typed, local && h("button", { type: "button", on: { click: browse } }, "Browse …")),
+      ),
+    );
+  };
+
+  /** Check the backbone that was chosen. */
+  const tryIt = async () => {
+    check = null;
+    const mine = ++tried;
+    tested.replaceChildren();
+    if (!draft.backbone) return paint();
+    checking = true;
+    tested.replaceChildren(h("p", { class: "soft" }, "Checking whether this backbone works here …"));
+    paint();
+    try {
+      const answer = await home.check(draft.backbone, ending.signal);
+      if (mine !== tried) return;
+      check = answer;
+      tested.replaceChildren(
+        answer.usable
+          ? h(
+              "p",
+              { class: "good" },
+              icon("check"),
+              `It works: ${number(answer.width ?? 0)} numbers per image, ${perImage(answer.seconds ?? 0)} on this machine.`,
+            )
+          : h("p", { class: "warning", role: "alert" }, answer.problem),
+      );
+    } catch (error) {
+      if (mine !== tried || ending.signal.aborted) return;
+      tested.replaceChildren(
+        h("p", { class: "warning", role: "alert" }, error instanceof Error ? error.message : String(error)),
+      );
+    } finally {
+      if (mine === tried) {
+        checking = false;
+        paint();
+      }
+    }
+  };
+
+  const create = async () => {
+    submit.disabled = true;
+    try {
+      await home.create({ name: draft.name, known: known(), backbone: draft.backbone ?? "" });
+      follow();
+    } catch (error) {
+      complain(error);
+      paint();
+    }
+  };
+
+  const form = h(
+    "form",
+    { class: "newproject", on: { submit: (event) => (event.preventDefault(), create()) } },
+    h(
+      "section",
+      { class: "card part" },
+      h("h2", {}, h("span", { class: "step", "aria-hidden": "true" }, "1"), h("label", { for: "name" }, "Name")),
+      name,
+    ),
+    h(
+      "section",
+      { class: "card part" },
+      h("h2", {}, h("span", { class: "step", "aria-hidden": "true" }, "2"), "Known images"),
+      h(
+        "p",
+        { class: "soft" },
+        "Images of the classes that it should know from the start, at least two. Ten to fifty images per class are a good start.",
+      ),
+      source,
+      chosen,
+      labelling,
+      found,
+    ),
+    h(
+      "section",
+      { class: "card part" },
+      h("h2", {}, h("span", { class: "step", "aria-hidden": "true" }, "3"), "Backbone"),
+      h(
+        "p",
+        { class: "soft" },
+        "The network that turns each image into a vector (an embedding), by which images are compared. Another one cannot be chosen later.",
+      ),
+      networks,
+      tested,
+    ),
+    h("footer", { class: "row" }, submit, why),
+    files,
+    folder,
+  );
+  const making = h("div", {});
+  root.append(
+    heading("New project", "It is created only if everything works; otherwise nothing of it is kept."),
+    making,
+    form,
+  );
+
+  let following = () => {};
+  const follow = () => {
+    following();
+    form.hidden = true;
+    following = followCreation((creation) => {
+      if (!creation) return (making.replaceChildren(), (form.hidden = false), undefined);
+      making.replaceChildren(creationCard(creation, { again: refill, closed: () => go("projects") }));
+      if (creation.state !== "done") return;
+      localStorage.removeItem(PLACE);
+      upload.forget();
+      following();
+      if (creation.unusable) return; // to be read first
+      home.close().then(() => location.assign(addressOf(creation.key ?? "")), complain);
+    });
+  };
+  const refill = async () => {
+    following();
+    await home.close().catch(complain);
+    making.replaceChildren();
+    form.hidden = false;
+    paint();
+    look();
+  };
+
+  name.addEventListener("input", () => {
+    draft.name = name.value;
+    save();
+    paint();
+  });
+  files.addEventListener("change", () => send(chosenFiles(files.files ?? [])).then(() => (files.value = "")));
+  folder.addEventListener("change", () => send(chosenFiles(folder.files ?? [])).then(() => (folder.value = "")));
+  /** @param {DragEvent} event */
+  const drag = (event) => {
+    if (![...(event.dataTransfer?.types ?? [])].includes("Files") || form.hidden) return;
+    event.preventDefault();
+    root.classList.toggle("over", event.type === "dragover");
+    if (event.type !== "drop" || !event.dataTransfer) return;
+    draft.from = "upload";
+    save();
+    paintSource();
+    paintChosen();
+    droppedFiles(event.dataTransfer).then(send, complain);
+  };
+  const drags = /** @type {const} */ (["dragover", "dragleave", "drop"]);
+  for (const type of drags) document.addEventListener(type, drag);
+
+  const begin = async () => {
+    const [{ local: here }, { backbones }, { creation }] = await Promise.all([
+      home.projects(),
+      home.backbones(),
+      home.creation(),
+    ]);
+    local = here;
+    if (creation) {
+      // It may have been asked for in another browser, or before the server was stopped.
+      const { request } = creation;
+      Object.assign(draft, {
+        name: request.name,
+        from: request.known.upload ? "upload" : "folder",
+        folder: request.known.folder ?? null,
+        upload: request.known.upload ?? null,
+        labels: request.known.table ? "table" : "folders",
+        table: request.known.table ?? null,
+        backbone: request.backbone,
+      });
+      name.value = draft.name;
+      save();
+      if (creation.state === "running") follow();
+      else await home.close();
+    }
+    if (!local) draft.from = "upload";
+    if (!draft.backbone)
+      draft.backbone = backbones.find((one) => !one.toy && one.where !== "to download")?.name ?? null;
+    paintSource();
+    paintChosen();
+    paintNetworks(backbones);
+    look();
+    tryIt();
+    const kept = draft.upload ? [] : await upload.kept();
+    if (kept.length) {
+      draft.from = "upload";
+      paintSource();
+      send(kept);
+    }
+  };
+  name.focus();
+  paint();
+  begin().catch(complain);
+  return () => {
+    ending.abort();
+    following();
+    for (const type of drags) document.removeEventListener(type, drag);
+  };
+}
+
+/** @param {number} seconds */
+const perImage = (seconds) =>
+  seconds < 0.01 ? "less than 0.01 s per image" : `about ${seconds.toFixed(2)} s per image`;

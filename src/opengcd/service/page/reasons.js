@@ -1,0 +1,74 @@
+/** Why an image has its label, in words. */
+
+import { count, percent } from "./words.js";
+
+/** @typedef {import("./types.d.ts").ItemDetails} ItemDetails */
+/** @typedef {import("./types.d.ts").Image["source"]} Source */
+
+/** What each source of a label means, shortly. @type {Record<Source, string>} */
+export const SOURCES = {
+  learnt: "Learnt",
+  reviewed: "Reviewed",
+  "put back": "Assigned to a known class",
+  grouped: "Grouped",
+  removed: "In the bin",
+  recognized: "Recognised",
+  rejected: "Rejected as unknown",
+  waiting: "Not yet recognised",
+};
+
+/** A sentence about where the label comes from. @param {ItemDetails} one */
+function origin({ source, label, who }) {
+  const by = who ? ` by ${who}` : "";
+  switch (source) {
+    case "learnt":
+      return `The recogniser has learnt this image as “${label}”${who ? `, as ${who} labelled it` : ""}.`;
+    case "reviewed":
+      return `Labelled “${label}”${by || " by a person"}. The next learning step takes it.`;
+    case "put back":
+      return `Recognised as another class at first; when the images were grouped, it was assigned to “${label}”.`;
+    case "grouped":
+      return `In the group “${label}”${who ? `, named by ${who}` : ""}, which nobody has confirmed yet.`;
+    case "removed":
+      return `Moved to the bin${by}.`;
+    case "recognized":
+      return `Recognised as “${label}”.`;
+    case "rejected":
+      return "Rejected as unknown.";
+    default:
+      return "The version in use has not recognised this image yet.";
+  }
+}
+
+/** @param {number} value */
+const short = (value) => (Math.abs(value) < 0.01 ? value.toPrecision(2) : value.toFixed(2));
+
+/**
+ * Why an image was recognised or rejected, sentence by sentence.
+ * @param {ItemDetails} one
+ * @param {import("./types.d.ts").Reasons} reasons
+ */
+export function why(one, { score, threshold, rejected, nearest, taxon }) {
+  const told = [origin(one)];
+  if (taxon && taxon.name !== one.label)
+    told.push(`What is sure: ${taxon.path.join(" › ")} (${taxon.rank}, ${percent(taxon.probability)}).`);
+  if (score !== null && threshold !== null && rejected !== null) {
+    const above = score > threshold;
+    const beside = `Its unknown score, ${short(score)}, is ${above ? "above" : "below"} the threshold, ${short(threshold)}`;
+    if (above !== rejected)
+      told.push(`${beside}. The threshold has moved since the image was ${rejected ? "rejected" : "recognised"}.`);
+    else told.push(`${beside}, so ${rejected ? "it resembles no known class enough" : "it looks like a known class"}.`);
+  }
+  if (nearest.length) {
+    /** @type {Map<string, number>} */
+    const labels = new Map();
+    for (const { label } of nearest) labels.set(label, (labels.get(label) ?? 0) + 1);
+    const [[label, n]] = [...labels].sort((a, b) => b[1] - a[1]);
+    told.push(
+      n === nearest.length
+        ? `The ${count(n, "nearest labelled image is", "nearest labelled images are all")} “${label}”.`
+        : `Of the ${nearest.length} nearest labelled images, ${n} ${n === 1 ? "is" : "are"} “${label}”.`,
+    );
+  }
+  return told;
+}

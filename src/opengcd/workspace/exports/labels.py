@@ -1,0 +1,147 @@
+"""What all formats start from: the labels that were asked for, and the pictures of their items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select
+
+from opengcd._internal.progress import Progress, silent
+from opengcd._internal.validation import UNKNOWN_STR
+from opengcd.workspace import class_names
+from opengcd.workspace.errors import WorkspaceError
+from opengcd.workspace.exports.places import Place, Places
+from opengcd.workspace.labels import Labelled, labelled_items
+from opengcd.workspace.outgoing import Source, find_source
+from opengcd.workspace.schema import captures
+from opengcd.workspace.stacks import stacks_of
+from opengcd.workspace.taxonomies import Answer
+from opengcd.workspace.versions import all_versions
+
+IMAGES = {
+    "all": "all images",
+    "reviewed": "images whose class a person has given or confirmed",
+    "new": "images of classes and groups that were discovered",
+}
+"""Which images an export has, and what that means."""
+BY_PERSON = {"learnt", "reviewed"}
+"""Sources of labels that a person has given or confirmed."""
+
+
+class Part(NamedTuple):
+    """A file of an export."""
+
+    name: str
+    """Its path within the folder, with slashes; empty for an export that is one file."""
+    content: bytes | Source
+    """What it holds, or the picture that it is a copy of or a link to."""
+
+
+@dataclass
+class ExportLabels:
+    """The labels to export, with what some formats need beside them."""
+
+    title: str
+    """Name of the workspace."""
+    author: str
+    """Who exports."""
+    found: Sequence[Labelled]
+    taken: Mapping[int, float] = field(default_factory=dict)
+    """Seconds since 1970 at which images were taken, by the clock of their camera, as far as that is known."""
+    stacks: Mapping[int, int] = field(default_factory=dict)
+    """The stack of each item that has near copies."""
+    places: Places | None = None
+    """Where and when cameras were."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """What the person says about the dataset."""
+    taxa: Mapping[int, Answer] | None = None
+    """The deepest sure taxon of items; None without a taxonomy."""
+    progress: Progress = silent
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    """Files that the format could not export, with reasons; filled while its parts are made."""
+
+    def pictures(self, found: Sequence[Labelled] | None = None) -> Iterator[tuple[Labelled, Source]]:
+        """Yield items with a file that still has their content; others are noted as left out."""
+        chosen = self.found if found is None else found
+        for done, one in enumerate(chosen):
+            self.progress("writing images", done, len(chosen))
+            source = find_source(one.hash, one.paths)
+            if source.reason:
+                self.left_out.append((source.path, source.reason))
+            else:
+                yield one, source
+        self.progress("writing images", len(chosen), len(chosen))
+
+    def labelled(self, reason: str) -> list[Labelled]:
+        """Return the items of named classes, for a format that has no others; those are noted as left out."""
+        found = [one for one in self.found if has_class(one)]
+        self.left_out += [(_name(one), reason) for one in self.found if not has_class(one)]
+        return found
+
+    def place_of(self, one: Labelled) -> Place | None:
+        """Return where the camera of an item was; None if that is not known."""
+        return None if self.places is None else self.places.of_files(one.paths)
+
+    def time_of(self, one: Labelled) -> datetime | None:
+        """Return when an image was taken, by the clock of its camera; the zone is that of its place, if known."""
+        if one.item not in self.taken:
+            return None
+        moment = datetime.fromtimestamp(self.taken[one.item], UTC).replace(microsecond=0, tzinfo=None)
+        place = self.place_of(one)
+        return moment if place is None else moment.replace(tzinfo=place.start.tzinfo)
+
+
+def has_class(one: Labelled) -> bool:
+    """Return whether the label of an item is the name of a class: not unknown, and no provisional name of a group."""
+    return one.label != UNKNOWN_STR and not one.provisional
+
+
+def certainty(one: Labelled) -> float | None:
+    """Return the probability of the label of an item by the recogniser or the discovery; None if a person gave it."""
+    if one.source in BY_PERSON:
+        return None
+    if one.probability is not None:
+        return one.probability
+    return dict(one.top).get(one.label)
+
+
+def collect(connection: Connection, title: str, author: str, images: str, **options: Any) -> ExportLabels:
+    """Read the labels of a workspace.
+
+    Parameters
+    ----------
+    connection : Connection
+        Of a transaction.
+    title : str
+        Name of the workspace.
+    author : str
+        Who exports.
+    images : str
+        One of :data:`IMAGES`.
+    **options
+        Further fields of :class:`ExportLabels`.
+
+    Returns
+    -------
+    ExportLabels
+
+    """
+    if images not in IMAGES:
+        raise WorkspaceError(f"Unknown choice of images {images!r}; choose from {', '.join(IMAGES)}.")
+    found = labelled_items(connection)
+    if images == "reviewed":
+        found = [one for one in found if one.source in BY_PERSON]
+    elif images == "new":
+        versions, names = all_versions(connection), class_names.read(connection)
+        first = {UNKNOWN_STR, *class_names.present(names, versions[0].classes if versions else ())}
+        found = [one for one in found if one.label not in first]
+    rows = connection.execute(select(captures.c.item_id, captures.c.taken).where(captures.c.taken.is_not(None)))
+    taken = {row.item_id: row.taken for row in rows}
+    return ExportLabels(title, author, found, taken, stacks_of(connection, [one.item for one in found]), **options)
+
+
+def _name(one: Labelled) -> str:
+    return one.paths[0] if one.paths else one.hash

@@ -1,0 +1,106 @@
+"""What the standards of biodiversity data prescribe: columns, terms and addresses of their schemas."""
+
+CAMTRAP = "https://raw.githubusercontent.com/tdwg/camtrap-dp/1.0.2/"
+"""The published schemas, with their version."""
+DEPLOYMENTS = [
+    "deploymentID",
+    "locationID",
+    "locationName",
+    "latitude",
+    "longitude",
+    "coordinateUncertainty",
+    "deploymentStart",
+    "deploymentEnd",
+    "setupBy",
+    "cameraID",
+    "cameraModel",
+    "cameraDelay",
+    "cameraHeight",
+    "cameraDepth",
+    "cameraTilt",
+    "cameraHeading",
+    "detectionDistance",
+    "timestampIssues",
+    "baitUse",
+    "featureType",
+    "habitat",
+    "deploymentGroups",
+    "deploymentTags",
+    "deploymentComments",
+]
+MEDIA = [
+    "mediaID",
+    "deploymentID",
+    "captureMethod",
+    "timestamp",
+    "filePath",
+    "filePublic",
+    "fileName",
+    "fileMediatype",
+    "exifData",
+    "favorite",
+    "mediaComments",
+]
+OBSERVATIONS = [
+    "observationID",
+    "deploymentID",
+    "mediaID",
+    "eventID",
+    "eventStart",
+    "eventEnd",
+    "observationLevel",
+    "observationType",
+    "cameraSetupType",
+    "scientificName",
+    "count",
+    "lifeStage",
+    "sex",
+    "behavior",
+    "individualID",
+    "individualPositionRadius",
+    "individualPositionAngle",
+    "individualSpeed",
+    "bboxX",
+    "bboxY",
+    "bboxWidth",
+    "bboxHeight",
+    "classificationMethod",
+    "classifiedBy",
+    "classificationTimestamp",
+    "classificationProbability",
+    "observationTags",
+    "observationComments",
+]
+TYPES = {"human", "vehicle", "blank"}
+"""Classes with these names are types of observation in Camtrap DP; all others are animals."""
+TERMS = "http://rs.tdwg.org/dwc/terms/"
+OCCURRENCE = [
+    "occurrenceID",
+    "basisOfRecord",
+    "occurrenceStatus",
+    "eventDate",
+    "scientificName",
+    "verbatimIdentification",
+    "identificationVerificationStatus",
+    "identificationRemarks",
+    "locationID",
+    "locality",
+    "decimalLatitude",
+    "decimalLongitude",
+    "geodeticDatum",
+    "coordinateUncertaintyInMeters",
+    "associatedMedia",
+]
+INATURALIST = [
+    "Taxon name",
+    "Date observed",
+    "Description",
+    "Place name",
+    "Latitude / y coord / northing",
+    "Longitude / x coord / easting",
+    "Tags",
+    "Geoprivacy",
+]
+"""The header of iNaturalist's template; the import goes by the order of the columns."""
+INATURALIST_ENCODING = "iso-8859-1"
+"""As which the import reads a file."""

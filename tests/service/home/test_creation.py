@@ -1,0 +1,277 @@
+"""Creating a project: all of it or nothing, from folders, uploads, zips and tables."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import httpx
+import pytest
+
+from opengcd import Workspace
+from opengcd.service.home import creation
+from opengcd.service.home.creation import STOPPED
+from tests.embed.test_onnx_file import mean_colour
+from tests.helpers.homing import home_client, home_process, signed_in
+from tests.helpers.networks import save_vit
+from tests.helpers.pictures import KNOWN, paint
+from tests.helpers.serving import API, eventually, get, send
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    """Pictures of two classes, one folder each."""
+    root = tmp_path_factory.mktemp("images")
+    for colour in KNOWN[:2]:
+        paint(root / colour, colour, range(6))
+    return root
+
+
+@pytest.fixture
+def root(tmp_path):
+    return tmp_path / "projects"
+
+
+@pytest.fixture
+def home(root):
+    with home_client(root) as client:
+        yield client
+
+
+def upload(home, files, piece=2**20):
+    """Send files in pieces; return the upload."""
+    one = send(home, "POST", "uploads", code=201)["id"]
+    for path, content in files.items():
+        offset = 0
+        while True:
+            asked = {"path": path, "size": len(content), "offset": offset}
+            sent = home.put(f"{API}/uploads/{one}/file", params=asked, content=content[offset : offset + piece])
+            assert sent.status_code == 200, sent.text
+            offset = sent.json()["received"]
+            if offset == len(content):
+                break
+    send(home, "POST", f"uploads/{one}/finish")
+    return one
+
+
+def contents(folder):
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in sorted(folder.rglob("*.*"))}
+
+
+def create(home, known, name="birds", backbone="pixels", code=202):
+    return send(home, "POST", "creation", {"name": name, "known": known, "backbone": backbone}, code)
+
+
+def ended(home):
+    eventually(lambda: get(home, "creation")["creation"]["state"] != "running")
+    return get(home, "creation")["creation"]
+
+
+def left(root):
+    """What is in the folder of projects, but for the state of the page."""
+    return sorted(entry.name for entry in root.iterdir() if entry.name != ".opengcd")
+
+
+def test_from_a_folder(home, root, images):
+    assert send(home, "POST", "known", {"folder": str(images)}) == {
+        "classes": [{"label": "green", "files": 6}, {"label": "red", "files": 6}],
+        "files": 12,
+        "notes": [],
+        "tables": [],
+        "problem": "",
+    }
+    create(home, {"folder": str(images)}, "My birds")
+    done = ended(home)
+    assert (done["state"], done["key"], done["images"], done["unusable"]) == ("done", "My birds", 12, 0)
+    (card,) = get(home, "home")["projects"]
+    assert (card["name"], card["images"], card["classes"], card["next"]) == ("My birds", 12, 2, "recognize")
+    assert home.get("/projects/My%20birds/api/v1/classes").json()[0]["label"] == "green"
+    send(home, "DELETE", "creation", code=204)
+    assert get(home, "creation") == {"creation": None}
+    assert create(home, {"folder": str(images)}, "my Birds", code=409)["detail"].startswith("There is already")
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["files", "zip"])
+def test_from_an_upload(home, root, images, packed):
+    files = contents(images) | {"red/bad.png": b"no image"}
+    if packed:
+        raw = io.BytesIO()
+        with zipfile.ZipFile(raw, "w") as archive:
+            for path, content in files.items():
+                archive.writestr(f"birds/{path}", content)
+        files = {"birds.zip": raw.getvalue()}
+    one = upload(home, files, piece=500)
+    create(home, {"upload": one})
+    done = ended(home)
+    assert (done["state"], done["images"], done["unusable"]) == ("done", 12, 1)
+    assert done["reasons"][0].startswith("bad.png: not a readable image")
+    assert home.get(f"{API}/uploads/{one}").status_code == 404  # nothing is stored twice
+    with Workspace(root / "birds") as workspace:
+        assert workspace.check() == []
+        paths = [Path(result.path) for result in workspace.recognize([root / "birds" / "images" / "known"])]
+    assert {path.name for path in paths} >= {"red0.png", "green5.png"}
+    assert all(path.is_relative_to(root / "birds") for path in paths)
+
+
+def test_from_a_table(home, images):
+    files = {f"all/{path.replace('/', '-')}": content for path, content in contents(images).items()}
+    rows = [f"{path},{path.partition('-')[0].partition('/')[2]}" for path in files]
+    one = upload(home, files | {"labels.csv": "\n".join(["file,label", *rows]).encode()})
+    seen = send(home, "POST", "known", {"upload": one})
+    assert seen["problem"]
+    assert seen["tables"] == ["labels.csv"]
+    known = {"upload": one, "table": "labels.csv"}
+    assert send(home, "POST", "known", known)["files"] == 12
+    create(home, known)
+    assert ended(home)["images"] == 12
+    for table in ("../../access.db", "/etc/passwd"):
+        assert send(home, "POST", "known", known | {"table": table}, code=404)
+
+
+@pytest.mark.parametrize("step", ["loading the backbone", "reading images", "storing"])
+def test_a_failure_leaves_nothing_behind(home, root, images, monkeypatch, step):
+    """Wherever it fails, the upload stays, and the same request works afterwards."""
+    one = upload(home, contents(images))
+    taken = Workspace.fit
+
+    def failing(workspace, known, *, progress):
+        def stumbling(stage, done, total):
+            if stage == step:
+                raise OSError(28, "No space left on device")
+            progress(stage, done, total)
+
+        if step == "storing":
+            taken(workspace, known, progress=progress)
+            raise OSError(28, "No space left on device")
+        return taken(workspace, known, progress=stumbling)
+
+    def unusable(name):
+        raise ValueError("The backbone cannot be used.")
+
+    if step == "loading the backbone":
+        monkeypatch.setattr(creation, "usable_backbone", unusable)
+    else:
+        monkeypatch.setattr(Workspace, "fit", failing)
+    create(home, {"upload": one})
+    failed = ended(home)
+    assert failed["state"] == "failed"
+    assert failed["error"]
+    assert failed["request"]["known"]["upload"] == one
+    assert left(root) == []
+    monkeypatch.undo()
+    create(home, {"upload": one})
+    assert ended(home)["state"] == "done"
+    assert left(root) == ["birds"]
+
+
+def test_cancelled_it_leaves_nothing_behind(home, root, images, monkeypatch):
+    fit = Workspace.fit
+
+    def cancelling(workspace, known, *, progress):
+        def step(stage, done, total):
+            send(home, "POST", "creation/cancel")
+            progress(stage, done, total)
+
+        return fit(workspace, known, progress=step)
+
+    monkeypatch.setattr(Workspace, "fit", cancelling)
+    create(home, {"folder": str(images)})
+    assert ended(home)["state"] == "cancelled"
+    assert left(root) == []
+
+
+def test_what_can_be_seen_beforehand_is_refused_at_once(home, root, images, tmp_path):
+    known = {"folder": str(images)}
+    for name in ("", "a/b", ".x"):
+        assert create(home, known, name, code=409)["detail"]
+    create(home, {"folder": str(tmp_path / "none")}, code=409)
+    create(home, {"upload": "0" * 16}, code=404)
+    create(home, {}, code=409)
+    create(home, known | {"upload": "0" * 16}, code=409)
+    create(home, known, backbone=str(tmp_path / "none.onnx"))
+    failed = ended(home)
+    assert failed["state"] == "failed"
+    assert failed["error"].startswith("The backbone cannot be used.")
+    assert left(root) == []
+
+
+def test_backbones(home, tmp_path, monkeypatch, images):
+    places = tmp_path / "places"
+    monkeypatch.setenv("OPENGCD_BACKBONES", str(places))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    first = get(home, "backbones")["backbones"]
+    assert [(one["name"], one["toy"]) for one in first] == [("facebook/dino-vitb16", False), ("pixels", True)]
+    assert "downloads" in first[0]["about"]
+    assert "toy" in first[1]["about"]
+    _, local = save_vit(places / "nets" / "tiny")
+    save_vit(tmp_path / "hub" / "models--ann--dinov2-tiny" / "snapshots" / "abc")
+    (places / "cut").mkdir()
+    (places / "cut" / "config.json").write_text("{}")
+    mean_colour(places / "mean.onnx")
+    found = {one["title"]: one for one in get(home, "backbones")["backbones"]}
+    assert set(found) == {"ann/dinov2-tiny", "tiny", "mean.onnx", "pixels (no network)"}
+    assert "DINOv2" in found["ann/dinov2-tiny"]["about"]
+    right = send(home, "POST", "backbones/check", {"name": local})
+    assert (right["usable"], right["width"], right["pooling"]) == (True, 16, "cls")
+    assert send(home, "POST", "backbones/check", {"name": str(places / "mean.onnx")})["usable"]
+    wrong = send(home, "POST", "backbones/check", {"name": str(places / "cut")})
+    assert not wrong["usable"]
+    assert "does not contain a usable network" in wrong["problem"]
+    create(home, {"folder": str(images)}, backbone=local)
+    assert ended(home)["state"] == "done"
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="servers are killed as on POSIX systems")
+def test_killed_during_upload_and_creation_one_can_go_on(root, images, tmp_path):
+    """Three servers: one is killed during the upload, one during the creation, and the last one finishes."""
+    for colour in KNOWN[:2]:
+        paint(tmp_path / "many" / colour, colour, range(80))
+    files = contents(tmp_path / "many")
+    some = dict(list(files.items())[:60])
+
+    with home_process(root) as (process, link), signed_in(link) as home:
+        one = send(home, "POST", "uploads", code=201)["id"]
+        for path, content in some.items():
+            home.put(f"{API}/uploads/{one}/file", params={"path": path, "size": len(content)}, content=content)
+        path, content = list(files.items())[60]
+        half = {"path": path, "size": len(content), "offset": 0}
+        home.put(f"{API}/uploads/{one}/file", params=half, content=content[:100])
+        os.kill(process.pid, signal.SIGKILL)
+    with home_process(root) as (process, link), signed_in(link) as home:
+        there = {found["path"]: found["received"] for found in home.get(f"{API}/uploads/{one}").json()}
+        assert there == {name: len(content) for name, content in some.items()} | {path: 100}
+        for name, content in files.items():
+            begin = there.get(name, 0)
+            if begin < len(content):
+                asked = {"path": name, "size": len(content), "offset": begin}
+                home.put(f"{API}/uploads/{one}/file", params=asked, content=content[begin:])
+        assert send(home, "POST", f"uploads/{one}/finish") == {"files": 160}
+        create(home, {"upload": one})
+        eventually(lambda: (root / "birds" / "workspace.json").exists() and get(home, "creation")["creation"]["done"])
+        assert get(home, "home")["projects"] == []  # not before it is complete
+        os.kill(process.pid, signal.SIGKILL)
+    assert left(root) == ["birds"]
+    with home_process(root) as (_, link), signed_in(link) as home:
+        stopped = get(home, "creation")["creation"]
+        assert (stopped["state"], stopped["error"]) == ("failed", STOPPED)
+        assert left(root) == []
+        create(home, stopped["request"]["known"], stopped["request"]["name"])
+        done = ended(home)
+        assert (done["state"], done["images"]) == ("done", 160)
+        assert left(root) == ["birds"]
+
+
+def test_a_second_start_leads_to_the_first(root):
+    with home_process(root) as (_, link):
+        command = [sys.executable, "-m", "opengcd", "app", root, "--no-open"]
+        again = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert again.returncode == 0, again.stderr
+        assert f"OpenGCD is already running for {root}." in again.stdout
+        (other,) = [line for line in again.stdout.splitlines() if line.startswith("http")]
+        assert other.partition("#")[0] == link.partition("#")[0]
+        address, _, secret = other.partition("#token=")
+        for code in (200, 401):  # the link is good for one sign-in
+            assert httpx.post(f"{address}api/v1/session", json={"token": secret}).status_code == code

@@ -1,0 +1,87 @@
+"""Which labelled images are of which class, by folders or by a table."""
+
+import pytest
+
+from opengcd.service.home.known import find_tables, known_from_folders, known_from_table
+from opengcd.workspace import WorkspaceError
+
+
+def write(root, *names):
+    for name in names:
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"x")
+    return root
+
+
+def shown(known, root):
+    return {
+        label: sorted(file.relative_to(root).as_posix() for file in files) for label, files in known.classes.items()
+    }
+
+
+def test_folders_are_classes(tmp_path):
+    root = write(tmp_path, "red/1.png", "red/more/2.png", "blue/1.png", "list.txt", ".hidden/x.png")
+    (root / "empty").mkdir()
+    known = known_from_folders(root)
+    assert shown(known, root) == {"red": ["red/1.png", "red/more/2.png"], "blue": ["blue/1.png"]}
+    assert known.notes == ["1 file outside of the folders of the classes: left out.", "Empty: empty; left out."]
+
+
+def test_a_folder_around_the_folders_is_passed_over(tmp_path):
+    root = write(tmp_path, "birds/known/red/1.png", "birds/known/blue/1.png")
+    assert set(known_from_folders(root).classes) == {"red", "blue"}
+
+
+@pytest.mark.parametrize(
+    ("names", "told"), [([], "no folders"), (["1.png"], "no folders"), (["red/1.png", "list.csv"], "at least two")]
+)
+def test_folders_that_are_no_classes(tmp_path, names, told):
+    with pytest.raises(WorkspaceError, match=told):
+        known_from_folders(write(tmp_path, *names))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "file,label\na/1.png,red\na/2.png,blue\n",
+        "﻿Label;Image\r\nred;a/1.png\r\n\r\nblue;2.png\r\n",
+        "path\tclass\n1.png\tred\na\\2.png\tblue",
+    ],
+    ids=["comma", "semicolon", "tab"],
+)
+def test_a_table_gives_labels(tmp_path, table):
+    root = write(tmp_path, "a/1.png", "a/2.png", "a/3.png")
+    (root / "labels.csv").write_text(table, encoding="utf-8")
+    known = known_from_table(root, root / "labels.csv")
+    assert shown(known, root) == {"red": ["a/1.png"], "blue": ["a/2.png"]}
+    assert known.notes == ["1 file without a label: left out."]
+    assert find_tables(root) == [root / "labels.csv"]
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("", "no column 'file'"),
+        ("file,label\n", "has no rows"),
+        ("file,other\n1.png,red\n", "no column 'label'"),
+        ("file,label\n1.png,red\n1.png,blue\n", "Row 3 .* 'blue', and a row before it 'red'"),
+        ("file,label\n1.png,\n", "Row 2 .* lacks"),
+        ("file,label\n1.png,red\n", "at least two"),
+        ("file,label\nnone.png,red\n", "for example 'none.png'"),
+        ("file,label\n../secret.png,red\n/etc/passwd,blue\n", "None of the files"),
+        ("file,label\n1.png,r\x1bed\n", "Row 2"),
+    ],
+)
+def test_tables_that_cannot_be_used(tmp_path, table, told):
+    root = write(tmp_path / "root", "1.png", "2.png")
+    write(tmp_path, "secret.png")
+    (root / "labels.csv").write_text(table, encoding="utf-8")
+    with pytest.raises(WorkspaceError, match=told):
+        known_from_table(root, root / "labels.csv")
+
+
+def test_a_table_that_is_no_text(tmp_path):
+    (tmp_path / "labels.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(WorkspaceError, match="UTF-8"):
+        known_from_table(tmp_path, tmp_path / "labels.csv")

@@ -1,0 +1,123 @@
+"""From an empty folder of projects to a recognised stream, with no command but the first."""
+
+import shutil
+
+import pytest
+
+from tests.helpers.browsing import WAIT, violations
+from tests.helpers.homing import home_process, home_serving
+from tests.helpers.pictures import paint
+
+
+@pytest.fixture
+def page(browser):
+    """A page that must not complain."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(WAIT)
+    found = context.new_page()
+    complaints = []
+    found.on("console", lambda message: message.type in ("error", "warning") and complaints.append(message.text))
+    found.on("pageerror", lambda error: complaints.append(str(error)))
+    yield found
+    context.close()
+    expected = "net::ERR", "409"  # a connection that a test breaks, and a name that is taken
+    assert [text for text in complaints if not any(part in text for part in expected)] == []
+
+
+def choose(page, button, files, *, exact=True):
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name=button, exact=exact).click()
+    chooser.value.set_files([str(file) for file in files] if isinstance(files, list) else str(files))
+
+
+def test_from_nothing_to_a_recognised_stream(page, world, tmp_path):
+    """As a person does it: the command, a project from an upload, then a stream, and the groups in it."""
+    known, stream = world
+    with home_process(tmp_path / "projects") as (_, link):
+        page.goto(link)
+        page.get_by_role("heading", name="Create your first project").wait_for()
+        assert violations(page) == []
+        page.get_by_role("link", name="New project").click()
+        page.get_by_label("Name", exact=True).fill("Colours")
+        page.get_by_text("Upload", exact=True).click()
+        choose(page, "Choose a folder", known)
+        page.get_by_text("32 images of 4 classes").wait_for()
+        page.get_by_text("pixels (no network)").click()
+        page.get_by_text("It works: 192 numbers per image").wait_for()
+        assert violations(page) == []
+        page.get_by_role("button", name="Create project").click()
+        page.wait_for_url("**/projects/Colours/**", timeout=90_000)
+        page.get_by_role("heading", name="No image has been recognised yet").wait_for()
+        # Anything that is dropped anywhere is added.
+        files = [[file.name, list(file.read_bytes())] for file in sorted(stream.iterdir())]
+        page.evaluate(
+            """(files) => {
+                const dropped = new DataTransfer();
+                for (const [name, bytes] of files) dropped.items.add(new File([new Uint8Array(bytes)], name));
+                const how = { dataTransfer: dropped, bubbles: true, cancelable: true };
+                for (const type of ["dragover", "drop"]) document.body.dispatchEvent(new DragEvent(type, how));
+            }""",
+            files,
+        )
+        page.locator(".toast", has_text="48 images were added").wait_for(timeout=60_000)
+        page.get_by_role("button", name="Group them").wait_for()
+        assert violations(page) == []
+        page.get_by_role("link", name="All projects").click()
+        card = page.get_by_role("listitem").filter(has_text="Colours")
+        card.get_by_text("80 images · 4 classes").wait_for()
+        card.get_by_role("link", name="unknown image").click()
+        page.get_by_role("heading", name="images were rejected").wait_for()
+
+
+def test_an_upload_goes_on_after_a_reload_and_a_lost_connection(page, world, tmp_path, reviewable):
+    paint(tmp_path / "more", "blue", range(700, 712))
+    shutil.copytree(reviewable, tmp_path / "projects" / "colours")
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
+        page.get_by_role("link", name="colours", exact=True).click()
+        page.get_by_role("heading", name="Add images").wait_for()
+        sent = []
+
+        def weak(route):
+            """Let five files through, then lose the connection."""
+            sent.append(route.request.url)
+            return route.continue_() if len(sent) <= 5 else route.abort()
+
+        page.route("**/uploads/*/file*", weak)
+        choose(page, "Choose files", sorted((tmp_path / "more").iterdir()))
+        page.get_by_text("The connection is lost").wait_for()
+        first = set(sent[:5])
+        page.unroute_all()
+        again = []
+        page.on("request", lambda request: request.method == "PUT" and again.append(request.url))
+        page.reload()
+        page.locator(".toast", has_text="12 images were added").wait_for()
+        assert not first & set(again)
+        assert len(again) == 7
+
+
+def test_a_failed_creation_keeps_what_was_entered(page, world, tmp_path):
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob')}")
+        page.goto(f"{address}#/new")
+        page.get_by_label("Name", exact=True).fill("Colours")
+        page.get_by_role("button", name="Choose a folder").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Folder", exact=True).fill(str(world[0].parent))
+        dialog.get_by_label("Folder", exact=True).press("Enter")
+        dialog.get_by_role("button", name="known").click()
+        dialog.get_by_text("4 folders").wait_for()
+        dialog.get_by_role("button", name="Use this folder").click()
+        page.get_by_text("32 images of 4 classes").wait_for()
+        page.get_by_text("pixels (no network)").click()
+        page.get_by_text("It works: 192").wait_for()
+        page.reload()
+        page.get_by_text("32 images of 4 classes").wait_for()
+        page.get_by_text("It works: 192").wait_for()
+        assert page.get_by_label("Name", exact=True).input_value() == "Colours"
+        (tmp_path / "projects" / "colours").mkdir()
+        page.get_by_role("button", name="Create project").click()
+        page.locator(".toast.error", has_text="There is already something called").wait_for()
+        page.get_by_label("Name", exact=True).fill("Colours 2")
+        page.get_by_role("button", name="Create project").click()
+        page.wait_for_url("**/projects/Colours%202/**", timeout=90_000)

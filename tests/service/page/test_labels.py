@@ -1,0 +1,144 @@
+"""Known classes on the page: taught from a folder, renamed, merged, measured, and their labels checked."""
+
+import shutil
+
+import pytest
+
+from opengcd import Workspace
+from tests.helpers.browsing import violations
+from tests.helpers.pictures import KNOWN, RECOGNIZER, paint
+from tests.helpers.serving import eventually
+
+
+@pytest.fixture(scope="module")
+def mislabelled(tmp_path_factory):
+    """A workspace that was taught two wrong labels: a red image as green, and a white one as black."""
+    folder = tmp_path_factory.mktemp("mislabelled")
+    for colour in KNOWN:
+        paint(folder / "known" / colour, colour, range(8))
+    for true, given in {"red": "green", "white": "black"}.items():
+        paint(folder / "known" / given, true, [50])
+    with Workspace.create(folder / "workspace", "pixels", recognizer=RECOGNIZER) as workspace:
+        workspace.fit(folder / "known")
+    return folder / "workspace"
+
+
+@pytest.fixture
+def workspace(mislabelled, tmp_path):
+    shutil.copytree(mislabelled, tmp_path / "workspace")
+    with Workspace(tmp_path / "workspace", who="ann") as opened:
+        yield opened
+
+
+def asked(one, label):
+    one.page.get_by_role("heading", name=f"Is this really “{label}”?").wait_for()
+
+
+def test_suspected_labels_are_judged_by_one_key_each_and_undone(site):
+    workspace, visit = site
+    first, second = workspace.held_out.suspects().suspects
+    one = visit()
+    one.press("0")
+    asked(one, first.label)
+    assert one.page.get_by_text("2 images left").is_visible()
+    sources = one.page.evaluate("() => [...document.querySelectorAll('.sides img')].map((image) => image.src)")
+    shown = [int(source.split("/items/")[1].split("/")[0]) for source in sources]
+    assert shown == [*first.like_label, *first.like_suggested]
+    one.press("c", "k")
+    one.page.get_by_role("heading", name="No label is suspected").wait_for()
+    eventually(lambda: workspace.held_out.suspects().total == 0)
+    assert workspace.views.item(first.item).labelled.label == first.suggested
+    assert workspace.views.item(second.item).labelled.label == second.label
+    one.press("u")
+    one.said("Undone: confirming a label.")
+    asked(one, second.label)
+    one.press("o")
+    one.page.get_by_role("dialog").get_by_role("combobox").fill("red")
+    one.page.get_by_role("dialog").get_by_role("button", name="Change the label").click()
+    one.said("The image is now “red”.")
+    assert workspace.views.item(second.item).labelled.label == "red"
+    one.press("u")
+    asked(one, second.label)
+    one.page.get_by_role("button", name="Remove").click()
+    one.said("The image is removed.")
+    assert workspace.views.item(second.item).labelled.source == "removed"
+    one.page.get_by_role("link", name="Learn", exact=True).last.click()
+    one.page.get_by_text("1 learnt image gets another label, 1 learnt image is forgotten.").wait_for()
+    one.page.get_by_role("button", name="Learn").click()
+    one.page.get_by_text("in version 1").wait_for()
+    assert one.page.get_by_text("Better than before").is_visible()
+    assert one.page.get_by_text("No two classes are mixed up.").is_visible()
+    one.go("history")
+    one.page.get_by_text("corrected the label of 1 learnt image to").first.wait_for()
+
+
+def test_a_pair_and_a_cell_of_the_matrix_show_their_images(site):
+    workspace, visit = site
+    one = visit()
+    one.go("learn")
+    one.page.get_by_role("button", name="green taken for red").click()
+    gallery = one.page.locator(".confused")
+    gallery.get_by_role("heading", name="green taken for red: 1 image").wait_for()
+    (item,) = workspace.held_out.cell("green", "red")
+    assert gallery.locator("img").get_attribute("alt") == f"Image {item}"
+    one.page.get_by_role("button", name="Zoom in").click()
+    one.page.locator(".confusion .right").first.click()
+    gallery.get_by_text("recognised").wait_for()
+    assert gallery.locator("img").count() == 8
+    assert not violations(one.page)
+
+
+def test_classes_are_renamed_and_merged_from_the_overview(site):
+    workspace, visit = site
+    one = visit()
+    one.go("overview")
+    one.page.get_by_role("button", name="Rename red").click()
+    box = one.page.get_by_role("dialog").get_by_role("combobox")
+    box.fill("green")
+    one.page.get_by_text("There is “green” already.").wait_for()
+    box.fill("scarlet")
+    box.press("Enter")
+    one.said("“red” is now “scarlet”.")
+    one.page.get_by_role("button", name="Merge scarlet into another class").click()
+    one.page.get_by_role("dialog").get_by_role("combobox").fill("green")
+    one.page.get_by_text("The recogniser tells them apart until it learns again.").wait_for()
+    one.page.get_by_role("dialog").get_by_role("button", name="Merge").click()
+    one.said("“scarlet” is merged into “green”.")
+    assert workspace.views.corrected() == {"green": 8}
+    one.press("u")
+    one.said("Undone: merging two classes.")
+    one.press("u")
+    one.said("Undone: renaming a class.")
+    one.page.get_by_role("button", name="Rename red").wait_for()
+
+
+def test_a_folder_is_taught_and_conflicts_are_replaced_when_asked(site, tmp_path):
+    workspace, visit = site
+    paint(tmp_path / "more" / "orange", "orange", range(500, 504))
+    paint(tmp_path / "more" / "green", "red", [0])  # learnt as red
+    (tmp_path / "more" / "orange" / "notes.txt").write_text("no image")
+    one = visit()
+    one.go("learn")
+    one.page.locator(".teach input[type=file]").set_input_files(tmp_path / "more")
+    one.page.get_by_text("4 images labelled.").wait_for()
+    one.page.get_by_text("red, not green").wait_for()
+    one.page.get_by_text("1 file could not be used").wait_for()
+    assert workspace.views.learnable() == {"orange": 4}
+    one.page.get_by_role("button", name="Replace these labels").click()
+    one.page.get_by_text("1 image labelled, 4 images had the label already.").wait_for()
+    assert workspace.views.corrected() == {"green": 1}
+    one.page.get_by_role("heading", name="1 new class, 5 images").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_views_are_for_every_eye_and_screen(site, scheme):
+    _, visit = site
+    one = visit(color_scheme=scheme, reduced_motion="reduce", viewport={"width": 400, "height": 850})
+    one.go("labels")
+    one.page.locator(".suspect").wait_for()
+    assert one.page.evaluate("() => document.documentElement.scrollWidth") <= 400
+    assert not violations(one.page)
+    one.go("learn")
+    one.page.locator(".pairs li").first.wait_for()
+    assert one.page.evaluate("() => document.documentElement.scrollWidth") <= 400
+    assert not violations(one.page)

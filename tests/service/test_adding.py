@@ -1,0 +1,199 @@
+"""Images that are added in the page: from uploads and folders, each once, and from a folder that is watched."""
+
+import os
+import shutil
+import signal
+
+import pytest
+
+from opengcd import Workspace
+from opengcd.service import adding
+from opengcd.workspace import find_files
+from tests.helpers.homing import home_app, home_client, home_process, signed_in
+from tests.helpers.pictures import RECOGNIZER, paint, picture
+from tests.helpers.serving import API, Pause, connect, eventually, png
+
+INSIDE = f"/projects/birds{API}"
+
+
+@pytest.fixture(scope="module")
+def fitted(world, tmp_path_factory):
+    """A workspace that knows four colours and has seen no stream; tests copy it."""
+    folder = tmp_path_factory.mktemp("fitted") / "birds"
+    with Workspace.create(folder, "pixels", recognizer=RECOGNIZER) as workspace:
+        workspace.fit(world[0])
+    return folder
+
+
+@pytest.fixture
+def root(tmp_path, fitted):
+    shutil.copytree(fitted, tmp_path / "projects" / "birds")
+    return tmp_path / "projects"
+
+
+@pytest.fixture
+def home(root):
+    with home_client(root) as client:
+        yield client
+
+
+def ask(home, method, path, content=None, code=200, **more):
+    answer = home.request(method, f"{INSIDE}/{path}", json=content, **more)
+    assert answer.status_code == code, answer.text
+    return answer.json() if answer.content else None
+
+
+def upload(home, files):
+    one = ask(home, "POST", "uploads", code=201)["id"]
+    for path, content in files.items():
+        asked = {"path": path, "size": len(content)}
+        assert home.put(f"{INSIDE}/uploads/{one}/file", params=asked, content=content).status_code == 200
+    ask(home, "POST", f"uploads/{one}/finish")
+    return one
+
+
+def finished(home, job):
+    eventually(lambda: ask(home, "GET", f"jobs/{job['id']}")["state"] not in ("waiting", "running"))
+    return ask(home, "GET", f"jobs/{job['id']}")
+
+
+def add(home, **what):
+    return finished(home, ask(home, "POST", "images", what, 202))
+
+
+def test_an_upload_is_recognised_and_each_image_is_added_once(home, root, world):
+    files = {
+        "blue/1.png": png("blue", 1),
+        "blue/copy.png": png("blue", 1),
+        "red.png": png("red", 902),
+        "bad.png": b"no",
+    }
+    known = next(world[0].rglob("*.png"))
+    job = add(home, upload=upload(home, files | {"known.png": known.read_bytes()}))
+    assert (job["state"], job["error"]) == ("done", None)
+    reasons = job["result"].pop("reasons")
+    assert job["result"] == {"images": 2, "rejected": 1, "duplicates": 2, "bad": 1}
+    assert [reason.partition(";")[0] for reason in reasons] == ["bad.png: not a readable image"]
+    again = add(home, upload=upload(home, files))
+    assert (again["result"]["images"], again["result"]["duplicates"], again["result"]["bad"]) == (0, 3, 1)
+    kept = [found.path for found in find_files([root / "birds" / "images"])]
+    assert sorted(os.path.basename(path) for path in kept) == ["1.png", "bad.png", "bad.png", "red.png"]
+    assert list((root / "birds" / adding.INCOMING).iterdir()) == []
+    with Workspace(root / "birds") as workspace:
+        assert workspace.check() == []
+
+
+def test_a_folder_of_the_machine_is_added_where_it_is(home, root, world):
+    job = add(home, folder=str(world[1]))
+    assert (job["result"]["images"], job["result"]["rejected"], job["result"]["duplicates"]) == (48, 16, 0)
+    assert add(home, folder=str(world[1]))["result"]["duplicates"] == 48
+    assert not (root / "birds" / "images").exists()
+
+
+def test_what_cannot_be_added_is_refused(home, root, tmp_path):
+    for content, code in (
+        ({}, 409),
+        ({"upload": "0" * 16, "folder": "/"}, 409),
+        ({"upload": "0" * 16}, 404),
+        ({"upload": "../../../etc"}, 422),
+        ({"folder": str(tmp_path / "none")}, 409),
+    ):
+        ask(home, "POST", "images", content, code)
+    for folder in (tmp_path / "none", root / "birds", root / "birds" / "models"):
+        ask(home, "PUT", "watch", {"folder": str(folder)}, 409)
+    with Workspace.create(root / "empty", "pixels"):
+        pass
+    answer = home.put(f"/projects/empty{API}/watch", json={"folder": str(tmp_path)})
+    assert (answer.status_code, "No class" in answer.text) == (409, True)
+
+
+def test_folders_are_for_a_person_at_the_machine(root, tmp_path):
+    with home_client(root, local=False) as home:
+        assert ask(home, "GET", "watch") == {"local": False, "folder": None, "images": 0, "problem": "", "home": True}
+        ask(home, "POST", "images", {"folder": str(tmp_path)}, 403)
+        ask(home, "PUT", "watch", {"folder": str(tmp_path)}, 403)
+        ask(home, "GET", "folders", code=403)
+    with home_app(root) as (app, access), connect(app, access.make("bob", "read")) as reader:
+        assert reader.get(f"{INSIDE}/watch").status_code == 200
+        for method, path in (("PUT", "watch"), ("DELETE", "watch"), ("POST", "images"), ("GET", "folders")):
+            assert reader.request(method, f"{INSIDE}/{path}").status_code == 403, path
+
+
+def test_a_workspace_that_is_served_by_itself_takes_uploads_but_no_folders(client, tmp_path):
+    assert client.get(f"{API}/watch").json()["local"] is False
+    assert client.post(f"{API}/images", json={"folder": str(tmp_path)}).status_code == 403
+    assert client.put(f"{API}/watch", json={"folder": str(tmp_path)}).status_code == 403
+    one = client.post(f"{API}/uploads").json()["id"]
+    raw = png("blue", 900)
+    client.put(f"{API}/uploads/{one}/file", params={"path": "a.png", "size": len(raw)}, content=raw)
+    client.post(f"{API}/uploads/{one}/finish")
+    job = client.post(f"{API}/images", json={"upload": one}).json()
+    eventually(lambda: client.get(f"{API}/jobs/{job['id']}").json()["result"])
+    assert client.get(f"{API}/jobs/{job['id']}").json()["result"]["images"] == 1
+
+
+def test_cancelled_what_was_recognised_stays(home, root, world, monkeypatch):
+    pause = Pause(monkeypatch, "reading images")
+    job = ask(home, "POST", "images", {"folder": str(world[1])}, 202)
+    assert pause.reached.wait(30)
+    ask(home, "POST", f"jobs/{job['id']}/cancel")
+    pause.go_on.set()
+    ended = finished(home, job)
+    assert (ended["state"], ended["error"]) == (
+        "cancelled",
+        "The job was cancelled. The images that were recognised before stay.",
+    )
+    assert add(home, folder=str(world[1]))["state"] == "done"
+
+
+def test_a_watched_folder(root, tmp_path, monkeypatch):
+    monkeypatch.setattr(adding, "EVERY", 0.05)
+    folder = tmp_path / "camera"
+    folder.mkdir()
+    with home_client(root) as home:
+        assert ask(home, "PUT", "watch", {"folder": str(folder)})["folder"] == str(folder)
+        paint(folder, "blue", range(3))
+        eventually(lambda: ask(home, "GET", "watch")["images"] == 3)
+        folder.rename(tmp_path / "away")
+        eventually(lambda: "not there" in ask(home, "GET", "watch")["problem"])
+        (tmp_path / "away").rename(folder)
+        paint(folder, "red", range(50, 52))
+        eventually(lambda: ask(home, "GET", "watch")["images"] == 5)
+        assert ask(home, "GET", "watch")["problem"] == ""
+    # After a restart it goes on, without being asked, with what is new.
+    with home_client(root) as home:
+        paint(folder, "white", range(60, 61))
+        eventually(lambda: ask(home, "GET", "watch")["images"] == 1)
+
+        def told():
+            entries = ask(home, "GET", "history")
+            return sum(entry["details"]["images"] for entry in entries if entry["verb"] == "recognize")
+
+        eventually(lambda: told() == 6)
+        assert ask(home, "DELETE", "watch")["folder"] is None
+        paint(folder, "blue", range(70, 71))
+    with home_client(root) as home:
+        assert ask(home, "GET", "watch")["folder"] is None
+        assert ask(home, "GET", "status")["counts"].get("rejected", 0) == 3
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="servers are killed as on POSIX systems")
+def test_killed_while_images_are_added_the_next_server_goes_on(root):
+    side = 400  # large enough to be under way when the server is killed
+    files = {}
+    for number in range(60):
+        file = root.parent / "one.png"
+        picture("blue", 1000 + number, side).save(file)
+        files[f"{number}.png"] = file.read_bytes()
+    with home_process(root) as (process, link), signed_in(link) as home:
+        one = upload(home, files)
+        job = ask(home, "POST", "images", {"upload": one}, 202)
+        eventually(lambda: ask(home, "GET", f"jobs/{job['id']}")["stage"] != "")
+        os.kill(process.pid, signal.SIGKILL)
+    with home_process(root) as (_, link), signed_in(link) as home:
+        job = finished(home, job)
+        assert (job["state"], job["error"]) == ("done", None)
+        assert ask(home, "GET", "status")["counts"]["rejected"] == 60
+        assert job["result"]["images"] + job["result"]["duplicates"] == 60
+    with Workspace(root / "birds") as workspace:
+        assert workspace.check() == []
