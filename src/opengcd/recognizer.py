@@ -33,6 +33,7 @@ from opengcd.classify import (
     check_classifier,
     fit_classifier,
     held_out_probabilities,
+    hidden_class_probabilities,
     infer,
     predict_labels,
 )
@@ -626,7 +627,9 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         """
         return self._rejection.transform(self._check_rows(X, min_rows=1))
 
-    def held_out(self, *, folds: int = 5, stacks: Any = None, progress: Progress = silent) -> np.ndarray:
+    def held_out(
+        self, *, folds: int = 5, stacks: Any = None, hide_classes: bool = False, progress: Progress = silent
+    ) -> np.ndarray:
         """Return the class probabilities of the exemplars, each by a classifier that was fitted without it.
 
         The classifier is fitted again for each fold. Use the result to see which classes are mixed up, and which labels
@@ -639,6 +642,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
             Number of parts of the exemplars, of which each is held out once.
         stacks : array-like of int of shape (m,) or None
             Near copies of each other have the same number and are held out together; None keeps none together.
+        hide_classes : bool
+            Whether a whole class is held out together, so that its exemplars are judged as items of a new class.
         progress : callable
             Called with the name of a step, the work done and the work in total.
 
@@ -646,7 +651,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (m, C)
             One row per exemplar, in the order of ``memory_``; one column per class, in the order of ``classes_``. NaN
-            for the only exemplar of a class.
+            for the only exemplar of a class, and for all if classes are to be hidden and there are fewer than four.
 
         """
         check_is_fitted(self)
@@ -655,6 +660,8 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         labelled, run = self._labelled(), self._run(progress).at(HELD_OUT)
         together = None if stacks is None else check_labels(stacks, len(labelled.X), name="stacks")
         rows = Refitting(labelled.X, labelled.codes, self._classifier(), labelled.statistics, self.device)
+        if hide_classes:
+            return hidden_class_probabilities(rows, folds=folds, random_state=run.at(1).seed, progress=run.progress)
         return held_out_probabilities(
             rows, folds=folds, together=together, random_state=run.seed, progress=run.progress
         )

@@ -5,7 +5,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from opengcd import OpenWorldRecognizer
-from opengcd.classify import Refitting, held_out_probabilities, suspect_labels
+from opengcd.classify import Refitting, held_out_probabilities, hidden_class_probabilities, suspect_labels
 
 NEAREST = KNeighborsClassifier(1)
 
@@ -70,3 +70,13 @@ def test_the_recogniser_judges_its_exemplars_and_finds_flipped_labels():
     np.testing.assert_array_equal(recognizer.held_out(folds=4), p)
     with pytest.raises(ValueError, match="at least 2"):
         recognizer.held_out(folds=1)
+
+
+def test_a_class_is_judged_by_classifiers_that_do_not_know_it():
+    X, codes = np.repeat(np.arange(6.0), 5)[:, None] * 10, np.repeat(np.arange(6), 5)
+    p = hidden_class_probabilities(rows(X, codes), folds=6, random_state=0)
+    assert (p[np.arange(30), codes] == 0).all()
+    np.testing.assert_array_equal(p.sum(1), 1)
+    # The nearest of the other classes is one of its two neighbours.
+    assert (abs(p.argmax(1) - codes) <= 2).all()
+    assert np.isnan(hidden_class_probabilities(rows(X[:15], codes[:15]))).all()  # three classes are too few

@@ -1,7 +1,13 @@
 """Closed-set classifiers by name, or any scikit-learn classifier with ``predict_proba`` (Sec. 3.3)."""
 
 from opengcd.classify.classifier import ArrayClassifier, Inference, Standardised
-from opengcd.classify.held_out import Refitting, SuspectLabels, held_out_probabilities, suspect_labels
+from opengcd.classify.held_out import (
+    Refitting,
+    SuspectLabels,
+    held_out_probabilities,
+    hidden_class_probabilities,
+    suspect_labels,
+)
 from opengcd.classify.inference import check_classifier, fit_classifier, infer, predict_labels
 from opengcd.classify.logistic import Logistic
 from opengcd.classify.mlp import MLP
@@ -29,6 +35,7 @@ __all__ = [
     "describe_classifier",
     "fit_classifier",
     "held_out_probabilities",
+    "hidden_class_probabilities",
     "infer",
     "needs_classifier",
     "predict_labels",

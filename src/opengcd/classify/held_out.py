@@ -97,12 +97,50 @@ def held_out_probabilities(
     fold = assign_folds(
         codes[first], lambda n: min(folds, n) if n > 1 else 0, generator(derive(random_state, 0))
     )[unit]  # fmt: skip
-    p = np.full((len(codes), n_classes), np.nan)
+    return _judged(rows, fold, random_state, progress)
+
+
+def hidden_class_probabilities(
+    rows: Refitting, *, folds: int = FOLDS, random_state: Seed = None, progress: Progress = silent
+) -> np.ndarray:
+    """Return the class probabilities of labelled rows, each by a classifier that was fitted without its class.
+
+    The rows are thus judged as those of a new class would be. The classes are divided into folds at random.
+
+    Parameters
+    ----------
+    rows : Refitting
+        As for :func:`held_out_probabilities`.
+    folds : int
+        Number of folds; fewer if fewer than twice as many classes are known, since two must stay known.
+    random_state : int, SeedSequence, Generator or None
+        Seed.
+    progress : callable
+        Called with a stage, the folds done and their number.
+
+    Returns
+    -------
+    array of shape (n, C)
+        0 for the classes that were hidden; NaN if fewer than four classes are known.
+
+    """
+    n_classes = int(rows.codes.max()) + 1
+    fold_of_class = np.full(n_classes, -1)
+    if n_classes >= 4:
+        number = min(folds, n_classes // 2)
+        fold_of_class[generator(derive(random_state, 0)).permutation(n_classes)] = np.arange(n_classes) % number
+    return _judged(rows, fold_of_class[rows.codes], random_state, progress)
+
+
+def _judged(rows: Refitting, fold: np.ndarray, random_state: Seed, progress: Progress) -> np.ndarray:
+    """Return the probabilities of the rows of each fold by a classifier fitted on all others; NaN in fold -1."""
+    n_classes = int(rows.codes.max()) + 1
+    p = np.full((len(rows.codes), n_classes), np.nan)
     parts = np.unique(fold[fold >= 0]).tolist()
     for done, f in enumerate(parts):
         progress("judging held-out images", done, len(parts))
         test = fold == f
-        present = np.unique(codes[~test])
+        present = np.unique(rows.codes[~test])
         p[test] = 0.0
         p[np.ix_(test, present)] = infer(rows.fit(~test, test, derive(random_state, 1, f)), rows.X[test]).probabilities
     progress("judging held-out images", len(parts), len(parts))

@@ -20,6 +20,7 @@ from opengcd.cli.output import echo, echo_lines
 from opengcd.cli.project import check, export, history, init, status
 from opengcd.cli.review import review
 from opengcd.cli.service import serve, token
+from opengcd.cli.taxonomy import taxonomy
 from opengcd.cli.teaching import suspects, teach
 
 app = typer.Typer(
@@ -34,7 +35,7 @@ app = typer.Typer(
 )
 COMMANDS: tuple[Callable[..., Any], ...] = (
     home, init, recognize, discover, review, teach, learn, suspects, adapt, status, export, undo, redo, history,
-    rollback, rejection, check, serve, token, demo,
+    rollback, rejection, taxonomy, check, serve, token, demo,
 )  # fmt: skip
 """In the order of the help."""
 

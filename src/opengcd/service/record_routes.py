@@ -12,6 +12,7 @@ from opengcd.service.authentication import MISSING, guarded
 from opengcd.service.job_runner import as_job
 from opengcd.service.review_routes import as_entry
 from opengcd.service.state import Service, UserWorkspace
+from opengcd.taxonomy import Taxonomy, TaxonomyError
 from opengcd.workspace import DiscoverDetails, Entry, readable
 from opengcd.workspace.groups import NOVEL
 
@@ -109,6 +110,24 @@ def limit_rejection(workspace: UserWorkspace, service: Service, wanted: api.Reje
     done = workspace.models.limit_rejection(wanted.max_known_rejected, on=wanted.on)
     service.recognition.renew()
     return api.EditMade(edit=done.id)
+
+
+@reading.get("/taxonomy", summary="Show the taxonomy", response_description="The taxonomy.")
+def taxonomy(workspace: UserWorkspace) -> api.TaxonomyTable:
+    """Return the ranks above the classes, and how sure a rank must be."""
+    found, error = workspace.taxonomies.setting()
+    lineages = {name: list(taxa) for name, taxa in found.lineages.items()}
+    return api.TaxonomyTable(ranks=list(found.ranks), class_rank=found.class_rank, lineages=lineages, error=error)
+
+
+@writing.put("/taxonomy", summary="Set the taxonomy", response_description="The edit.")
+def set_taxonomy(workspace: UserWorkspace, wanted: api.TaxonomyWanted) -> api.EditMade:
+    """Set the ranks above the classes, and the largest share of images that may get a wrong name."""
+    try:
+        given = Taxonomy(wanted.ranks, wanted.lineages, wanted.class_rank)
+    except TaxonomyError as error:
+        raise HTTPException(422, str(error)) from None
+    return api.EditMade(edit=workspace.taxonomies.set(given, wanted.error, on=wanted.on).id)
 
 
 @reading.get("/history", summary="List the history", response_description="The edits, the latest first.")

@@ -144,7 +144,11 @@ def reasons(
     near = workspace.exemplars.labelled_like(id, limit)
     score = workspace.views.score(id)
     found = [api.LabelledNeighbour.model_validate(one) for one in near]
-    return api.Reasons(**score._asdict(), nearest=found)
+    answer = workspace.taxonomies.answers([id]).get(id)
+    taxon = answer and api.Taxon(
+        name=answer.taxon.name, rank=answer.taxon.rank, path=list(answer.taxon.path), probability=answer.probability
+    )
+    return api.Reasons(**score._asdict(), nearest=found, taxon=taxon)
 
 
 @reading.get(

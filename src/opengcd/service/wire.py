@@ -745,6 +745,15 @@ class LabelledNeighbour(Model):
     label: str = Field(description="Its class.")
 
 
+class Taxon(Model):
+    """A class, or a group of classes in the taxonomy."""
+
+    name: str = Field(description="Its name.")
+    rank: str = Field(description="Its rank, such as `genus`.")
+    path: list[str] = Field(description="The names from the broadest taxon to this one.")
+    probability: float = Field(description="How likely it is; 1 if a person gave the label.")
+
+
 class Reasons(Model):
     """Why an image has been recognised as a class, or rejected."""
 
@@ -758,6 +767,7 @@ class Reasons(Model):
     )
     rejected: bool | None = Field(description="Whether the image was rejected; null if it was not recognised.")
     nearest: list[LabelledNeighbour] = Field(description="The most similar exemplars, with their classes.")
+    taxon: Taxon | None = Field(description="The deepest rank that is sure; null if none is, or without a taxonomy.")
 
 
 class Camera(Model):
@@ -1152,6 +1162,21 @@ class RejectionLimit(_On):
     max_known_rejected: Annotated[float, Field(ge=0, le=1)] | None = Field(
         description="The largest share of known images to reject; null lets the threshold follow the stream."
     )
+
+
+class TaxonomyTable(Model):
+    """The ranks above the classes."""
+
+    ranks: list[str] = Field(description="The ranks, the broadest first, without that of the classes.", max_length=50)
+    class_rank: str = Field(min_length=1, max_length=200, description="The rank of the classes, such as `species`.")
+    lineages: dict[str, list[Annotated[str, Field(max_length=200)]]] = Field(
+        description="The taxon of each class at each rank; empty where it has none."
+    )
+    error: Annotated[float, Field(gt=0, lt=1)] = Field(description="The largest share of images with a wrong name.")
+
+
+class TaxonomyWanted(TaxonomyTable, _On):
+    """The taxonomy to set."""
 
 
 class Phase(Model):

@@ -128,6 +128,18 @@ class RejectionDetails(Details):
 
 
 @dataclass(frozen=True)
+class TaxonomyDetails(Details):
+    """The taxonomy was set."""
+
+    verbs = ("taxonomy",)
+    classes: int
+    """Classes that it names; 0 if it was removed."""
+    ranks: list[str]
+    error: float
+    """Largest share of images that may get a wrong taxon."""
+
+
+@dataclass(frozen=True)
 class ReviewDetails(Details):
     """Changes of folders were read back: how many groups were named, and images moved and removed."""
 
@@ -301,6 +313,7 @@ AnyDetails = (
     | AdaptDetails
     | RollbackDetails
     | RejectionDetails
+    | TaxonomyDetails
     | ReviewDetails
     | NameDetails
     | ConfirmDetails

@@ -43,6 +43,7 @@ from opengcd.workspace.similarity import Similarity
 from opengcd.workspace.store import Store
 from opengcd.workspace.subclusters import Subclusters
 from opengcd.workspace.suggestions import Suggestions
+from opengcd.workspace.taxonomies import Taxonomies
 from opengcd.workspace.teaching import Taught, Teaching
 from opengcd.workspace.times import read_times, store_times
 from opengcd.workspace.tokens import Access
@@ -119,6 +120,8 @@ class Workspace(ReviewVerbs):
         How well images are recognised that the recogniser was not fitted on, and labels that may be wrong.
     formats : Formats
         Exports, and the review in folders.
+    taxonomies : Taxonomies
+        The ranks above the classes, and for each item the deepest taxon that is sure.
     access : Access
         Access tokens for the service.
     jobs : Jobs
@@ -172,7 +175,8 @@ class Workspace(ReviewVerbs):
         self.recognition = Recognition(store, *seen, self._intake)
         self.review = Review(store, self.recognizers, Subclusters(store, *seen, self._intake))
         self.models = Models(store, self.recognizers)
-        self.formats = Formats(store)
+        self.taxonomies = Taxonomies(store, *seen)
+        self.formats = Formats(store, self.taxonomies)
         self._discovery = GroupDiscovery(store, *seen, self.recognition)
         self._teaching = Teaching(store, self._intake, self.recognizers)
         self.held_out = HeldOut(store, *seen, self.exemplars)

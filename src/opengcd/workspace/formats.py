@@ -16,13 +16,15 @@ from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.items import paths_of
 from opengcd.workspace.schema import meta
 from opengcd.workspace.store import Store
+from opengcd.workspace.taxonomies import Taxonomies
 
 
 class Formats:
     """Writes the labels and groups of a workspace to files, and reads a review back."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, taxonomies: Taxonomies) -> None:
         self._store = store
+        self._taxonomies = taxonomies
         self._database = store.database
 
     def export(
@@ -93,6 +95,8 @@ class Formats:
 
     def _labels(self, images: str, **options: Any) -> exports.ExportLabels:
         title = self._store.path.resolve().name
+        if self._taxonomies.in_use():
+            options["taxa"] = self._taxonomies.answers(progress=options.get("progress", silent))
         with self._database.reading() as connection:
             records = Crops(self._store.path).records
             return exports.collect(connection, title, self._store.who, images, detections=records, **options)

@@ -190,7 +190,7 @@ def use(edit: Edit, id: int) -> None:
     """Put a version to use."""
     if id not in {version.id for version in all_versions(edit.connection)}:
         raise MissingError(f"There is no version {id}; `opengcd rollback DIR` lists all versions.")
-    _set(edit, IN_USE, str(id))
+    set_value(edit, IN_USE, str(id))
 
 
 def rejection_limit(connection: Connection) -> str | None:
@@ -200,10 +200,11 @@ def rejection_limit(connection: Connection) -> str | None:
 
 def set_rejection_limit(edit: Edit, value: float | None) -> None:
     """Set the limit on rejection, for this version and later ones; None lets the threshold follow the stream."""
-    _set(edit, LIMIT, json.dumps(value))
+    set_value(edit, LIMIT, json.dumps(value))
 
 
-def _set(edit: Edit, key: str, value: str) -> None:
+def set_value(edit: Edit, key: str, value: str) -> None:
+    """Set a value of ``meta``; undoing the edit restores it."""
     edit.touch(meta, [key])
     connection = edit.connection
     if not connection.execute(update(meta).where(meta.c.key == key).values(value=value)).rowcount:

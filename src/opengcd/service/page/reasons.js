@@ -1,6 +1,6 @@
 /** Why an image has its label, in words. */
 
-import { count } from "./words.js";
+import { count, percent } from "./words.js";
 
 /** @typedef {import("./types.d.ts").ItemDetails} ItemDetails */
 /** @typedef {import("./types.d.ts").Image["source"]} Source */
@@ -48,8 +48,10 @@ const short = (value) => (Math.abs(value) < 0.01 ? value.toPrecision(2) : value.
  * @param {ItemDetails} one
  * @param {import("./types.d.ts").Reasons} reasons
  */
-export function why(one, { score, threshold, rejected, nearest }) {
+export function why(one, { score, threshold, rejected, nearest, taxon }) {
   const told = [origin(one)];
+  if (taxon && taxon.name !== one.label)
+    told.push(`What is sure: ${taxon.path.join(" › ")} (${taxon.rank}, ${percent(taxon.probability)}).`);
   if (score !== null && threshold !== null && rejected !== null) {
     const above = score > threshold;
     const beside = `Its unknown score, ${short(score)}, is ${above ? "above" : "below"} the threshold, ${short(threshold)}`;

@@ -499,7 +499,7 @@ export interface Entry {
   /** What was done, such as `name` or `discover`. */
   verb: string;
   /** More about it; the fields depend on the verb. */
-  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | RenameClassDetails | MergeClassesDetails | CorrectDetails | TeachDetails | UndoDetails | Record<string, any>;
+  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | TaxonomyDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | RenameClassDetails | MergeClassesDetails | CorrectDetails | TeachDetails | UndoDetails | Record<string, any>;
   /** Whether it is undone at present. */
   undone: boolean;
 }
@@ -1211,6 +1211,8 @@ export interface Reasons {
   rejected: boolean | null;
   /** The most similar exemplars, with their classes. */
   nearest: LabelledNeighbour[];
+  /** The deepest rank that is sure; null if none is, or without a taxonomy. */
+  taxon: Taxon | null;
 }
 
 /** How much of a file has arrived. */
@@ -1579,6 +1581,52 @@ export interface Suspects {
   suspects: Suspect[];
 }
 
+/** A class, or a group of classes in the taxonomy. */
+export interface Taxon {
+  /** Its name. */
+  name: string;
+  /** Its rank, such as `genus`. */
+  rank: string;
+  /** The names from the broadest taxon to this one. */
+  path: string[];
+  /** How likely it is; 1 if a person gave the label. */
+  probability: number;
+}
+
+/** The taxonomy was set. */
+export interface TaxonomyDetails {
+  /** How many classes were learnt. */
+  classes: number;
+  ranks: string[];
+  error: number;
+}
+
+/** The ranks above the classes. */
+export interface TaxonomyTable {
+  /** The ranks, the broadest first, without that of the classes. */
+  ranks: string[];
+  /** The rank of the classes, such as `species`. */
+  class_rank: string;
+  /** The taxon of each class at each rank; empty where it has none. */
+  lineages: Record<string, string[]>;
+  /** The largest share of images with a wrong name. */
+  error: number;
+}
+
+/** The taxonomy to set. */
+export interface TaxonomyWanted {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The ranks, the broadest first, without that of the classes. */
+  ranks: string[];
+  /** The rank of the classes, such as `species`. */
+  class_rank: string;
+  /** The taxon of each class at each rank; empty where it has none. */
+  lineages: Record<string, string[]>;
+  /** The largest share of images with a wrong name. */
+  error: number;
+}
+
 /** Give labels to images, which then are examples of known or new classes; the job ``learn`` takes them. */
 export interface Teach {
   /** What the job is to do. */
@@ -1810,6 +1858,15 @@ export interface Operations {
   /** Reject at most this share of known images from now on. Images that were already recognised keep their labels. */
   "PUT /rejection": {
     body: RejectionLimit;
+    answer: EditMade;
+  };
+  /** Return the ranks above the classes, and how sure a rank must be. */
+  "GET /taxonomy": {
+    answer: TaxonomyTable;
+  };
+  /** Set the ranks above the classes, and the largest share of images that may get a wrong name. */
+  "PUT /taxonomy": {
+    body: TaxonomyWanted;
     answer: EditMade;
   };
   /** Return who did what and when, the latest first. */
@@ -2067,6 +2124,7 @@ export interface Details {
   adapt: AdaptDetails;
   rollback: RollbackDetails;
   rejection: RejectionDetails;
+  taxonomy: TaxonomyDetails;
   review: ReviewDetails;
   name: NameDetails;
   confirm: ConfirmDetails;

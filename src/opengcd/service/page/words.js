@@ -138,6 +138,7 @@ const ACTS = {
   regroup: ["regrouped the images by the answers given", "regrouping the images"],
   review: ["imported a review", "importing a review"],
   rejection: ["changed the rejection limit", "changing the rejection limit"],
+  taxonomy: ["changed the taxonomy", "changing the taxonomy"],
   rename_class: ["renamed a class", "renaming a class"],
   merge_classes: ["merged two classes", "merging two classes"],
   relabel: ["corrected a label", "correcting a label"],

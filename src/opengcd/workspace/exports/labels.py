@@ -18,6 +18,7 @@ from opengcd.workspace.labels import Labelled, labelled_items
 from opengcd.workspace.outgoing import Source, find_source
 from opengcd.workspace.schema import captures
 from opengcd.workspace.stacks import stacks_of
+from opengcd.workspace.taxonomies import Answer
 from opengcd.workspace.versions import all_versions
 
 IMAGES = {
@@ -56,6 +57,8 @@ class ExportLabels:
     """Where and when cameras were."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """What the person says about the dataset."""
+    taxa: Mapping[int, Answer] | None = None
+    """The deepest sure taxon of items; None without a taxonomy."""
     detections: Callable[[], Sequence[Mapping[str, Any]]] = tuple
     """Reads the records of images that a detector has looked at; see :meth:`opengcd.workspace.crops.Crops.records`."""
     progress: Progress = field(default_factory=lambda: silent)

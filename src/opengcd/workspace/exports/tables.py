@@ -6,9 +6,11 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace.exports.labels import ExportLabels, Part
+from opengcd.workspace.taxonomies import path_of
 
 FORMULA = tuple("=+-@\t\r'")
 """First characters that a spreadsheet may read as a formula, and the apostrophe, which marks plain text."""
@@ -69,20 +71,30 @@ def document(content: object) -> bytes:
 
 def as_csv(labels: ExportLabels) -> Iterator[Part]:
     """Make one line for each file."""
-    lines = [csv_line(["path", "hash", "label", "source", "unknown", "top", "probability"])]
+    columns = ["path", "hash", "label", "source", "unknown", "top", "probability"]
+    lines = [csv_line(columns if labels.taxa is None else [*columns, *_taxon(labels, None)])]
     for one in labels.found:
         top = "; ".join(f"{label} {p:.3f}" for label, p in one.top)
-        lines += [
-            csv_line([path, one.hash, one.label, one.source, one.unknown, top, one.probability]) for path in one.paths
-        ]
+        facts = [one.hash, one.label, one.source, one.unknown, top, one.probability]
+        taxon = () if labels.taxa is None else _taxon(labels, one.item).values()
+        lines += [csv_line([path, *facts, *taxon]) for path in one.paths]
     yield Part("", b"".join(lines))
 
 
 def as_json(labels: ExportLabels) -> Iterator[Part]:
     """Make one object for each item."""
-    yield Part(
-        "", document([one._asdict() | {"top": [{"label": c, "p": p} for c, p in one.top]} for one in labels.found])
-    )
+    rows = [one._asdict() | {"top": [{"label": c, "p": p} for c, p in one.top]} for one in labels.found]
+    if labels.taxa is not None:
+        rows = [row | _taxon(labels, row["item"]) for row in rows]
+    yield Part("", document(rows))
+
+
+def _taxon(labels: ExportLabels, item: int | None) -> dict[str, Any]:
+    """Return the columns of the deepest sure taxon, which are empty where not even the broadest is sure."""
+    answer = None if item is None else (labels.taxa or {}).get(item)
+    if answer is None:
+        return {"taxon": None, "rank": None, "taxon_probability": None}
+    return {"taxon": path_of(answer), "rank": answer.taxon.rank, "taxon_probability": answer.probability}
 
 
 def as_coco(labels: ExportLabels) -> Iterator[Part]:

@@ -1,0 +1,306 @@
+"""The taxonomy of a workspace, and for each item the deepest taxon that is sure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, insert, select, update
+
+from opengcd._internal.progress import Progress, silent
+from opengcd.taxonomy import NO_TAXONOMY, SEPARATOR, Taxon, Taxonomy, risk_threshold, walk
+from opengcd.workspace import class_names, versions
+from opengcd.workspace.conflicts import Concerns, refuse_conflict
+from opengcd.workspace.database import in_parts
+from opengcd.workspace.details import TaxonomyDetails
+from opengcd.workspace.embedders import without_vector
+from opengcd.workspace.errors import ReadOnlyError, WorkspaceError
+from opengcd.workspace.labels import labelled_items
+from opengcd.workspace.log import Edited
+from opengcd.workspace.recognizers import Recognizers
+from opengcd.workspace.schema import meta
+from opengcd.workspace.store import Store
+from opengcd.workspace.vectors import Vectors
+
+if TYPE_CHECKING:
+    from opengcd.recognizer import OpenWorldRecognizer
+
+TAXONOMY, THRESHOLDS = "taxonomy", "taxon thresholds"
+"""Keys of ``meta``: the taxonomy, and thresholds that follow from it and from the version in use."""
+ACCEPTED, REJECTED = ("recognized", "put back"), ("rejected", "grouped")
+"""Sources of the labels of items that are taken to be of known and of new classes."""
+ERROR = 0.05
+"""Largest share of wrong answers, unless a person chooses another."""
+
+
+class Setting(NamedTuple):
+    """The taxonomy of a workspace."""
+
+    taxonomy: Taxonomy
+    error: float
+    """Largest share of items that may get a wrong taxon."""
+
+
+class Thresholds(NamedTuple):
+    """The probability that a taxon must exceed to be sure."""
+
+    known: float
+    """For accepted items."""
+    new: float
+    """For rejected items, which are taken to be of new classes."""
+
+
+class Answer(NamedTuple):
+    """The deepest sure taxon of an item."""
+
+    taxon: Taxon
+    probability: float
+    """1 if a person gave the label."""
+
+
+class Taxonomies:
+    """Sets the taxonomy of a workspace, and names items by it."""
+
+    def __init__(self, store: Store, vectors: Vectors, recognizers: Recognizers) -> None:
+        self._store = store
+        self._database = store.database
+        self._vectors = vectors
+        self._recognizers = recognizers
+
+    def set(self, taxonomy: Taxonomy, error: float = ERROR, *, on: int | None = None) -> Edited:
+        """Set the taxonomy; an edit that can be undone.
+
+        Parameters
+        ----------
+        taxonomy : Taxonomy
+            Without a line for any class, only classes whose names are paths (``Corvidae/Corvus``) have taxa above them.
+        error : float
+            Largest share of items that may get a wrong taxon, between 0 and 1.
+        on : int or None
+            The last edit that the person has seen; a newer change of the taxonomy is then a conflict.
+
+        Returns
+        -------
+        Edited
+
+        """
+        if not 0 < error < 1:
+            raise WorkspaceError(f"The share of wrong answers must be between 0 and 1, such as 0.05, not {error}.")
+        with self._store.editing("taxonomy") as edit:
+            refuse_conflict(edit.connection, on, Concerns(settings=[TAXONOMY]))
+            versions.set_value(edit, TAXONOMY, _as_json(Setting(taxonomy, error)))
+            edit.details = TaxonomyDetails(len(taxonomy.lineages), list(taxonomy.ranks), error).as_dict()
+        return edit.done
+
+    def setting(self) -> Setting:
+        """Return the taxonomy and the error that it is used with."""
+        with self._database.reading() as connection:
+            return _read(connection)[0]
+
+    def missing(self) -> list[str]:
+        """Return the known classes that have no taxon above them."""
+        taxonomy = self.setting().taxonomy
+        return [name for name in self.classes() if len(taxonomy.lineage(name)) < 2]
+
+    def in_use(self) -> bool:
+        """Return whether any known class has a taxon above it."""
+        with self._database.reading() as connection:
+            if versions.in_use(connection) is None:
+                return False
+        return len(self.missing()) < len(self.classes())
+
+    def answers(self, ids: Collection[int] | None = None, *, progress: Progress = silent) -> dict[int, Answer]:
+        """Return the deepest sure taxon of items.
+
+        Accepted items are judged so that at most the chosen share of items of known classes gets a wrong taxon, and
+        rejected items so that this holds for items of new classes, as measured on known classes that were hidden.
+
+        Parameters
+        ----------
+        ids : collection of int or None
+            Items; None means all.
+        progress : callable
+            Called with a stage, the steps done and their total (0: not known).
+
+        Returns
+        -------
+        dict of int to Answer
+            Without items of which not even the broadest taxon is sure, and empty if no known class has a taxon above
+            it.
+
+        """
+        taxonomy = self.setting().taxonomy
+        if not self.in_use():
+            return {}
+        with self._database.reading() as connection:
+            found = labelled_items(connection, next(iter(ids)) if ids is not None and len(ids) == 1 else None)
+        if ids is not None:
+            found = [one for one in found if one.item in ids]
+        given = {one.item: one.label for one in found if one.source in ("learnt", "reviewed")}
+        answers = {id: Answer(_leaf(taxonomy, label), 1.0) for id, label in given.items()}
+        accepted, rejected = ([one.item for one in found if one.source in sources] for sources in (ACCEPTED, REJECTED))
+        if not accepted and not rejected:
+            return answers
+        thresholds = self.thresholds(progress=progress)
+        answers |= self._walk(taxonomy, accepted, thresholds.known, to_class=True)
+        answers |= self._walk(taxonomy, rejected, thresholds.new, to_class=False)
+        return answers
+
+    def summary(self, *, progress: Progress = silent) -> dict[str, Counter[str]]:
+        """Return how many accepted and rejected items are sure at each rank; the rank "" means at none.
+
+        Parameters
+        ----------
+        progress : callable
+            As for :meth:`answers`.
+
+        Returns
+        -------
+        dict of str to Counter
+            For ``accepted`` and ``rejected``.
+
+        """
+        answers = self.answers(progress=progress)
+        with self._database.reading() as connection:
+            found = labelled_items(connection)
+        counts: dict[str, Counter[str]] = {"accepted": Counter(), "rejected": Counter()}
+        for one in found:
+            for kind, sources in (("accepted", ACCEPTED), ("rejected", REJECTED)):
+                if one.source in sources:
+                    counts[kind][answers[one.item].taxon.rank if one.item in answers else ""] += 1
+        return counts
+
+    def thresholds(self, *, progress: Progress = silent) -> Thresholds:
+        """Return the thresholds of the version in use; they are computed once and stored.
+
+        Parameters
+        ----------
+        progress : callable
+            As for :meth:`answers`.
+
+        Returns
+        -------
+        Thresholds
+
+        """
+        version, recognizer = self._recognizers.in_use()
+        classes = self.classes()
+        with self._database.reading() as connection:
+            (taxonomy, error), value = _read(connection)
+            stored = connection.scalar(select(meta.c.value).where(meta.c.key == THRESHOLDS))
+        basis = hashlib.sha256(json.dumps([version, value, classes]).encode()).hexdigest()
+        if stored and (entry := json.loads(stored))["basis"] == basis:
+            return Thresholds(entry["known"], entry["new"])
+        found = calibrate(recognizer, classes, taxonomy, error, progress)
+        content = json.dumps({"basis": basis, "known": found.known, "new": found.new})
+        with suppress(ReadOnlyError), self._database.writing() as connection:
+            where = meta.c.key == THRESHOLDS
+            if not connection.execute(update(meta).where(where).values(value=content)).rowcount:
+                connection.execute(insert(meta).values(key=THRESHOLDS, value=content))
+        return found
+
+    def classes(self) -> list[str]:
+        """Return the present names of the known classes, in the order of the recogniser."""
+        with self._database.reading() as connection:
+            version = self._recognizers.version(connection)
+            labels = next(one.classes for one in versions.all_versions(connection) if one.id == version)
+            names = class_names.read(connection)
+        return [names.get(label, label) for label in labels]
+
+    def _walk(self, taxonomy: Taxonomy, ids: Sequence[int], threshold: float, *, to_class: bool) -> dict[int, Answer]:
+        answers: dict[int, Answer] = {}
+        version, recognizer = self._recognizers.in_use()
+        with self._database.reading() as connection:
+            missing = set(without_vector(connection, among=ids))
+        for part in in_parts([id for id in ids if id not in missing]):
+            p = recognizer.predict_proba(self._vectors.of_items(part, version))
+            found = walk(taxonomy, self.classes(), p, to_class=to_class).deepest(threshold)
+            answers |= {id: Answer(*one) for id, one in zip(part, found, strict=True) if one is not None}
+        return answers
+
+
+def calibrate(
+    recognizer: OpenWorldRecognizer,
+    classes: Sequence[str],
+    taxonomy: Taxonomy,
+    error: float,
+    progress: Progress = silent,
+) -> Thresholds:
+    """Return the thresholds with which at most a share of answers is wrong.
+
+    Parameters
+    ----------
+    recognizer : OpenWorldRecognizer
+        Its exemplars are held out: some of each class for accepted items, whole classes for rejected ones. Those that
+        the network itself was trained on are left out, if there are others.
+    classes : sequence of str
+        Names of its classes, in its order; classes with the same name are one.
+    taxonomy : Taxonomy
+    error : float
+        The largest share.
+    progress : callable
+        Called with a stage, the steps done and their total.
+
+    Returns
+    -------
+    Thresholds
+
+    """
+    name_of = dict(zip(recognizer.classes_.tolist(), classes, strict=True))
+    found, trained = [], recognizer.memory_.trained
+    for hidden in (False, True):
+        p = recognizer.held_out(hide_classes=hidden, progress=progress)
+        judged = np.isfinite(p).all(1)
+        if not trained[judged].all():
+            judged &= ~trained
+        truth = [name_of[label] for label in recognizer.memory_.y[judged].tolist()]
+        walks = walk(taxonomy, classes, p[judged], to_class=not hidden)
+        found.append(risk_threshold(walks.first_wrong(truth, taxonomy), error))
+    return Thresholds(*found)
+
+
+def _leaf(taxonomy: Taxonomy, label: str) -> Taxon:
+    line = taxonomy.lineage(label)
+    rank, name = line[-1]
+    return Taxon(name, rank, tuple(taxon for _, taxon in line), True)
+
+
+def _as_json(setting: Setting) -> str:
+    taxonomy = setting.taxonomy
+    return json.dumps(
+        {
+            "ranks": taxonomy.ranks,
+            "class_rank": taxonomy.class_rank,
+            "lineages": taxonomy.lineages,
+            "error": setting.error,
+        }
+    )
+
+
+def _read(connection: Connection) -> tuple[Setting, str]:
+    """Return the setting, and how it is stored."""
+    value = connection.scalar(select(meta.c.value).where(meta.c.key == TAXONOMY))
+    if value is None:
+        return Setting(NO_TAXONOMY, ERROR), ""
+    stored = json.loads(value)
+    return Setting(Taxonomy(stored["ranks"], stored["lineages"], stored["class_rank"]), stored["error"]), value
+
+
+def path_of(answer: Answer) -> str:
+    """Return the names from the broadest taxon to the sure one, such as ``Corvidae/Corvus``.
+
+    Parameters
+    ----------
+    answer : Answer
+
+    Returns
+    -------
+    str
+
+    """
+    return SEPARATOR.join(answer.taxon.path)

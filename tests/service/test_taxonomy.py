@@ -1,0 +1,30 @@
+"""The taxonomy over HTTP."""
+
+WANTED = {
+    "ranks": ["hue"],
+    "class_rank": "colour",
+    "lineages": {"red": ["coloured"], "green": ["coloured"], "black": ["grey"], "white": ["grey"]},
+    "error": 0.1,
+}
+
+
+def test_a_taxonomy_is_set_shown_and_used(client, workspace):
+    assert client.get("/api/v1/taxonomy").json()["lineages"] == {}
+    assert client.get("/api/v1/items/1/reasons").json()["taxon"] is None
+    seen = client.get("/api/v1/status").json()["edit"]
+    answer = client.put("/api/v1/taxonomy", json=WANTED | {"on": seen})
+    assert answer.status_code == 200, answer.text
+    assert client.get("/api/v1/taxonomy").json() == WANTED
+    label = client.get("/api/v1/items/1").json()["label"]
+    taxon = client.get("/api/v1/items/1/reasons").json()["taxon"]
+    assert taxon == {
+        "name": label, "rank": "colour", "path": [*WANTED["lineages"][label], label], "probability": 1.0,
+    }  # fmt: skip
+    assert client.put("/api/v1/taxonomy", json=WANTED | {"on": seen}).status_code == 409
+
+
+def test_a_taxonomy_that_cannot_be_used(client):
+    seen = client.get("/api/v1/status").json()["edit"]
+    for wrong in ({"error": 0}, {"ranks": ["a", "b"]}, {"ranks": ["colour"]}, {"lineages": {"red": "coloured"}}):
+        assert client.put("/api/v1/taxonomy", json=WANTED | wrong | {"on": seen}).status_code == 422, wrong
+    assert client.get("/api/v1/taxonomy").json()["lineages"] == {}

@@ -1,0 +1,136 @@
+"""The deepest sure rank of each image of a workspace."""
+
+import csv
+import json
+from collections import Counter
+from unittest.mock import Mock
+
+import pytest
+from typer.testing import CliRunner
+
+from opengcd import Workspace
+from opengcd.cli import app
+from opengcd.taxonomy import NO_TAXONOMY, Taxonomy
+from opengcd.workspace import ConflictError, WorkspaceError, taxonomies
+from opengcd.workspace.taxonomies import path_of
+from tests.helpers.pictures import RECOGNIZER, paint_world, truth
+
+TABLE = "hue,colour\ncoloured,red\ncoloured,green\ngrey,black\ngrey,white\n"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("world")
+    known, stream = paint_world(folder)
+    with Workspace.create(folder / "w", "pixels", recognizer=RECOGNIZER) as workspace:
+        workspace.fit(known)
+        list(workspace.recognize([stream]))
+        yield workspace
+
+
+@pytest.fixture
+def workspace(made):
+    """The same world without a taxonomy."""
+    yield made
+    made.taxonomies.set(NO_TAXONOMY)
+
+
+def taxa(workspace):
+    """Count the taxa of the images of each colour in the stream."""
+    answers = workspace.taxonomies.answers()
+    found = Counter()
+    for item in range(1, 4 * 8 + 6 * 8 + 1):
+        for path in workspace.views.paths(item):
+            answer = answers.get(item)
+            found[truth(path), answer and answer.taxon.name] += "stream" in path
+    return {key: number for key, number in found.items() if number}
+
+
+def test_known_images_get_their_class_and_new_ones_no_class(workspace):
+    workspace.taxonomies.set(Taxonomy.read(TABLE), 0.1)
+    found = taxa(workspace)
+    for colour in ("red", "green", "black", "white"):
+        assert found[colour, colour] == 8
+    assert {name for colour, name in found if colour in ("blue", "yellow")} <= {"coloured", "grey", None}
+
+
+def test_learnt_images_have_their_label_for_sure(workspace):
+    workspace.taxonomies.set(Taxonomy.read(TABLE))
+    answer = workspace.taxonomies.answers([1])[1]
+    assert answer.taxon.path == ("grey", "black") or answer.taxon.path[0] == "coloured"
+    assert (answer.probability, answer.taxon.is_class, answer.taxon.rank) == (1.0, True, "colour")
+
+
+def test_without_a_taxonomy_there_are_no_answers(workspace):
+    assert workspace.taxonomies.answers() == {}
+    assert workspace.taxonomies.missing() == ["black", "green", "red", "white"]
+    workspace.taxonomies.set(Taxonomy.read(TABLE))
+    assert workspace.taxonomies.missing() == []
+    assert workspace.taxonomies.answers() != {}
+    workspace.undo()
+    assert workspace.taxonomies.answers() == {}
+    workspace.redo()
+    assert workspace.taxonomies.setting().taxonomy.ranks == ("hue",)
+
+
+def test_thresholds_are_computed_once(workspace, monkeypatch):
+    workspace.taxonomies.set(Taxonomy.read(TABLE))
+    first = workspace.taxonomies.thresholds()
+    monkeypatch.setattr(taxonomies, "calibrate", Mock(side_effect=AssertionError("computed again")))
+    assert workspace.taxonomies.thresholds() == first
+    workspace.taxonomies.set(Taxonomy.read(TABLE), 0.2)
+    with pytest.raises(AssertionError, match="computed again"):
+        workspace.taxonomies.thresholds()
+
+
+def test_a_share_that_makes_no_sense(workspace):
+    for error in (0, 1, -0.1, float("nan")):
+        with pytest.raises(WorkspaceError, match="between 0 and 1"):
+            workspace.taxonomies.set(Taxonomy.read(TABLE), error)
+    assert workspace.taxonomies.setting().taxonomy.lineages == {}
+
+
+def test_two_people_do_not_overwrite_each_other(workspace):
+    seen = workspace.history()[0].id
+    workspace.taxonomies.set(Taxonomy.read(TABLE), on=seen)
+    with pytest.raises(ConflictError):
+        workspace.taxonomies.set(NO_TAXONOMY, on=seen)
+
+
+def test_the_command(workspace, tmp_path):
+    table = tmp_path / "colours.csv"
+    table.write_text("\ufeff" + TABLE.replace("grey,white\n", ""), encoding="utf-8")
+    run = CliRunner().invoke
+    done = run(app, ["taxonomy", str(workspace.path), str(table), "--error", "0.1"])
+    assert done.exit_code == 0, done.output
+    assert "at most 10.0% wrong names" in done.output
+    assert "accepted images: " in done.output
+    assert "Without a rank above them: white." in done.output
+    assert run(app, ["taxonomy", str(workspace.path), "--remove"]).exit_code == 0
+    assert workspace.taxonomies.setting().taxonomy.lineages == {}
+    table.write_text("colour\nred\n")
+    done = run(app, ["taxonomy", str(workspace.path), str(table)])
+    assert done.exit_code == 1
+    assert "first line" in done.output
+
+
+def test_exports_have_the_taxon_of_each_image(workspace):
+    bare = workspace.formats.export_bytes("csv").splitlines()[0]
+    workspace.taxonomies.set(Taxonomy.read(TABLE), 0.1)
+    header, *lines = csv.reader(workspace.formats.export_bytes("csv").decode().splitlines())
+    assert header == [*bare.decode().split(","), "taxon", "rank", "taxon_probability"]
+    answers = workspace.taxonomies.answers()
+    for one, line in zip(json.loads(workspace.formats.export_bytes("json")), lines, strict=True):
+        answer = answers.get(one["item"])
+        assert (one["taxon"], one["rank"]) == ((path_of(answer), answer.taxon.rank) if answer else (None, None))
+        assert line[-3:-1] == [one["taxon"] or "", one["rank"] or ""]
+    assert ["coloured/red", "colour"] in [line[-3:-1] for line in lines]
+
+
+def test_a_renamed_class_keeps_its_place_if_the_table_knows_the_new_name(workspace):
+    workspace.taxonomies.set(Taxonomy.read(TABLE + "coloured,scarlet\n"))
+    workspace.rename_class("red", "scarlet")
+    assert workspace.taxonomies.missing() == []
+    assert "scarlet" in {answer.taxon.name for answer in workspace.taxonomies.answers().values()}
+    workspace.undo()
+    assert "red" in {answer.taxon.name for answer in workspace.taxonomies.answers().values()}
