@@ -25,6 +25,10 @@ def test_a_taxonomy_is_set_shown_and_used(client, workspace):
 
 def test_a_taxonomy_that_cannot_be_used(client):
     seen = client.get("/api/v1/status").json()["edit"]
-    for wrong in ({"error": 0}, {"ranks": ["a", "b"]}, {"ranks": ["colour"]}, {"lineages": {"red": "coloured"}}):
+    for wrong in ({"error": 0}, {"lineages": {"red": "coloured"}}):
         assert client.put("/api/v1/taxonomy", json=WANTED | wrong | {"on": seen}).status_code == 422, wrong
+    for wrong in ({"ranks": ["a", "b"]}, {"ranks": ["colour"]}):
+        answer = client.put("/api/v1/taxonomy", json=WANTED | wrong | {"on": seen})
+        assert answer.status_code == 409, wrong
+        assert "taxonomy cannot be used" in answer.json()["detail"]
     assert client.get("/api/v1/taxonomy").json()["lineages"] == {}

@@ -25,7 +25,7 @@ def test_images_are_uploaded_taught_and_learnt(client, workspace):
     ids = [one["id"] for one in stored[:5]]
     assert workspace.status().counts == before | {"waiting": before["waiting"] + 5}  # not recognised
     known = workspace.views.labels()[0].item
-    job = run(client, verb="teach", labels=["orange", "green"], items=[ids, [known]])
+    job = run(client, verb="teach", classes=[{"label": "orange", "items": ids}, {"label": "green", "items": [known]}])
     assert job["state"] == "done"
     assert job["result"] == {
         "images": 5, "classes": {"orange": 5}, "already": 0, "replaced": 0, "conflicting": 1,
@@ -43,20 +43,22 @@ def test_images_are_uploaded_taught_and_learnt(client, workspace):
 
 def test_requests_that_cannot_be_fulfilled(client, workspace):
     for body in (
-        {"labels": ["a"], "items": []},
-        {"labels": [], "items": []},
-        {"labels": ["a", "b"], "items": [[1, 2], [2]]},
-        {"labels": ["unknown"], "items": [[1]]},
-        {"labels": ["a"], "items": [[0]]},
+        [],
+        [{"label": "a", "items": []}],
+        [{"label": "unknown", "items": [1]}],
+        [{"label": "a", "items": [0]}],
+        {"a": [1]},
     ):
-        send(client, "POST", "jobs", {"verb": "teach"} | body, 422)
-    job = run(client, verb="teach", labels=["a"], items=[[1, 9999]])
+        send(client, "POST", "jobs", {"verb": "teach", "classes": body}, 422)
+    job = run(client, verb="teach", classes=[{"label": "a", "items": [1, 9999]}])
     assert (job["state"], job["error"]) == ("failed", "There is no item 9999.")
+    twice = [{"label": "a", "items": [1, 2, 2]}, {"label": "b", "items": [2]}]
+    assert run(client, verb="teach", classes=twice)["error"] == "Image 2 is listed as 'a' and as 'b'."
     assert workspace.views.learnable() == {}
     send(client, "POST", "taught-images", {"files": []}, 422)
     reader = connect(client.app, workspace.access.make("eve", scope="read"))
     upload(reader, png("red", 1), code=403)
-    send(reader, "POST", "jobs", {"verb": "teach", "labels": ["a"], "items": [[1]]}, 403)
+    send(reader, "POST", "jobs", {"verb": "teach", "classes": [{"label": "a", "items": [1]}]}, 403)
 
 
 def test_a_new_name_is_used_at_once_by_every_answer(client, workspace):

@@ -92,7 +92,7 @@ DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.
 DISK |= {errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT}
 """Errors of the operating system that an administrator can fix while the service runs."""
 LARGEST = dict.fromkeys([f"{API}/recognize", f"{API}/taught-images"], 64 * 2**20)
-LARGEST |= dict.fromkeys([f"{API}/edits", f"{API}/jobs"], 4 * 2**20)
+LARGEST |= dict.fromkeys([f"{API}/edits", f"{API}/jobs", f"{API}/taxonomy"], 4 * 2**20)
 """Maximal bytes of a request body where the default is too small: images and vectors, and the ids of many items."""
 
 

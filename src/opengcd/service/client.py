@@ -216,7 +216,11 @@ class Client:
                         bad.append((label, place, one["reason"]))
                     elif one["id"] not in items.setdefault(label, []):
                         items[label].append(one["id"])
-        done = self.run("teach", labels=list(items), items=list(items.values()), replace=replace)
+        done = self.run(
+            "teach",
+            classes=[{"label": label, "items": some} for label, some in items.items() if some],
+            replace=replace,
+        )
         return done | {"bad": bad}
 
     def edit(self, act: str, **what: Any) -> dict[str, Any]:

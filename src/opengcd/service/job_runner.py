@@ -20,7 +20,7 @@ from opengcd.service.job_reports import JobReport
 from opengcd.service.recognition_routes import Recognition
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.service.supervision import Task
-from opengcd.workspace import Adapted, CancelledError, Job, Taught, UnavailableError, Version, Workspace
+from opengcd.workspace import Adapted, CancelledError, Job, Taught, UnavailableError, Version, Workspace, WorkspaceError
 
 POLL_SECONDS = 0.5
 """Seconds between two polls for jobs that other processes have added."""
@@ -161,15 +161,17 @@ def _learn(workspace: Workspace, report: JobReport) -> None:
     workspace.learn(progress=report.progress, record=record)
 
 
-def _teach(
-    workspace: Workspace, report: JobReport, labels: list[str], items: list[list[int]], *, replace: bool = False
-) -> None:
+def _teach(workspace: Workspace, report: JobReport, classes: list[dict[str, Any]], *, replace: bool = False) -> None:
     def record(connection: Connection, taught: Taught) -> None:
         told = [{"item": one.item, "present": one.present, "given": one.given} for one in taught.conflicts]
         facts = {name: getattr(taught, name) for name in ("images", "classes", "already", "replaced")}
         report.record(connection, facts | {"conflicts": told[:MOST_TOLD], "conflicting": len(told)})
 
-    given = {item: label for label, some in zip(labels, items, strict=True) for item in some}
+    given: dict[int, str] = {}
+    for one in classes:
+        for item in one["items"]:
+            if given.setdefault(item, one["label"]) != one["label"]:
+                raise WorkspaceError(f"Image {item} is listed as {given[item]!r} and as {one['label']!r}.")
     workspace.teach_items(given, replace=replace, progress=report.progress, record=record)
 
 

@@ -13,7 +13,7 @@ from opengcd.service.job_runner import as_job
 from opengcd.service.review_routes import as_entry
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.taxonomy import Taxonomy, TaxonomyError
-from opengcd.workspace import DiscoverDetails, Entry, readable
+from opengcd.workspace import DiscoverDetails, Entry, WorkspaceError, readable
 from opengcd.workspace.groups import NOVEL
 
 reading = guarded("read", "records")
@@ -126,7 +126,7 @@ def set_taxonomy(workspace: UserWorkspace, wanted: api.TaxonomyWanted) -> api.Ed
     try:
         given = Taxonomy(wanted.ranks, wanted.lineages, wanted.class_rank)
     except TaxonomyError as error:
-        raise HTTPException(422, str(error)) from None
+        raise WorkspaceError(f"The taxonomy cannot be used: {error}") from None
     return api.EditMade(edit=workspace.taxonomies.set(given, wanted.error, on=wanted.on).id)
 
 

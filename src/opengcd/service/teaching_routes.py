@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from opengcd.service import wire as api
 from opengcd.service.authentication import guarded, problems
-from opengcd.service.recognition_routes import uploaded
+from opengcd.service.recognition_routes import MOST_FILES, uploaded
 from opengcd.service.state import Service
 
 _BODY: dict[str, Any] = {
@@ -21,12 +21,15 @@ _BODY: dict[str, Any] = {
             "multipart/form-data": {
                 "schema": {
                     "type": "object",
+                    "additionalProperties": False,
                     "required": ["files"],
                     "properties": {
                         "files": {
                             "type": "array",
+                            "minItems": 1,
+                            "maxItems": MOST_FILES,
                             "items": {"type": "string", "format": "binary"},
-                            "description": "The image files.",
+                            "description": "Image files, each with a file name.",
                         }
                     },
                 }

@@ -16,7 +16,6 @@ from pydantic import (
     StrictBool,
     WithJsonSchema,
     computed_field,
-    model_validator,
 )
 
 from opengcd.adapt import Rehearsed
@@ -900,28 +899,23 @@ class Learn(Model):
     verb: Literal["learn"] = Field(description="What the job is to do.")
 
 
+class TaughtClass(Model):
+    """A class, and images of it."""
+
+    label: Label = Field(description="The name of the class, a known or a new one.")
+    items: Items = Field(description="The numbers of the images.")
+
+
 class Teach(Model):
     """Give labels to images, which then are examples of known or new classes; the job ``learn`` takes them."""
 
     verb: Literal["teach"] = Field(description="What the job is to do.")
-    labels: Annotated[list[Label], Field(min_length=1, max_length=1000)] = Field(
-        description="The names of the classes."
-    )
-    items: Annotated[list[Items], Field(max_length=1000)] = Field(
-        description="For each of these names, the numbers of its images; no image may be listed twice."
+    classes: Annotated[list[TaughtClass], Field(min_length=1, max_length=250)] = Field(
+        description="The classes with their images; no image may be listed with two classes."
     )
     replace: StrictBool = Field(
         False, description="Whether images that a person has given another label get the new one."
     )
-
-    @model_validator(mode="after")
-    def _has_one_label_per_image(self) -> Teach:
-        listed = [item for items in self.items for item in items]
-        if len(self.labels) != len(self.items):
-            raise ValueError("Give one list of images for each label.")
-        if len(set(listed)) < len(listed):
-            raise ValueError("An image is listed twice; give each image one label.")
-        return self
 
 
 class Measure(Model):
@@ -1207,11 +1201,12 @@ EVENTS: dict[str, type[BaseModel]] = {"edit": EditEvent, "job": Job}
 
 DETAILS_FIELDS = {
     "bad": "How many files could not be used.",
-    "classes": "How many classes were learnt.",
+    "classes": "How many classes there are, or their names.",
     "confirmed": "Whether the group was confirmed, too.",
     "corrected": "How many images were learnt before and have another label now, or none; null if none.",
     "curve": "Pairs of a number of classes and its score; null if the number was given.",
     "edit": "The number of the edit that was undone or redone.",
+    "error": "The largest share of images that may get a wrong name.",
     "group": "The number of the group.",
     "groups": "The number of groups of new classes.",
     "images": "The number of images.",
@@ -1231,6 +1226,7 @@ DETAILS_FIELDS = {
     "part": "The number of the group that the images were moved to.",
     "parts": "The numbers of the groups that it is now.",
     "put_back": "How many images were assigned to a known class other than the one that recognition gave them.",
+    "ranks": "The ranks above the classes, the broadest first.",
     "reason": "Why the estimate cannot be relied on, or why nothing was changed; empty if there is no reason.",
     "rehearsed": "What the rehearsal measured; null if there was none.",
     "rejected": "How many of the images were rejected as unknown.",

@@ -672,7 +672,7 @@ export interface ImageStarts {
 
 /** The first version was learnt. */
 export interface InitDetails {
-  /** How many classes were learnt. */
+  /** How many classes there are, or their names. */
   classes: number;
   /** The number of images. */
   images: number;
@@ -1581,6 +1581,14 @@ export interface Suspects {
   suspects: Suspect[];
 }
 
+/** A class, and images of it. */
+export interface TaughtClass {
+  /** The name of the class, a known or a new one. */
+  label: string;
+  /** The numbers of the images. */
+  items: number[];
+}
+
 /** A class, or a group of classes in the taxonomy. */
 export interface Taxon {
   /** Its name. */
@@ -1595,9 +1603,11 @@ export interface Taxon {
 
 /** The taxonomy was set. */
 export interface TaxonomyDetails {
-  /** How many classes were learnt. */
+  /** How many classes there are, or their names. */
   classes: number;
+  /** The ranks above the classes, the broadest first. */
   ranks: string[];
+  /** The largest share of images that may get a wrong name. */
   error: number;
 }
 
@@ -1631,10 +1641,8 @@ export interface TaxonomyWanted {
 export interface Teach {
   /** What the job is to do. */
   verb: "teach";
-  /** The names of the classes. */
-  labels: string[];
-  /** For each of these names, the numbers of its images; no image may be listed twice. */
-  items: number[][];
+  /** The classes with their images; no image may be listed with two classes. */
+  classes: TaughtClass[];
   /** Whether images that a person has given another label get the new one. */
   replace?: boolean;
 }
@@ -1653,7 +1661,7 @@ export interface TeachConflict {
 export interface TeachDetails {
   /** The number of images. */
   images: number;
-  /** How many classes were learnt. */
+  /** How many classes there are, or their names. */
   classes: string[];
   /** How many images had another label before; null if none. */
   replaced?: number | null;

@@ -21,7 +21,7 @@ function classOf(file) {
   return parts.length > 2 ? parts[1] : parts[0];
 }
 
-/** @typedef {{labels: string[], items: number[][]}} Given */
+/** @typedef {{label: string, items: number[]}[]} Given */
 
 /** What was taught last, so that it can be taught again with other labels replaced. @type {Given|null} */
 let last = null;
@@ -32,7 +32,7 @@ let unusable = [];
 
 /** @param {Given} given @param {boolean} replace */
 async function teach(given, replace) {
-  const job = await startJob({ verb: "teach", ...given, replace });
+  const job = await startJob({ verb: "teach", classes: given, replace });
   last = given;
   lastJob = job?.id ?? null;
 }
@@ -60,7 +60,7 @@ async function upload(files, report) {
       }
     });
   }
-  return { labels: [...items.keys()], items: [...items.values()].map((ids) => [...ids]) };
+  return [...items].map(([label, ids]) => ({ label, items: [...ids] }));
 }
 
 /** What the last job taught. @returns {import("../dom.js").Child} */
@@ -149,7 +149,7 @@ export function teachCard() {
           h("p", { class: "soft" }, `Uploading ${count(files.length, "file")} …`),
         ),
       );
-      if (given.labels.length) await teach(given, false);
+      if (given.length) await teach(given, false);
       else problem = `No file in this folder can be used. ${unusable[0] ?? ""}`;
     } catch (error) {
       complain(error);
