@@ -115,6 +115,7 @@ def test_all_that_people_read_is_checked():
 
 
 def test_the_table_in_contributing_is_from_the_list():
-    rows = re.findall(r"^\| (.+) \| `(.+)` \|$", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    words = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("\n## Words\n")[2]
+    rows = re.findall(r"^\| (.+) \| `(.+)` \|$", words, re.MULTILINE)
     assert len(rows) >= 10
     assert set(rows) <= {(rule.write, rule.avoid) for rule in rules()}

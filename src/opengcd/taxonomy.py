@@ -26,6 +26,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+__all__ = ["NO_TAXONOMY", "Taxon", "Taxonomy", "TaxonomyError", "Walks", "risk_threshold", "walk"]
+
 SEPARATOR = "/"
 """Between the taxa of a class whose name is a path, as in ``Corvidae/Cyanocitta/cristata``."""
 ROOT, ENDED = -1, -2

@@ -25,7 +25,9 @@ PACKAGES = (
     "opengcd.osr",
     "opengcd.presets",
     "opengcd.service",
+    "opengcd.taxonomy",
     "opengcd.workspace",
+    "opengcd.workspace.exports",
 )
 """What is public; each has a page."""
 VERBS = (
