@@ -44,6 +44,11 @@ def test_suspected_labels_are_judged_by_one_key_each_and_undone(site):
     sources = one.page.evaluate("() => [...document.querySelectorAll('.sides img')].map((image) => image.src)")
     shown = [int(source.split("/items/")[1].split("/")[0]) for source in sources]
     assert shown == [*first.like_label, *first.like_suggested]
+    one.press("s")
+    asked(one, second.label)
+    one.press("s")
+    one.page.get_by_role("button", name="Show them again").click()
+    asked(one, first.label)
     one.press("c", "k")
     one.page.get_by_role("heading", name="No label is suspected").wait_for()
     eventually(lambda: workspace.held_out.suspects().total == 0)
@@ -57,6 +62,10 @@ def test_suspected_labels_are_judged_by_one_key_each_and_undone(site):
     one.page.get_by_role("dialog").get_by_role("button", name="Change the label").click()
     one.said("The image is now “red”.")
     assert workspace.views.item(second.item).labelled.label == "red"
+    one.press("u")
+    asked(one, second.label)
+    one.press("x")
+    one.said("The image is removed.")
     one.press("u")
     asked(one, second.label)
     one.page.get_by_role("button", name="Remove").click()

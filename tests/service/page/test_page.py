@@ -453,7 +453,7 @@ def test_a_job_is_stopped_on_the_page(site, monkeypatch):
     one.said("Grouping was cancelled")
     one.page.get_by_role("progressbar").wait_for(state="detached")
     (job,) = workspace.jobs.latest()
-    assert (job.state, job.error, job.result) == ("cancelled", "Cancelled; nothing was changed.", None)
+    assert (job.state, job.error, job.result) == ("cancelled", "The job was cancelled, and nothing was changed.", None)
     assert (workspace.groups(), workspace.review.last_edit()) == before
 
 
