@@ -69,7 +69,7 @@ def test_a_number_that_is_given_is_kept(loop):
     assert (found.k, found.k_interval, found.curve) == (10, (10, 10), [])
     assert all(group.probability is None for group in found.groups)
     assert not recognizer.discover(stream, k=8).groups  # no new class: all rows are named
-    for k, message in [(7, "less than the 8 known"), (3000, "lower it")]:
+    for k, message in [(7, "less than the 8 known"), (3000, "lower k")]:
         with pytest.raises(ValueError, match=message):
             recognizer.discover(stream, k=k)
 

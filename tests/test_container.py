@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 from typer.main import get_command
 
 from opengcd.cli import app as commands
+from opengcd.cli.service import PORT as DEFAULT
 from tests.helpers.places import ROOT
 
 PORT = "8765"
@@ -79,7 +80,7 @@ def test_the_commands_exist(image, composed):
         verb, workspace, *options = command
         parameters = get_command(commands).commands[verb].make_context(verb, [workspace, *options]).params
         assert parameters["host"] == "0.0.0.0"
-        assert str(parameters["port"]) == PORT
+        assert str(parameters["port"] or DEFAULT) == PORT
         assert str(parameters["workspace"]).startswith("/workspaces/")
 
 

@@ -510,7 +510,7 @@ def test_a_model_of_the_first_format_is_read(folder):
 
 def test_a_model_of_another_class_is_refused(folder):
     write_header(folder, {**header_of(folder), "kind": "SemiSupervisedKMeans"})
-    with pytest.raises(ModelFileError, match="holds a 'SemiSupervisedKMeans', not a 'OpenWorldRecognizer'"):
+    with pytest.raises(ModelFileError, match="contains a 'SemiSupervisedKMeans', not a 'OpenWorldRecognizer'"):
         load(folder)
 
 

@@ -1,8 +1,10 @@
 """Parts of a user's own: a rejection and a discovery strategy go through the loop, and are saved and loaded."""
 
 import dataclasses
+import io
 import json
 import re
+from contextlib import redirect_stdout
 
 import numpy as np
 import pytest
@@ -427,10 +429,12 @@ def test_the_parts_in_the_documentation_run(tmp_path, monkeypatch):
     assert "_internal" not in "".join(blocks)
     names = np.array(list("abcdef"))[Y]
     scope = {"X_known": X[KNOWN], "y_known": names[KNOWN], "X_stream": X}
-    for block in blocks:
-        exec(block, scope)
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        for block in blocks:
+            exec(block, scope)
     recognizer, loaded, found = (scope[name] for name in ("recognizer", "loaded", "found"))
     np.testing.assert_array_equal(recognizer.predict(X) == "unknown", ~KNOWN)
     assert {frozenset(Y[~KNOWN][group.rows]) for group in found.groups} == {frozenset({4}), frozenset({5})}
     np.testing.assert_array_equal(loaded.recognize(X).probabilities, recognizer.recognize(X).probabilities)
-    assert "rejection was FarFromMeans(factor=1.5), not FarFromMeans(factor=2.0)" in scope["message"]
+    assert "rejection was FarFromMeans(factor=1.5), not FarFromMeans(factor=2.0)" in printed.getvalue()

@@ -48,7 +48,7 @@ def put(key, value):
         (put("x_train", lambda a: a * np.float16(np.nan)), "NaN or infinite"),
         (put("y_train", lambda a: a + 1), "class_names has 6"),
         (put("y_train", lambda a: a[:-1]), "one class number for each of the 60 rows"),
-        (put("y_test", lambda a: np.zeros_like(a)), "no row of 5 classes, 'c1' first"),
+        (put("y_test", lambda a: np.zeros_like(a)), "no rows of 5 classes, such as 'c1'"),
         (put("y_test", lambda a: a.astype(float)), "one class number"),
     ],
     ids=range(7),
@@ -90,7 +90,7 @@ def test_a_class_order_may_be_given(tmp_path, arrays):
     assert load_dataset(saved(tmp_path, arrays), "toy").class_order.tolist() == [5, 3, 1, 0, 2, 4]
     for wrong in ([5, 3, 1, 0, 2, 2], [0, 1], [0.0, 1, 2, 3, 4, 5], 0, [[0, 1, 2, 3, 4, 5]]):
         arrays["class_order"] = np.array(wrong)
-        with pytest.raises(FeatureFileError, match="each of the numbers 0 to 5 once"):
+        with pytest.raises(FeatureFileError, match="each number from 0 to 5 once"):
             load_dataset(saved(tmp_path, arrays), "toy")
 
 

@@ -217,7 +217,7 @@ def test_cut_and_wrong_binary_files(binary10):
     raw = file.read_bytes()
     for wrong in (raw[:-1], raw[:3000], b""):
         file.write_bytes(wrong)
-        with pytest.raises(RawDatasetError, match=r"data_batch_4\.bin is cut short.*records of 3073"):
+        with pytest.raises(RawDatasetError, match=r"data_batch_4\.bin is cut short.*3073 bytes of a record"):
             read_raw(binary10, "cifar10")
     file.write_bytes(b"\x0a" + raw[1:])
     with pytest.raises(RawDatasetError, match=r"data_batch_4\.bin.* label 10"):
@@ -227,7 +227,7 @@ def test_cut_and_wrong_binary_files(binary10):
     with pytest.raises(RawDatasetError, match=r"batches\.meta\.txt is empty"):
         read_raw(binary10, "cifar10")
     (binary10 / "batches.meta.txt").write_text("\n".join([*NAMES, "horse"]))
-    with pytest.raises(RawDatasetError, match="no training image of 1 classes, 'horse' first"):
+    with pytest.raises(RawDatasetError, match="no training images of 1 classes, such as 'horse'"):
         read_raw(binary10, "cifar10")
 
 
@@ -253,7 +253,7 @@ def test_cub_to_features_and_back(cub, tmp_path):
         ("image_class_labels", "9 3", "9 4", "class '4', which classes.txt does not list"),
         ("image_class_labels", "9 3", "9", "'9' is not a new number"),
         ("train_test_split", "9 0", "9 2", r"1 \(training\) or 0 \(test\)"),
-        ("train_test_split", "9 0", "9 1", "no test image of 1 classes, 'Kind 3 Bird' first"),
+        ("train_test_split", "9 0", "9 1", "no test images of 1 classes, such as 'Kind 3 Bird'"),
         ("classes", "3 003", "4 003", "class '3', which classes.txt does not list"),
     ],
     ids=range(11),

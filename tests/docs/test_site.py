@@ -1,5 +1,6 @@
 """The site is built strictly, and stands on its own."""
 
+import os
 import re
 import subprocess
 import sys
@@ -14,7 +15,8 @@ def build(*arguments):
     """Run the command of `make docs`, with its options: some of them, such as --quiet, hide what is broken."""
     options = re.search(r"mkdocs build(.*)", (ROOT / "Makefile").read_text(encoding="utf-8"))[1].split()
     command = [sys.executable, "-m", "mkdocs", "build", *options, *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
 def build_page(folder, text):

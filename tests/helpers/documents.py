@@ -223,7 +223,7 @@ class Session:
 
     def _serve(self, code: str, block: Block) -> None:
         port = int(self._replace(block.said["background"] or "8765"))
-        code = re.sub(r"opengcd serve(?!.*--port)", f"opengcd serve --port {port}", code)
+        code = re.sub(r"opengcd (serve|app)(?!.*--port)", rf"opengcd \1 --port {port}", code)
         log = self.state.with_suffix(".log")
         with open(log, "w") as out:
             server = subprocess.Popen(["bash", "-e", "-c", code], cwd=self.folder, env=self.environment, stdout=out,

@@ -191,9 +191,9 @@ def test_a_crash_costs_one_image(own, monkeypatch):
     good = encoded(noise(50, 40))
     code = (
         "import os; from opengcd._internal.images import worker; make = worker.open_image\n"
-        "def open_image(file, *limits):\n"
+        "def open_image(file, **options):\n"
         "    if file.getvalue() == b'crash': os.abort()\n"
-        "    return make(file, *limits)\n"
+        "    return make(file, **options)\n"
         "worker.open_image = open_image; worker.main()"
     )
     monkeypatch.setattr(

@@ -283,7 +283,9 @@ def test_a_group_that_was_emptied_or_learnt_takes_nothing(app, client, workspace
 def test_learning_shows_what_it_did(client):
     on, found = groups(client)
     edit(client, on, "name", group=found["blue"]["id"], label="sky", confirm=True)
-    assert get(client, "learnable") == {"new": [{"label": "sky", "count": 8}], "known": [], "total": 8}
+    assert get(client, "learnable") == {
+        "new": [{"label": "sky", "count": 8}], "known": [], "total": 8, "corrected": 0, "forgotten": 0,
+    }  # fmt: skip
     job = finish(client, send(client, "POST", "jobs", {"verb": "learn"}, 202))
     assert (job["state"], job["error"], job["who"]) == ("done", None, "ann")
     assert job["result"] == {

@@ -66,7 +66,7 @@ def test_wrong_edits_are_refused_and_leave_no_trace(workspace):
         (lambda: workspace.move([10**6], blue), "There is no item 1000000"),
         (lambda: workspace.rollback(7), "no version 7"),
         (lambda: workspace.views.thumbnail(10**6), "no item"),
-        (lambda: workspace.formats.export_bytes("xml"), "choose from csv, json, coco, folders, yolo"),
+        (lambda: workspace.formats.export_bytes("xml"), "choose from csv, json, coco, crops, folders, yolo"),
     ):
         with pytest.raises(WorkspaceError, match=message):
             edit()

@@ -155,7 +155,7 @@ def test_an_image_in_two_folders(workspace, exported):
     for name in ("third", "fourth"):
         shutil.copy(file, exported / name / file.name)
     file.unlink()
-    with pytest.raises(WorkspaceError, match="delete one of them"):
+    with pytest.raises(WorkspaceError, match="delete one of the two"):
         workspace.formats.import_groups(exported)
 
 

@@ -13,6 +13,7 @@ from opengcd._internal.progress import Progress, silent
 from opengcd._internal.unit_length import unit_rows
 from opengcd.workspace import class_names, corrections, log, versions
 from opengcd.workspace.database import in_parts
+from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.exemplars import NOT_FOUND, Exemplars
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.schema import held_out
@@ -215,6 +216,9 @@ class HeldOut:
             ancestors = versions.lineage(connection, current)[1:]
             previous = next((one for one in ancestors if _is_measured(connection, one)), None)
             earlier = _counts(connection, previous, names) if previous is not None else Counter[tuple[str, str]]()
+            embedder = embedder_of(connection, current)
+            images = connection.scalars(select(held_out.c.item_id).where(held_out.c.model_id == current)).all()
+            trained = embedder is not None and bool(was_trained_on(connection, embedder, images).any())
         totals, before = _totals(counts), _totals(earlier)
         classes = [
             ClassAccuracy(
@@ -231,7 +235,6 @@ class HeldOut:
             if label != predicted
         ]
         pairs.sort(key=lambda pair: (-pair.images, pair.label, pair.predicted))
-        trained = bool(self._recognizers.in_use()[1].memory_.trained.any()) if version is None else False
         return Measured(
             current, previous, _share_right(counts), _share_right(earlier) if earlier else None, counts.total(),
             classes, pairs, trained,

@@ -169,7 +169,7 @@ def test_a_damaged_folder_is_refused(name, fitted, tmp_path):
         with pytest.raises(ModelFileError):
             load(**changes)
     other = EVM if kind is NNO else NNO
-    with pytest.raises(ModelFileError, match="holds a"):
+    with pytest.raises(ModelFileError, match="contains a"):
         other.load(tmp_path)
 
 

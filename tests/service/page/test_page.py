@@ -125,7 +125,7 @@ def test_a_name_completes_from_known_classes_and_goes_on(site):
     open_group(one, first)
     one.press("Enter")
     one.page.keyboard.type("bla")
-    assert one.page.locator(".ghost").text_content() == "black"
+    one.page.locator(".ghost", has_text="black").wait_for(state="attached")
     one.press("Tab")
     one.page.get_by_text("These images will move to the known class “black”.").wait_for()
     one.press("Enter")
