@@ -542,6 +542,7 @@ def test_labels_are_exported_in_any_format(site):
     assert archive.testzip() is None
     assert sum(name.endswith(".png") for name in archive.namelist()) == 32
     one.page.get_by_role("button", name="Export labels…").click()
+    dialog.get_by_role("radio").last.wait_for(state="attached")
     assert dialog.get_by_role("radio").count() == len([f for f in FORMATS.values() if not f.needs_places]) + 3
     one.press("Escape")
     dialog.wait_for(state="detached")
