@@ -15,7 +15,7 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-WAIT = 20_000
+WAIT = 60_000
 
 
 @contextmanager

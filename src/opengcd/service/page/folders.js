@@ -37,11 +37,15 @@ export function chooseFolder({ title, submit, kind, start }) {
           {},
           h("button", { type: "button", class: "quiet", on: { click: run } }, icon(picture), h("span", {}, label)),
         );
+      let asked = 0; // an answer that comes after another request, or after typing, is out of date
       /** @param {string|null} wanted */
       const show = async (wanted) => {
+        asked += 1;
+        const mine = asked;
         note.textContent = "";
         try {
           const found = await api.folders(wanted);
+          if (mine !== asked) return;
           here = found.path;
           path.value = found.path;
           const ends = kind === "backbone" ? [".onnx"] : kind === "table" ? [".csv", ".tsv", ".txt"] : [];
@@ -64,7 +68,7 @@ export function chooseFolder({ title, submit, kind, start }) {
           if (found.folders.length) parts.push(count(found.folders.length, "folder"));
           note.textContent = `${parts.join(", ") || "This folder is empty"}${found.more ? "; not all are listed" : ""}.`;
         } catch (error) {
-          note.textContent = error instanceof Error ? error.message : String(error);
+          if (mine === asked) note.textContent = error instanceof Error ? error.message : String(error);
         }
       };
       /** @param {string} chosen */
@@ -72,6 +76,7 @@ export function chooseFolder({ title, submit, kind, start }) {
         localStorage.setItem(PLACE, here);
         answer(chosen);
       };
+      path.addEventListener("input", () => (asked += 1));
       path.addEventListener("change", () => show(path.value));
       show(start || localStorage.getItem(PLACE)).then(() => (here ? undefined : show(null)));
       return [
