@@ -205,6 +205,25 @@ def _answer(
     }
 
 
+IMAGES_FORM: dict[str, Any] = {
+    "multipart/form-data": {
+        "schema": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["files"],
+            "properties": {
+                "files": {
+                    "type": "array",
+                    "description": "Image files, each with a file name.",
+                    "minItems": 1,
+                    "maxItems": MOST_FILES,
+                    "items": {"type": "string", "format": "binary"},
+                }
+            },
+        }
+    },
+}
+"""The body of a request that sends images, which :func:`uploaded` reads."""
 _BODY = {
     "requestBody": {
         "description": "Vectors as JSON or in numpy's format, or images as a form.",
@@ -218,22 +237,7 @@ _BODY = {
                     "description": "An array of n × d numbers in numpy's format (`numpy.save`), preferably float32.",
                 }
             },
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "additionalProperties": False,
-                    "required": ["files"],
-                    "properties": {
-                        "files": {
-                            "type": "array",
-                            "description": "Image files, each with a file name.",
-                            "minItems": 1,
-                            "maxItems": MOST_FILES,
-                            "items": {"type": "string", "format": "binary"},
-                        }
-                    },
-                }
-            },
+            **IMAGES_FORM,
         },
     }
 }

@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
 from opengcd.service import wire as api
 from opengcd.service.authentication import guarded, problems
-from opengcd.service.recognition_routes import MOST_FILES, uploaded
+from opengcd.service.recognition_routes import IMAGES_FORM, uploaded
 from opengcd.service.state import Service
 
-_BODY: dict[str, Any] = {
-    "requestBody": {
-        "description": "Images as a form.",
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "additionalProperties": False,
-                    "required": ["files"],
-                    "properties": {
-                        "files": {
-                            "type": "array",
-                            "minItems": 1,
-                            "maxItems": MOST_FILES,
-                            "items": {"type": "string", "format": "binary"},
-                            "description": "Image files, each with a file name.",
-                        }
-                    },
-                }
-            }
-        },
-    }
-}
+_BODY = {"requestBody": {"description": "Images as a form.", "required": True, "content": IMAGES_FORM}}
 
 reading = guarded("read", "jobs")
 writing = guarded("write", "jobs")

@@ -22,6 +22,8 @@ SOURCES = {
     "rejected": "rejected as unknown",
     "waiting": "not yet recognised by the version in use; run recognize or discover",
 }
+BY_PERSON = {"learnt", "reviewed"}
+"""Sources of labels that a person has given or confirmed."""
 
 
 class Labelled(NamedTuple):

@@ -5,9 +5,9 @@ What else can be counted, groups and what is in them, changes by edits alone, an
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select
 
-from opengcd.workspace.schema import meta
+from opengcd.workspace.schema import meta, write_meta
 
 KEY = "revision"
 
@@ -19,6 +19,4 @@ def revision(connection: Connection) -> int:
 
 def raise_revision(connection: Connection) -> None:
     """Count one more addition; for every transaction that adds items, vectors or predictions."""
-    value = str(revision(connection) + 1)
-    if not connection.execute(update(meta).where(meta.c.key == KEY).values(value=value)).rowcount:
-        connection.execute(insert(meta).values(key=KEY, value=value))
+    write_meta(connection, KEY, str(revision(connection) + 1))

@@ -26,8 +26,10 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    insert,
     inspect,
     select,
+    update,
 )
 from sqlalchemy.types import TypeDecorator
 
@@ -272,3 +274,9 @@ def schema_version(connection: Connection) -> int | None:
     if not inspect(connection).has_table("meta"):
         return None
     return int(connection.scalar(select(meta.c.value).where(meta.c.key == "schema")) or 0)
+
+
+def write_meta(connection: Connection, key: str, value: str) -> None:
+    """Set a value of ``meta``, new or present."""
+    if not connection.execute(update(meta).where(meta.c.key == key).values(value=value)).rowcount:
+        connection.execute(insert(meta).values(key=key, value=value))

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select
 
 from opengcd._internal.progress import Progress, silent
 from opengcd.taxonomy import NO_TAXONOMY, SEPARATOR, Taxon, Taxonomy, risk_threshold, walk
@@ -20,10 +20,10 @@ from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import TaxonomyDetails
 from opengcd.workspace.embedders import without_vector
 from opengcd.workspace.errors import ReadOnlyError, WorkspaceError
-from opengcd.workspace.labels import labelled_items
+from opengcd.workspace.labels import BY_PERSON, labelled_items
 from opengcd.workspace.log import Edited
 from opengcd.workspace.recognizers import Recognizers
-from opengcd.workspace.schema import meta
+from opengcd.workspace.schema import meta, write_meta
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
 
@@ -141,7 +141,7 @@ class Taxonomies:
             found = labelled_items(connection, next(iter(ids)) if ids is not None and len(ids) == 1 else None)
         if ids is not None:
             found = [one for one in found if one.item in ids]
-        given = {one.item: one.label for one in found if one.source in ("learnt", "reviewed")}
+        given = {one.item: one.label for one in found if one.source in BY_PERSON}
         answers = {id: Answer(_leaf(taxonomy, label), 1.0) for id, label in given.items()}
         accepted, rejected = ([one.item for one in found if one.source in sources] for sources in (ACCEPTED, REJECTED))
         if not accepted and not rejected:
@@ -199,9 +199,7 @@ class Taxonomies:
         found = calibrate(recognizer, classes, taxonomy, error, progress)
         content = json.dumps({"basis": basis, "known": found.known, "new": found.new})
         with suppress(ReadOnlyError), self._database.writing() as connection:
-            where = meta.c.key == THRESHOLDS
-            if not connection.execute(update(meta).where(where).values(value=content)).rowcount:
-                connection.execute(insert(meta).values(key=THRESHOLDS, value=content))
+            write_meta(connection, THRESHOLDS, content)
         return found
 
     def classes(self) -> list[str]:
@@ -215,11 +213,12 @@ class Taxonomies:
     def _walk(self, taxonomy: Taxonomy, ids: Sequence[int], threshold: float, *, to_class: bool) -> dict[int, Answer]:
         answers: dict[int, Answer] = {}
         version, recognizer = self._recognizers.in_use()
+        classes = self.classes()
         with self._database.reading() as connection:
             missing = set(without_vector(connection, among=ids))
         for part in in_parts([id for id in ids if id not in missing]):
             p = recognizer.predict_proba(self._vectors.of_items(part, version))
-            found = walk(taxonomy, self.classes(), p, to_class=to_class).deepest(threshold)
+            found = walk(taxonomy, classes, p, to_class=to_class).deepest(threshold)
             answers |= {id: Answer(*one) for id, one in zip(part, found, strict=True) if one is not None}
         return answers
 

@@ -21,7 +21,7 @@ from opengcd.workspace.database import in_parts
 from opengcd.workspace.errors import DamagedError, MissingError
 from opengcd.workspace.log import Edit, now
 from opengcd.workspace.schema import class_names as names_table
-from opengcd.workspace.schema import meta, models, training_labels
+from opengcd.workspace.schema import meta, models, training_labels, write_meta
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
@@ -206,6 +206,4 @@ def set_rejection_limit(edit: Edit, value: float | None) -> None:
 def set_value(edit: Edit, key: str, value: str) -> None:
     """Set a value of ``meta``; undoing the edit restores it."""
     edit.touch(meta, [key])
-    connection = edit.connection
-    if not connection.execute(update(meta).where(meta.c.key == key).values(value=value)).rowcount:
-        connection.execute(insert(meta).values(key=key, value=value))
+    write_meta(edit.connection, key, value)

@@ -11,7 +11,7 @@ from xml.sax.saxutils import quoteattr
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from opengcd.workspace.errors import WorkspaceError
-from opengcd.workspace.exports.labels import BY_PERSON, ExportLabels, Part, certainty, has_class
+from opengcd.workspace.exports.labels import ExportLabels, Part, certainty, has_class
 from opengcd.workspace.exports.pictures import media_type, picture_name
 from opengcd.workspace.exports.places import Place
 from opengcd.workspace.exports.standards import (
@@ -26,7 +26,7 @@ from opengcd.workspace.exports.standards import (
     TYPES,
 )
 from opengcd.workspace.exports.tables import document, plain_csv
-from opengcd.workspace.labels import Labelled
+from opengcd.workspace.labels import BY_PERSON, Labelled
 from opengcd.workspace.outgoing import Source
 
 NO_CLASS = "it has no class, and this format has classes only"

@@ -14,7 +14,7 @@ from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace import class_names
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exports.places import Place, Places
-from opengcd.workspace.labels import Labelled, labelled_items
+from opengcd.workspace.labels import BY_PERSON, Labelled, labelled_items
 from opengcd.workspace.outgoing import Source, find_source
 from opengcd.workspace.schema import captures
 from opengcd.workspace.stacks import stacks_of
@@ -27,8 +27,6 @@ IMAGES = {
     "new": "images of classes and groups that were discovered",
 }
 """Which images an export has, and what that means."""
-BY_PERSON = {"learnt", "reviewed"}
-"""Sources of labels that a person has given or confirmed."""
 
 
 class Part(NamedTuple):
