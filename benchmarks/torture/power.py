@@ -90,6 +90,10 @@ class Disk:
                 target.change(new, moved)
                 if home is target:
                     del home.since[-2]  # one step
+            case "link":
+                home, name = self._at(operation.path)
+                target, new = self._at(operation.data.decode())
+                target.change(new, home.names[name])
             case "write" | "truncate":
                 file = self.inodes[operation.inode]
                 assert isinstance(file, File)

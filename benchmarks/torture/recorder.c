@@ -226,17 +226,20 @@ int mkdir(const char *path, mode_t mode) {
   return done;
 }
 
-int rename(const char *old, const char *new) {
-  REAL(int, "rename", const char *, const char *);
-  char *from = recorded(old), *to = recorded(new);
-  if (!from || !to) { free(from); free(to); return real(old, new); }
-  pthread_mutex_lock(&lock);
-  count();
-  int done = real(old, new);
-  int saved = errno;
-  if (!done) note("rename", 0, 0, strlen(to), from, to);
-  pthread_mutex_unlock(&lock);
-  free(from); free(to);
-  errno = saved;
-  return done;
-}
+#define ON_TWO_NAMES(name)                                                       \
+  int name(const char *old, const char *new) {                                   \
+    REAL(int, #name, const char *, const char *);                                \
+    char *from = recorded(old), *to = recorded(new);                             \
+    if (!from || !to) { free(from); free(to); return real(old, new); }           \
+    pthread_mutex_lock(&lock);                                                   \
+    count();                                                                     \
+    int done = real(old, new);                                                   \
+    int saved = errno;                                                           \
+    if (!done) note(#name, 0, 0, strlen(to), from, to);                          \
+    pthread_mutex_unlock(&lock);                                                 \
+    free(from); free(to);                                                        \
+    errno = saved;                                                               \
+    return done;                                                                 \
+  }
+ON_TWO_NAMES(rename)
+ON_TWO_NAMES(link)

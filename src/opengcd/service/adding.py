@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from opengcd._internal.durable_files import sync_folder
+from opengcd._internal.durable_files import make_folder, sync_folder
 from opengcd.service.job_reports import JobReport
 from opengcd.service.supervision import Task
 from opengcd.service.uploads import Uploads
@@ -113,7 +113,7 @@ def _move_in(workspace: Workspace, upload: str, target: Path, report: JobReport)
             continue
         there.add(content)
         file = target / Path(found.path).relative_to(root)
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
         with open(found.path, "rb+") as stream:  # what is reported as recognised survives a power failure
             os.fsync(stream.fileno())
         os.replace(found.path, file)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from opengcd._internal.durable_files import make_folder, sync_folder
 from opengcd.service.adding import IMAGES
 from opengcd.service.home import wire as api
 from opengcd.service.home.backbones import usable_backbone
@@ -269,7 +270,7 @@ def _take_files(
         for file in files:
             check()
             copy = target / file.relative_to(root)
-            copy.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(copy.parent)
             try:
                 os.link(file, copy)
             except OSError:
@@ -277,4 +278,6 @@ def _take_files(
             with open(copy, "rb+") as stream:
                 os.fsync(stream.fileno())
             taken[label].append(copy)
+    for folder in {file.parent for files in taken.values() for file in files}:
+        sync_folder(folder)
     return taken

@@ -16,7 +16,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from opengcd._internal.durable_files import make_folder, replace_file
+from opengcd._internal.durable_files import make_folder, replace_file, sync_folder
 from opengcd._internal.limited_reading import read_limited
 from opengcd.workspace import MissingError, WorkspaceError
 from opengcd.workspace.settings import FILE, PRIVATE, PRIVATE_FOLDER
@@ -261,6 +261,7 @@ class ProjectFolder:
 
         """
         (folder / UNFINISHED).unlink()
+        sync_folder(folder)  # else the mark may return after a power failure, and `clean` would delete the project
 
     def clean(self) -> None:
         """Delete what unfinished creations have left behind; for the one server of the folder."""
