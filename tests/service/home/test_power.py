@@ -19,9 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="operations are 
 
 
 def pictures(folder, colours, numbers):
-    return {
-        f"{colour}/{file.name}": file.read_bytes() for colour in colours for file in paint(folder, colour, numbers)
-    }
+    return {f"{colour}/{file.name}": file.read_bytes() for colour in colours for file in paint(folder, colour, numbers)}
 
 
 def after_a_power_failure(root, log, target):
