@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 
 from opengcd.workspace import names
-from tests.helpers.browsing import cell, open_group, select
+from tests.helpers.browsing import WAIT, cell, open_group, select
 from tests.helpers.pictures import truth
 
 
@@ -20,6 +20,13 @@ def options(one):
 
 def marked(one):
     return one.page.locator(".options [aria-selected=true] .label").text_content()
+
+
+def completed(one, name):
+    """Wait until a name is completed: the names that are offered may come after the text."""
+    from playwright.sync_api import expect  # without Playwright, the tests are skipped
+
+    expect(one.page.locator(".ghost")).to_have_text(name, timeout=WAIT)
 
 
 def labels(workspace):
@@ -65,8 +72,7 @@ def test_enter_takes_the_visible_completion_and_a_new_name_is_one_key_away(site)
         select(one, items)
         one.press("m")
         one.page.keyboard.type("verm")
-        options(one)
-        assert one.page.locator(".ghost").text_content() == "vermilion Flycatcher"
+        completed(one, "vermilion Flycatcher")
         one.page.get_by_text("For the new name “verm”, press ↑").wait_for()
         assert (marked(one), options(one)[0]) == ("vermilion Flycatcher", "verm")
         one.press(*keys)
@@ -111,8 +117,7 @@ def test_a_spelling_of_a_name_is_that_name(site):
     select(one, first.items[:1])
     one.press("m")
     one.page.keyboard.type("blue j")
-    options(one)
-    assert one.page.locator(".ghost").text_content() == "blue jay"
+    completed(one, "blue jay")
     one.page.keyboard.type("ay")
     assert options(one) == ["Blue_Jay"]
     one.press("Enter")
