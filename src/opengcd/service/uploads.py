@@ -29,6 +29,8 @@ from opengcd.workspace.settings import PRIVATE, PRIVATE_FOLDER
 PIECE = 8 * 2**20
 """Maximal bytes of a piece."""
 LARGEST_ZIP = 64 * 2**30
+MANY = (".zip", ".npz", ".npy", ".parquet", ".arrow")
+"""Ends of names of files that hold many items, and may be as large as a zip."""
 MOST_UPLOADS = 20
 """Uploads that are kept; the oldest are deleted."""
 LASTS = 14 * 86400.0
@@ -139,7 +141,7 @@ class Uploads:
         """
         root = self.files(upload)
         file = root.joinpath(*safe_parts(path))
-        most = LARGEST_ZIP if path.lower().endswith(".zip") else MAX_BYTES
+        most = LARGEST_ZIP if path.lower().endswith(MANY) else MAX_BYTES
         if size > most:
             raise WorkspaceError(f"{path} has more than {most // 2**20:,} MiB; leave it out.")
         if offset + len(piece) > size:

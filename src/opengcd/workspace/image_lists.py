@@ -74,14 +74,14 @@ def read_known(source: Known, on_skipped: Callable[[str], object] = ignore_file)
         return _class_files(source, on_skipped)
     path = Path(os.path.abspath(source))
     if path.is_dir():
-        lists = _metadata_of(path)
+        lists = metadata_of(path)
         if not lists:
             return _class_folders(Path(source), on_skipped)
-        found = _from_rows(row for file in lists for row in _read_list(file))
+        found = _from_rows(row for file in lists for row in read_list(file))
     elif not path.exists():
         raise WorkspaceError(f"There is no folder {source}; it should hold a folder of images for each known class.")
     elif path.suffix.lower() in READERS:
-        found = _from_rows(_read_list(path))
+        found = _from_rows(read_list(path))
     else:
         raise WorkspaceError(
             f"{source} is neither a folder nor a list of images ({', '.join(READERS)}). For vectors, use "
@@ -111,12 +111,22 @@ def find_images(
     """
     places = list(starts)
     lists = [place for place in places if Path(place).suffix.lower() in READERS and os.path.isfile(place)]
-    named = [path for place in lists for path, _ in _read_list(Path(os.path.abspath(place)), labels=False)]
+    named = [path for place in lists for path, _ in read_list(Path(os.path.abspath(place)), labels=False)]
     yield from find_files([*(place for place in places if place not in lists), *named], on_skipped)
 
 
-def _metadata_of(folder: Path) -> list[Path]:
-    """Return the files with the labels of an ImageFolder, in it or in its splits."""
+def metadata_of(folder: Path) -> list[Path]:
+    """Return the files with the labels of an ImageFolder, in it or in its splits.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    list of Path
+
+    """
     places = [folder, *(folder / split for split in sorted(SPLITS))]
     return [place / name for place in places for name in METADATA if (place / name).is_file()]
 
@@ -135,7 +145,7 @@ def _class_folders(known: Path, on_skipped: Callable[[str], object]) -> KnownIma
     """Return the files of each class folder, and the files outside of them, with reasons."""
     found: dict[str, list[Found]] = {}
     bad = []
-    for entry in sorted(entry for folder in _splits_of(known) or [known] for entry in folder.iterdir()):
+    for entry in sorted(entry for folder in splits_of(known) or [known] for entry in folder.iterdir()):
         if entry.is_dir():
             if not entry.name.startswith(".") and not (entry / SETTINGS_FILE).exists():
                 label = groups.check_label(readable(entry.name))
@@ -170,8 +180,18 @@ def _single_folders(folder: Path) -> Path:
         folder = inner[0]
 
 
-def _splits_of(known: Path) -> list[Path]:
-    """Return the splits of a dataset; empty if its folders are classes, one of which may be called train."""
+def splits_of(known: Path) -> list[Path]:
+    """Return the splits of a dataset; empty if its folders are classes, one of which may be called train.
+
+    Parameters
+    ----------
+    known : Path
+
+    Returns
+    -------
+    list of Path
+
+    """
     folders = [entry for entry in sorted(known.iterdir()) if not entry.name.startswith(".") and entry.is_dir()]
     if not folders or {folder.name for folder in folders} - SPLITS:
         return []
@@ -193,8 +213,22 @@ def _from_rows(rows: Iterable[Labelled]) -> KnownImages:
     return KnownImages(classes, bad)
 
 
-def _read_list(file: Path, *, labels: bool = True) -> list[Labelled]:
-    """Return the images of a list with absolute paths; ``labels`` says whether it must have labels."""
+def read_list(file: Path, *, labels: bool = True) -> list[Labelled]:
+    """Return the images of a list with absolute paths.
+
+    Parameters
+    ----------
+    file : Path
+        As for :func:`read_known`.
+    labels : bool
+        Whether it must have labels.
+
+    Returns
+    -------
+    list of (str, str or None)
+        Paths with labels; None for an image without one.
+
+    """
     try:
         raw = read_limited(file, LARGEST)
     except OSError as error:

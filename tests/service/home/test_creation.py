@@ -1,6 +1,7 @@
 """Creating a project: all of it or nothing, from folders, uploads, zips and tables."""
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 
 from opengcd import Workspace
@@ -61,8 +63,9 @@ def contents(folder):
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in sorted(folder.rglob("*.*"))}
 
 
-def create(home, known, name="birds", backbone="pixels", code=202):
-    return send(home, "POST", "creation", {"name": name, "known": known, "backbone": backbone}, code)
+def create(home, known, name="birds", backbone="pixels", code=202, **settings):
+    asked = {"name": name, "known": known, "backbone": backbone, "settings": settings}
+    return send(home, "POST", "creation", asked, code)
 
 
 def ended(home):
@@ -81,6 +84,8 @@ def test_from_a_folder(home, root, images):
         "files": 12,
         "notes": [],
         "tables": [],
+        "vectors": [],
+        "boxes": [],
         "problem": "",
     }
     create(home, {"folder": str(images)}, "My birds")
@@ -131,22 +136,91 @@ def test_from_a_table(home, images):
         assert send(home, "POST", "known", known | {"table": table}, code=404)
 
 
+def test_crops_of_a_detector_from_an_upload(home, root, images):
+    """Each box becomes an image of its own; names in MegaDetector's file may be relative to any folder above them."""
+    detections = [
+        {"category": "1", "conf": conf, "bbox": [0, 0, width, 1]} for width, conf in ((0.5, 0.9), (0.25, 0.1))
+    ]
+    names = [f"{colour}/{colour}{n}.png" for colour in KNOWN[:2] for n in range(6)]
+    found = [{"file": name, "detections": detections} for name in names]
+    boxes = json.dumps({"images": found, "detection_categories": {"1": "animal"}}).encode()
+    one = upload(home, {f"birds/{path}": content for path, content in contents(images).items()} | {"md.json": boxes})
+    known = {"upload": one, "boxes": "md.json"}
+    seen = send(home, "POST", "known", known)
+    assert (seen["problem"], seen["boxes"], seen["files"]) == ("", ["md.json"], 12)
+    assert send(home, "POST", "known", known | {"boxes": "none.json"})["problem"]
+    assert send(home, "POST", "known", known | {"boxes": "../../access.db"})["problem"].startswith(
+        "The file of boxes must"
+    )
+    create(home, known)
+    assert ended(home)["images"] == 12
+    with Workspace(root / "birds") as workspace:
+        assert workspace.check() == []
+        assert all("crops" in path for item in range(1, 13) for path in workspace.views.paths(item))
+    create(home, known | {"upload": upload(home, contents(images) | {"md.json": boxes}), "min_confidence": 0.05}, "all")
+    assert ended(home)["images"] == 24
+
+
+def vector_file(**more):
+    rng = np.random.default_rng(0)
+    raw = io.BytesIO()
+    labels = np.repeat(["owl", "wren", ""], 10)
+    X = rng.normal(size=(30, 8)) + 9 * np.repeat(np.eye(3, 8), 10, axis=0)
+    np.savez(raw, X=X, labels=labels, **more)
+    return raw.getvalue()
+
+
+def test_labelled_vectors_are_known_without_a_network(home, root, tmp_path):
+    """Neither is a network needed, nor can a file that was uploaded show pictures of the server's machine."""
+    one = upload(home, {"sounds.npz": vector_file()})
+    seen = send(home, "POST", "known", {"upload": one})
+    assert seen["vectors"] == ["sounds.npz"]
+    known = {"upload": one, "table": "sounds.npz"}
+    seen = send(home, "POST", "known", known)
+    assert [(each["label"], each["files"]) for each in seen["classes"]] == [("owl", 10), ("wren", 10)]
+    assert seen["notes"] == ["10 vectors without a label: left out."]
+    create(home, known, backbone="vectors")
+    assert ended(home)["images"] == 20
+    with Workspace(root / "birds") as workspace:
+        assert workspace.settings.takes_vectors
+        assert workspace.check() == []
+    paint(tmp_path / "private", "red", range(1))
+    spying = vector_file(thumbnails=np.array([str(tmp_path / "private" / "red0.png")] * 30))
+    known["upload"] = upload(home, {"sounds.npz": spying})
+    assert "were not uploaded" in send(home, "POST", "known", known)["problem"]
+    create(home, known, "spy", backbone="vectors")
+    assert ended(home)["state"] == "failed"
+    assert left(root) == ["birds"]
+
+
+def test_settings_reach_the_project(home, root, images):
+    create(home, {"folder": str(images)}, classifier="svm", memory=7, max_known_rejected=0.1, precision="full", seed=3)
+    assert ended(home)["state"] == "done"
+    with Workspace(root / "birds") as workspace:
+        assert workspace.settings.precision == "full"
+        chosen = {"random_state": 3, "preset": "best", "classifier": "svm", "memory_size": 7, "max_known_rejected": 0.1}
+        assert workspace.settings.recognizer == chosen
+    create(home, {"folder": str(images)}, "other", code=422, memory=0)
+    refused = create(home, {"folder": str(images)}, "other", code=409, preset="robust", max_known_rejected=0.1)
+    assert refused["detail"].startswith("The settings cannot be used. ")
+
+
 @pytest.mark.parametrize("step", ["loading the backbone", "reading images", "storing"])
 def test_a_failure_leaves_nothing_behind(home, root, images, monkeypatch, step):
     """Wherever it fails, the upload stays, and the same request works afterwards."""
     one = upload(home, contents(images))
     taken = Workspace.fit
 
-    def failing(workspace, known, *, progress):
+    def failing(workspace, known, *, progress, **options):
         def stumbling(stage, done, total):
             if stage == step:
                 raise OSError(28, "No space left on device")
             progress(stage, done, total)
 
         if step == "storing":
-            taken(workspace, known, progress=progress)
+            taken(workspace, known, progress=progress, **options)
             raise OSError(28, "No space left on device")
-        return taken(workspace, known, progress=stumbling)
+        return taken(workspace, known, progress=stumbling, **options)
 
     def unusable(name):
         raise ValueError("The backbone cannot be used.")
@@ -170,12 +244,12 @@ def test_a_failure_leaves_nothing_behind(home, root, images, monkeypatch, step):
 def test_cancelled_it_leaves_nothing_behind(home, root, images, monkeypatch):
     fit = Workspace.fit
 
-    def cancelling(workspace, known, *, progress):
+    def cancelling(workspace, known, *, progress, **options):
         def step(stage, done, total):
             send(home, "POST", "creation/cancel")
             progress(stage, done, total)
 
-        return fit(workspace, known, progress=step)
+        return fit(workspace, known, progress=step, **options)
 
     monkeypatch.setattr(Workspace, "fit", cancelling)
     create(home, {"folder": str(images)})

@@ -1,5 +1,7 @@
 """Which labelled images are of which class, by folders or by a table."""
 
+import json
+
 import pytest
 
 from opengcd.service.home.known import find_tables, known_from_folders, known_from_table
@@ -31,6 +33,54 @@ def test_folders_are_classes(tmp_path):
 def test_a_folder_around_the_folders_is_passed_over(tmp_path):
     root = write(tmp_path, "birds/known/red/1.png", "birds/known/blue/1.png")
     assert set(known_from_folders(root).classes) == {"red", "blue"}
+
+
+def test_splits_of_a_dataset_are_taken_together(tmp_path):
+    """As YOLO and others store classes; the splits are no classes."""
+    root = write(tmp_path, "train/red/1.png", "train/blue/1.png", "val/red/2.png", "val/blue/2.png")
+    known = known_from_folders(root)
+    assert shown(known, root) == {
+        "red": ["train/red/1.png", "val/red/2.png"],
+        "blue": ["train/blue/1.png", "val/blue/2.png"],
+    }
+
+
+def test_an_image_folder_has_its_own_labels(tmp_path):
+    """As Hugging Face stores it, in one folder or in splits."""
+    root = write(tmp_path, "train/1.png", "train/2.png", "test/3.png")
+    (root / "train" / "metadata.csv").write_text("file_name,label\n1.png,red\n2.png,blue\n")
+    (root / "test" / "metadata.jsonl").write_text(json.dumps({"file_name": "3.png", "label": "red"}))
+    known = known_from_folders(root)
+    assert shown(known, root) == {"red": ["test/3.png", "train/1.png"], "blue": ["train/2.png"]}
+
+
+COCO = {
+    "images": [{"id": n, "file_name": f"{n}.png"} for n in (1, 2, 3)],
+    "categories": [{"id": 7, "name": "red"}, {"id": 8, "name": "blue"}],
+    "annotations": [{"image_id": 1, "category_id": 7}, {"image_id": 2, "category_id": 8}],
+}
+LINES = [
+    {"file": "images/1.png", "label": "red"},
+    {"file": "images/2.png", "label": "blue"},
+    {"file": "images/3.png", "label": ""},
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("coco.json", json.dumps(COCO)), ("list.jsonl", "\n".join(map(json.dumps, LINES)))],
+    ids=["COCO", "JSON lines"],
+)
+def test_lists_give_labels(tmp_path, name, text):
+    """Files may lie beside the list or in a folder of their own; one without a label is left out."""
+    root = write(tmp_path / "root", "images/1.png", "images/2.png", "images/3.png")
+    (root / name).write_text(text)
+    known = known_from_table(root, root / name)
+    assert shown(known, root) == {"red": ["images/1.png"], "blue": ["images/2.png"]}
+    assert known.notes == ["1 file without a label: left out."]
+    assert find_tables(root) == [root / name]
+    with pytest.raises(WorkspaceError, match="None of the files"):
+        known_from_table(write(tmp_path / "other", "x.png"), root / name)
 
 
 @pytest.mark.parametrize(

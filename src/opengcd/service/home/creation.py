@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from opengcd._internal.durable_files import make_folder, sync_folder
+from opengcd.embed import GivenVectors
 from opengcd.service.adding import IMAGES
 from opengcd.service.home import wire as api
 from opengcd.service.home.backbones import usable_backbone
 from opengcd.service.home.folder import ProjectFolder, discard
-from opengcd.service.home.known import Known, find_tables, known_from_folders, known_from_table
+from opengcd.service.home.sources import Chosen, find_known, known_root
 from opengcd.service.job_reports import TimeLeft
 from opengcd.service.uploads import Uploads
 from opengcd.workspace import CancelledError, Workspace, WorkspaceError
@@ -25,85 +26,6 @@ STOPPED = "OpenGCD was stopped while this project was created. Nothing of it was
 MOST_REASONS = 10
 
 log = logging.getLogger(__name__)
-
-
-def find_known(wanted: api.KnownImages, uploads: Uploads, *, local: bool) -> tuple[Path, Known]:
-    """Return the folder of labelled images that was chosen, and its files by class.
-
-    Parameters
-    ----------
-    wanted : KnownImages
-    uploads : Uploads
-    local : bool
-        Whether folders of this machine may be named.
-
-    Returns
-    -------
-    (Path, Known)
-
-    """
-    root = known_root(wanted, uploads, local=local)
-    if wanted.table is None:
-        return root, known_from_folders(root)
-    table = Path(os.path.normpath(root / wanted.table))
-    if wanted.folder is None and not table.is_relative_to(root):
-        raise WorkspaceError("The CSV file must be among the files that were uploaded.")
-    return root, known_from_table(root, table)
-
-
-def known_root(wanted: api.KnownImages, uploads: Uploads, *, local: bool) -> Path:
-    """Return the folder of labelled images that was chosen.
-
-    Parameters
-    ----------
-    wanted : KnownImages
-    uploads : Uploads
-    local : bool
-        Whether folders of this machine may be named.
-
-    Returns
-    -------
-    Path
-
-    """
-    if (wanted.folder is None) == (wanted.upload is None):
-        raise WorkspaceError("Choose the labelled images: a folder of this machine, or an upload.")
-    if wanted.upload is not None:
-        return uploads.files(wanted.upload)
-    assert wanted.folder is not None
-    if not local:
-        raise WorkspaceError("Folders of the server's machine cannot be chosen here; upload the images.")
-    folder = Path(os.path.abspath(Path(wanted.folder).expanduser()))
-    if "\0" in wanted.folder or not folder.is_dir():
-        raise WorkspaceError(f"There is no folder {wanted.folder}.")
-    return folder
-
-
-def preview(wanted: api.KnownImages, uploads: Uploads, *, local: bool) -> api.KnownPreview:
-    """Return the classes of labelled images, or why they cannot be used.
-
-    Parameters
-    ----------
-    wanted : KnownImages
-    uploads : Uploads
-    local : bool
-        Whether folders of this machine may be named.
-
-    Returns
-    -------
-    KnownPreview
-
-    """
-    root = known_root(wanted, uploads, local=local)
-    tables = [file.relative_to(root).as_posix() for file in find_tables(root)]
-    try:
-        _, (classes, notes) = find_known(wanted, uploads, local=local)
-    except ValueError as error:
-        return api.KnownPreview(classes=[], files=0, notes=[], tables=tables, problem=str(error))
-    counted = [api.KnownClass(label=label, files=len(files)) for label, files in sorted(classes.items())]
-    return api.KnownPreview(
-        classes=counted, files=sum(one.files for one in counted), notes=notes, tables=tables, problem=""
-    )
 
 
 class Creations:
@@ -165,6 +87,7 @@ class Creations:
 
         """
         self._folder.check_new(request.name)
+        _check_settings(request.settings)
         known_root(request.known, self._uploads, local=self._local)
         with self._lock:
             if self._stopping or (self.latest is not None and self.latest.state == "running"):
@@ -213,22 +136,31 @@ class Creations:
 
     def _create(self, request: api.NewProject, who: str) -> dict[str, object]:
         self._progress("reading the labelled images", 0, 0)
-        root, known = find_known(request.known, self._uploads, local=self._local)
-        self._progress("loading the backbone", 0, 0)
-        pooling = usable_backbone(request.backbone)
+        chosen = find_known(request.known, self._uploads, local=self._local)
+        backbone, pooling = GivenVectors.name, "cls"
+        if chosen.vectors is None:
+            self._progress("loading the backbone", 0, 0)
+            backbone, pooling = request.backbone, usable_backbone(request.backbone)
         self._progress("making the project", 0, 0)
         folder = self._folder.begin(request.name)
+        options = request.settings.options()
         try:
-            with Workspace.create(folder, request.backbone, pooling=pooling, who=who) as made:
-                classes = known.classes
+            with Workspace.create(
+                folder, backbone, pooling=pooling, precision=request.settings.precision, recognizer=options, who=who
+            ) as made:
                 if request.known.upload is not None:
-                    classes = _take_files(root, classes, folder / IMAGES / "known", self._go_on)
+                    chosen = _take_in(chosen, folder / IMAGES / "known", self._go_on)
                 left = TimeLeft(0.0)
 
                 def progress(stage: str, done: int, total: int, /) -> None:
                     self._progress(stage, done, total, left.after(stage, done, total) if done and total else None)
 
-                bad = made.fit(classes, progress=progress)
+                bad = made.fit(
+                    chosen.classes if chosen.vectors is None else chosen.vectors,
+                    boxes=chosen.boxes,
+                    min_confidence=request.known.min_confidence,
+                    progress=progress,
+                )
                 status = made.status()
             self._go_on()
             self._folder.finish(folder)
@@ -260,24 +192,34 @@ def _creation(request: api.NewProject) -> api.Creation:
     return api.Creation(id=secrets.token_hex(4), state="running", request=request, **nothing)
 
 
-def _take_files(
-    root: Path, classes: dict[str, list[Path]], target: Path, check: Callable[[], None]
-) -> dict[str, list[Path]]:
-    """Copy the files of classes into the workspace, by links where the disk allows; return them there."""
-    taken: dict[str, list[Path]] = {}
-    for label, files in classes.items():
-        taken[label] = []
-        for file in files:
-            check()
-            copy = target / file.relative_to(root)
-            make_folder(copy.parent)
-            try:
-                os.link(file, copy)
-            except OSError:
-                shutil.copyfile(file, copy)
-            with open(copy, "rb+") as stream:
-                os.fsync(stream.fileno())
-            taken[label].append(copy)
-    for folder in {file.parent for files in taken.values() for file in files}:
+def _check_settings(settings: api.ProjectSettings) -> None:
+    """Refuse settings that do not go together, before anything is read."""
+    from opengcd.recognizer import OpenWorldRecognizer
+
+    try:
+        OpenWorldRecognizer(**settings.options()).check_parameters(2)
+    except ValueError as error:
+        raise WorkspaceError(f"The settings cannot be used. {error}") from None
+
+
+def _take_in(chosen: Chosen, target: Path, check: Callable[[], None]) -> Chosen:
+    """Copy the files that are used into the workspace, by links where the disk allows; return them there."""
+    if chosen.vectors is None:
+        used = [file for files in chosen.classes.values() for file in files]
+    else:  # it may name pictures
+        used = [file for file in chosen.root.rglob("*") if file.is_file()]
+    folders: set[Path] = set()
+    for file in [*used, *([chosen.boxes] if chosen.boxes else [])]:
+        check()
+        copy = target / file.relative_to(chosen.root)
+        make_folder(copy.parent)
+        try:
+            os.link(file, copy)
+        except OSError:
+            shutil.copyfile(file, copy)
+        with open(copy, "rb+") as stream:
+            os.fsync(stream.fileno())
+        folders.add(copy.parent)
+    for folder in folders:
         sync_folder(folder)
-    return taken
+    return chosen.moved(target)

@@ -6,17 +6,22 @@ import csv
 import io
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from opengcd._internal.limited_reading import read_limited
 from opengcd.workspace import TooLargeError, WorkspaceError, check_label, find_files
+from opengcd.workspace.files import is_stray
+from opengcd.workspace.image_lists import metadata_of, read_list, splits_of
+from opengcd.workspace.vector_files import DATASET
 
 LARGEST_TABLE = 256 * 2**20
 FILE_COLUMNS = ("file", "filename", "file_name", "image", "path", "name")
 LABEL_COLUMNS = ("label", "class", "class_name", "category", "species")
 TABLES = (".csv", ".tsv", ".txt")
+LISTS = (".jsonl", ".json")
+"""Lists of images with labels that are not tables: JSON lines, and datasets in COCO's format."""
 MOST_TOLD = 5
 
 
@@ -29,9 +34,10 @@ class Known(NamedTuple):
 
 
 def known_from_folders(root: Path) -> Known:
-    """Return the classes of a folder that has one folder of images per class.
+    """Return the classes of a folder that has one folder of images per class, or of an ImageFolder.
 
-    A folder that holds nothing but another folder stands for that one, as zips and dropped folders often do.
+    A folder that holds nothing but another folder stands for that one, as zips and dropped folders often do. The splits
+    ``train``, ``val`` and ``test`` of a dataset are taken together.
 
     Parameters
     ----------
@@ -49,15 +55,23 @@ def known_from_folders(root: Path) -> Known:
     """
     folder = root
     folders, loose = _entries(folder)
-    while len(folders) == 1 and not loose:
-        folder = folders[0]
-        folders, loose = _entries(folder)
+    while len(folders) == 1 and all(is_stray(one.name) for one in loose):
+        deeper, beside = _entries(folders[0])
+        if not deeper and not metadata_of(folders[0]):
+            break
+        folder, folders, loose = folders[0], deeper, beside
+    if lists := metadata_of(folder):
+        return _from_lists(folder, lists)
+    if splits := splits_of(folder):
+        folders = sorted(inner for split in splits for inner in _entries(split)[0])
     if not folders:
         raise WorkspaceError(
             f"There are no folders in “{folder.name}”. Put the images of each class into a folder that is named after "
             "the class, or give a CSV file with the columns file and label."
         )
-    classes = {check_label(one.name): _files(one) for one in folders}
+    classes: dict[str, list[Path]] = {}
+    for one in folders:
+        classes.setdefault(check_label(one.name), []).extend(_files(one))
     empty = [label for label, files in classes.items() if not files]
     classes = {label: files for label, files in classes.items() if files}
     if len(classes) < 2:
@@ -74,14 +88,15 @@ def known_from_folders(root: Path) -> Known:
 
 
 def known_from_table(root: Path, table: Path) -> Known:
-    """Return the classes that a CSV file gives to the files of a folder.
+    """Return the classes that a table or another list gives to the files of a folder.
 
     Parameters
     ----------
     root : Path
         No file outside of it is used.
     table : Path
-        With a column for the file, relative to the table or to ``root``, and one for the label.
+        A CSV file with a column for the file, relative to the table or to ``root``, and one for the label; JSON lines;
+        or a dataset in COCO's format.
 
     Returns
     -------
@@ -93,6 +108,10 @@ def known_from_table(root: Path, table: Path) -> Known:
         If the table cannot be used; the message names the row.
 
     """
+    return _from_lists(root, [table])
+
+
+def _from_lists(root: Path, tables: list[Path]) -> Known:
     files = {Path(found.path) for found in find_files([root])}
     by_name: dict[str, list[Path]] = defaultdict(list)
     for one in files:
@@ -100,12 +119,13 @@ def known_from_table(root: Path, table: Path) -> Known:
     classes: dict[str, list[Path]] = defaultdict(list)
     labels: dict[Path, str] = {}
     missing: list[str] = []
-    for row, name, label in _rows(table):
+    told = tables[0].name
+    for table, (row, name, label) in ((one, row) for one in tables for row in _rows(one)):
         file = _find(name, root, table.parent, files, by_name)
         if file is None:
             missing.append(name)
             continue
-        if labels.setdefault(file, label) != label:
+        if label is not None and labels.setdefault(file, label) != label:
             raise WorkspaceError(
                 f"Row {row} of {table.name} gives {name!r} the label {label!r}, and a row before it {labels[file]!r}; "
                 "delete one of them."
@@ -114,11 +134,11 @@ def known_from_table(root: Path, table: Path) -> Known:
         classes[label].append(labelled)
     if not labels:
         raise WorkspaceError(
-            f"None of the files in {table.name} is in “{root.name}”"
+            f"None of the files in {told} is in “{root.name}”"
             + (f", for example {missing[0]!r}." if missing else ": it has no rows.")
         )
     if len(classes) < 2:
-        raise WorkspaceError(f"{table.name} has only the label {next(iter(classes))!r}; at least two are needed.")
+        raise WorkspaceError(f"{told} has only the label {next(iter(classes))!r}; at least two are needed.")
     notes = []
     if missing:
         notes.append(f"{_number(len(missing), 'row')} of files that are not there: {_some(missing)}.")
@@ -128,7 +148,7 @@ def known_from_table(root: Path, table: Path) -> Known:
 
 
 def find_tables(root: Path) -> list[Path]:
-    """Return the files that may be a table of labels, those near the top first.
+    """Return the files that may be a table or another list of labels: tables first, and those near the top.
 
     Parameters
     ----------
@@ -139,15 +159,41 @@ def find_tables(root: Path) -> list[Path]:
     list of Path
 
     """
+    found = find_named(root, lambda file: file.suffix.lower() in TABLES + LISTS and file.name != DATASET)
+    return sorted(found, key=lambda file: file.suffix.lower() in LISTS)
+
+
+def find_named(root: Path, wanted: Callable[[Path], bool]) -> list[Path]:
+    """Return the files that are not images and have certain names, those near the top first.
+
+    Parameters
+    ----------
+    root : Path
+    wanted : callable
+        Whether a file, by its path, is one of them.
+
+    Returns
+    -------
+    list of Path
+
+    """
     others: list[str] = []
     for _ in find_files([root], others.append):
         pass
-    found = [Path(path) for path in others if path.lower().endswith(TABLES)]
-    return sorted(found, key=lambda file: (len(file.parts), file.name))
+    return sorted(filter(wanted, map(Path, others)), key=lambda file: (len(file.parts), file.name))
 
 
-def _rows(table: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield number, file and label of each row."""
+def _rows(table: Path) -> Iterator[tuple[int, str, str | None]]:
+    """Yield number, file and label of each row; None for an image that has none in a list."""
+    if table.suffix.lower() not in LISTS:
+        yield from _table_rows(table)
+        return
+    for number, (path, label) in enumerate(read_list(table), 1):
+        yield number, os.path.relpath(path, table.parent), None if label is None else check_label(label)
+
+
+def _table_rows(table: Path) -> Iterator[tuple[int, str, str]]:
+    """Yield number, file and label of each row of a table."""
     try:
         raw = read_limited(table, LARGEST_TABLE)
     except OSError as error:

@@ -13,9 +13,10 @@ from opengcd.service.authentication import MISSING, Authenticator, guarded
 from opengcd.service.home import wire as api
 from opengcd.service.home.backbones import backbone_places, check_backbone, find_backbones
 from opengcd.service.home.cards import Cards
-from opengcd.service.home.creation import Creations, preview
+from opengcd.service.home.creation import Creations
 from opengcd.service.home.folder import ProjectFolder
 from opengcd.service.home.projects import Projects
+from opengcd.service.home.sources import preview
 from opengcd.service.machine import Local, refuse_strangers
 from opengcd.service.uploads import Uploads
 from opengcd.workspace.settings import read_settings

@@ -99,9 +99,17 @@ class KnownImages(Model):
     table: str | None = Field(
         default=None,
         max_length=4000,
-        description="The CSV file with the columns file and label, relative to the folder or the upload, or a path of "
-        "this machine; null if each class has a folder.",
+        description="The list of files with labels (CSV with the columns file and label, JSON lines, COCO) or the file "
+        "of labelled vectors (.npz, .parquet, or state.json of a dataset on disk), relative to the folder or the "
+        "upload, or a path of this machine; null if each class has a folder.",
     )
+    boxes: str | None = Field(
+        default=None,
+        max_length=4000,
+        description="A file of boxes from MegaDetector or in COCO's format, named like the list: each box becomes an "
+        "image of its own; null for whole images.",
+    )
+    min_confidence: float = Field(default=0.2, ge=0, le=1, description="The lowest confidence of a box that is used.")
 
 
 class KnownClass(Model):
@@ -117,8 +125,44 @@ class KnownPreview(Model):
     classes: list[KnownClass] = Field(description="The classes, sorted by name.")
     files: int = Field(description="How many files they have together.")
     notes: list[str] = Field(description="What is left out, and why.")
-    tables: list[str] = Field(description="CSV files among them that could hold the labels.")
+    tables: list[str] = Field(description="Lists among them that could hold the labels.")
+    vectors: list[str] = Field(description="Files of vectors among them.")
+    boxes: list[str] = Field(description="JSON files among them that could hold boxes.")
     problem: str = Field(description="Why they cannot be used; empty if they can.")
+
+
+class ProjectSettings(Model):
+    """Settings of a new project that have good defaults."""
+
+    preset: Literal["best", "paper", "robust", "authors"] = Field(
+        default="best", description="The methods of all steps."
+    )
+    classifier: Literal["svm", "mlp", "xgb", "logistic"] | None = Field(
+        default=None, description="The classifier; null for that of the preset."
+    )
+    memory: int | None = Field(
+        default=None, ge=1, le=10_000_000, description="The largest number of exemplars; null for the default."
+    )
+    max_known_rejected: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="The largest share of known images that may be rejected; null to follow the images that arrive.",
+    )
+    precision: Literal["auto", "half", "full"] = Field(
+        default="auto", description="16-bit arithmetic on GPUs only (auto), on all devices (half), or never (full)."
+    )
+    seed: int = Field(default=0, ge=0, le=2**32 - 1, description="The seed of the random number generator.")
+
+    def options(self) -> dict[str, Any]:
+        """Return the parameters of the recogniser."""
+        given = {
+            "preset": self.preset,
+            "classifier": self.classifier,
+            "memory_size": self.memory,
+            "max_known_rejected": self.max_known_rejected,
+        }
+        return {"random_state": self.seed} | {name: value for name, value in given.items() if value is not None}
 
 
 class NewProject(Model):
@@ -126,7 +170,12 @@ class NewProject(Model):
 
     name: str = Field(max_length=200, description="Its name.")
     known: KnownImages = Field(description="Images of the classes that it knows from the start.")
-    backbone: str = Field(min_length=1, max_length=4000, description="The network that turns images into vectors.")
+    backbone: str = Field(
+        min_length=1,
+        max_length=4000,
+        description="The network that turns images into vectors; it is not used if vectors are given.",
+    )
+    settings: ProjectSettings = Field(default_factory=ProjectSettings, description="What may be left as it is.")
 
 
 class Creation(Model):
