@@ -20,11 +20,12 @@ and at most a share :math:`\alpha` of new items that are drawn like the calibrat
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
+
+from opengcd._internal.delimited import read_cells
 
 __all__ = ["NO_TAXONOMY", "Taxon", "Taxonomy", "TaxonomyError", "Walks", "risk_threshold", "walk"]
 
@@ -96,7 +97,10 @@ class Taxonomy:
             If a line has another number of cells, a class has two lines, or a taxon is in two broader ones.
 
         """
-        lines = [[cell.strip() for cell in line] for line in csv.reader(io.StringIO(table)) if any(line)]
+        try:
+            lines = [[cell.strip() for cell in line] for line in read_cells(table) if any(line)]
+        except csv.Error as error:
+            raise TaxonomyError(f"The taxonomy is not CSV: {error}.") from None
         if len(lines) < 2 or len(lines[0]) < 2:
             raise TaxonomyError(
                 "A taxonomy needs a first line with the names of its columns, such as family,genus,species, and then a "

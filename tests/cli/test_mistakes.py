@@ -58,7 +58,7 @@ def test_folders_that_hold_no_classes(tmp_path, known):
     for folder, told in [
         (tmp_path / "none", "There is no folder"),
         (file, "is neither a folder nor a list of images"),
-        (empty, "is empty; it should hold a folder of images for each of at least two classes"),
+        (empty, "has no image with a label; it should have images of at least two classes"),
         (flat, "holds files, but no folders; sort the images into one folder for each known class"),
         (nested, f"give {nested / 'data' / 'train'} instead"),
     ]:
@@ -147,7 +147,7 @@ def test_tables_of_times_are_read_before_the_images(workspace, world, tmp_path):
     (image,) = paint(tmp_path, "red", [1])
     for table, told in [
         (tmp_path / "none.csv", "cannot be read: No such file or directory"),
-        (image, "is not a CSV file in UTF-8"),
+        (image, "is not text in UTF-8; save it as"),
         (tmp_path / "times.csv", "has no column 'time'"),
     ]:
         assert told in error_of("recognize", workspace.path, world[1], "--times", table)

@@ -258,8 +258,8 @@ def test_times_from_a_table(camera, monkeypatch):
     [
         ("name,time\na,2024-05-01\n", "no column 'file'"),
         ("", "no column 'file'"),
-        ("file,time\na,2024-05-01\nb,noon\n", "line 3: 'noon' is not a time"),
-        ("file,time\na\n", "line 2"),
+        ("file,time\na,2024-05-01\nb,noon\n", "row 3: 'noon' is not a time"),
+        ("file,time\na\n", "row 2: it has 1 cells"),
     ],
 )
 def test_a_table_that_cannot_be_read(workspace, tmp_path, text, message):

@@ -102,8 +102,10 @@ def test_images_that_nobody_confirmed_are_not_learnt_with_the_taught_ones(worksp
 def test_a_table_of_labels(workspace, tmp_path):
     files = paint(tmp_path / "pictures", "orange", range(500, 504))
     table = tmp_path / "labels.csv"
-    rows = [f"{file.name},{label}" for file, label in zip(files, ["orange", "orange", "pink", "pink"], strict=True)]
-    table.write_text("\n".join(["file,label,note", *rows, f"{files[0].name},red", "gone.png,red"]))
+    rows = [
+        f"{file.name},{label},seen" for file, label in zip(files, ["orange", "orange", "pink", "pink"], strict=True)
+    ]
+    table.write_text("\n".join(["file,label,note", *rows, f"{files[0].name},red,", "gone.png,red,"]))
     done = workspace.teach(tmp_path / "pictures", table)
     assert done.classes == {"orange": 1, "pink": 2}
     assert [reason for _, reason in sorted(done.bad)] == [
@@ -115,16 +117,32 @@ def test_a_table_of_labels(workspace, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("name,label\n", "no column 'file'"),
-        ("file,label\na.png,unknown\n", "line 2: A class cannot be named"),
+        ("title,label\n", "there is no 'file'"),
+        ("file,label\na.png,a\x1bb\n", "row 2: .*without invisible characters"),
+        ("file,label\na.png\n", "row 2: it has 1 cells, and the first line 2"),
+        (None, "labels.csv cannot be read: No such file"),
     ],
 )
 def test_a_table_that_cannot_be_used(workspace, tmp_path, content, message):
-    (tmp_path / "labels.csv").write_text(content)
+    if content is not None:
+        (tmp_path / "labels.csv").write_text(content)
     edits = workspace.history()
     with pytest.raises(WorkspaceError, match=message):
         workspace.teach(tmp_path, tmp_path / "labels.csv")
     assert workspace.history() == edits
+
+
+def test_a_list_is_taught_as_it_is_learnt(workspace, tmp_path):
+    """Also with semicolons; its paths are relative to itself; notes among the images are passed over."""
+    files = paint(tmp_path / "pictures", "orange", range(500, 502))
+    table = tmp_path / "labels.csv"
+    table.write_text(f"Label;File\norange;pictures/{files[0].name}\n;pictures/{files[1].name}\n", "utf-8-sig")
+    done = workspace.teach(table)
+    assert (done.classes, done.bad) == ({"orange": 1}, [(str(files[1]), "the list gives it no label")])
+    paint(tmp_path / "more" / "train" / "pink", "pink", [500])
+    (tmp_path / "more" / "train" / "notes.txt").write_text("x")
+    done = workspace.teach(tmp_path / "more")
+    assert (done.classes, done.bad) == ({"pink": 1}, [])
 
 
 def test_one_image_under_two_labels_is_taught_under_none(workspace, tmp_path):

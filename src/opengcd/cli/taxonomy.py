@@ -35,6 +35,7 @@ def taxonomy(
     from opengcd import Workspace
     from opengcd._internal import terminal
     from opengcd.taxonomy import NO_TAXONOMY, Taxonomy
+    from opengcd.workspace.tables import read_text
 
     if remove and (table is not None or error is not None):
         raise typer.BadParameter("give either FILE and --error, or --remove")
@@ -45,7 +46,7 @@ def taxonomy(
             taxonomies.set(NO_TAXONOMY)
         elif table is not None or error is not None:
             if table is not None:
-                taxonomy = Taxonomy.read(table.read_text("utf-8-sig"), taxonomies.classes())
+                taxonomy = Taxonomy.read(read_text(table), taxonomies.classes())
             taxonomies.set(taxonomy, allowed if error is None else error)
         with terminal.progress_bar() as progress:
             counts = taxonomies.summary(progress=progress)

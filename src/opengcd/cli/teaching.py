@@ -25,11 +25,13 @@ def teach(
         Path,
         typer.Argument(
             metavar="IMAGES",
-            help="Folder with one folder of labelled images per class, named after the class; with --labels, the "
-            "folder that the files of the table are in.",
+            help="Folder with one folder of labelled images per class, named after the class; or a list of images with "
+            "labels (.csv, .jsonl, COCO's .json). With --labels: the folder that files of the list are relative to.",
         ),
     ],
-    labels: Annotated[Path | None, typer.Option(help="CSV file with the columns file and label.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="List, such as a CSV file with the columns file and label.")
+    ] = None,
     replace: Annotated[
         bool, typer.Option(help="Give images that a person has labelled otherwise the new label; else they are listed.")
     ] = False,

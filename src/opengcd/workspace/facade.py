@@ -463,10 +463,10 @@ class Workspace(ReviewVerbs):
         Parameters
         ----------
         source : path
-            A folder with one folder of images per class, named after the class; with ``labels``, the folder to which
-            the files are relative.
+            A folder with one folder of images per class, named after the class, or a list of images with labels, as
+            for :meth:`fit`; with ``labels``, the folder to which the files of that list are relative.
         labels : path or None
-            A CSV file with the columns ``file`` and ``label``.
+            A list, such as a CSV file with the columns ``file`` and ``label``.
         replace : bool
             Whether images that a person has given another label, or removed, get the new one. If not, they are listed
             as conflicts and stay as they are.

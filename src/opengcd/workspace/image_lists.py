@@ -6,37 +6,42 @@ to the folder of the list.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from opengcd._internal.limited_reading import read_limited
 from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace import groups
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.files import Found, find_files, ignore_file, is_stray, look_at, readable
 from opengcd.workspace.settings import FILE as SETTINGS_FILE
+from opengcd.workspace.tables import parse_table, read_text
 
 SPLITS = {"train", "val", "valid", "validation", "test"}
 """Folders that split a dataset; within each are folders of classes."""
 METADATA = ("metadata.csv", "metadata.jsonl")
 """Files with the labels of an ImageFolder."""
-FILE_COLUMNS = ("file", "file_name", "filename", "path")
-LABEL_COLUMN = "label"
+FILE_COLUMNS = ("file", "file_name", "filename", "path", "image", "name")
+LABEL_COLUMNS = ("label", "class", "class_name", "category", "species")
+"""Names of columns, the first one that a list has counts; case does not."""
 OWN_EXPORT = {"path", "hash", "label", "source"}
 """Columns of a CSV export, where an apostrophe marks text that a spreadsheet could take for a formula."""
-LARGEST = 2**30
-"""Bytes of a list."""
 NO_LABEL = "the list gives it no label"
 
 Known = str | os.PathLike[str] | Mapping[str, Iterable[str | os.PathLike[str]]]
 """A folder or a list of images with labels, or the files and folders of each class."""
-Labelled = tuple[str, str | None]
-"""The path of a file, and its label; None if it has none."""
+
+
+class Labelled(NamedTuple):
+    """An image of a list."""
+
+    path: str
+    label: str | None
+    """None if the list gives it none."""
+    where: str
+    """Where in the list it stands, for messages."""
 
 
 class KnownImages(NamedTuple):
@@ -72,24 +77,61 @@ def read_known(source: Known, on_skipped: Callable[[str], object] = ignore_file)
     """
     if isinstance(source, Mapping):
         return _class_files(source, on_skipped)
-    path = Path(os.path.abspath(source))
-    if path.is_dir():
-        lists = metadata_of(path)
-        if not lists:
-            return _class_folders(Path(source), on_skipped)
-        found = _from_rows(row for file in lists for row in read_list(file))
-    elif not path.exists():
-        raise WorkspaceError(f"There is no folder {source}; it should hold a folder of images for each known class.")
-    elif path.suffix.lower() in READERS:
-        found = _from_rows(read_list(path))
-    else:
-        raise WorkspaceError(
-            f"{source} is neither a folder nor a list of images ({', '.join(READERS)}). For vectors, use "
-            "the embedder vectors."
-        )
+    found = _read(Path(source), on_skipped, strict=True)
     if len(found.classes) < 2:
-        raise WorkspaceError(f"{source} should hold images of at least two classes.")
+        there = f"only the class {next(iter(found.classes))!r}" if found.classes else "no image with a label"
+        told = f"{source} has {there}; it should have images of at least two classes"
+        if os.path.isdir(source) and (deeper := _single_folders(Path(source))) != Path(source):
+            told += f". The folders of the classes seem to be deeper: give {deeper} instead"
+        raise WorkspaceError(f"{told}.")
     return found
+
+
+def read_labelled(
+    source: str | os.PathLike[str],
+    table: str | os.PathLike[str] | None,
+    on_skipped: Callable[[str], object] = ignore_file,
+) -> KnownImages:
+    """Read labelled images of any number of classes; one that is listed with several labels is bad.
+
+    Parameters
+    ----------
+    source : path
+        As for :func:`read_known`; with a table, the folder that its paths are relative to.
+    table : path or None
+        A list, as for :func:`read_known`.
+    on_skipped : callable
+        Called with the path of each file in a folder that is skipped.
+
+    Returns
+    -------
+    KnownImages
+
+    Raises
+    ------
+    WorkspaceError
+        If it is none of these, or is damaged.
+
+    """
+    if table is None:
+        return _read(Path(source), on_skipped, strict=False)
+    return _from_rows(read_list(Path(table), base=Path(source)), strict=False)
+
+
+def _read(source: Path, on_skipped: Callable[[str], object], *, strict: bool) -> KnownImages:
+    """Read labelled images from a folder or a list."""
+    if source.is_dir():
+        if lists := metadata_of(source):
+            return _from_rows((row for file in lists for row in read_list(file)), strict=strict)
+        return _class_folders(source, on_skipped)
+    if not source.exists():
+        raise WorkspaceError(f"There is no folder {source}; it should hold a folder of images for each class.")
+    if source.suffix.lower() in READERS:
+        return _from_rows(read_list(source), strict=strict)
+    raise WorkspaceError(
+        f"{source} is neither a folder nor a list of images ({', '.join(READERS)}). For vectors, use "
+        "the embedder vectors."
+    )
 
 
 def find_images(
@@ -111,7 +153,7 @@ def find_images(
     """
     places = list(starts)
     lists = [place for place in places if Path(place).suffix.lower() in READERS and os.path.isfile(place)]
-    named = [path for place in lists for path, _ in read_list(Path(os.path.abspath(place)), labels=False)]
+    named = [one.path for place in lists for one in read_list(Path(place), labels=False)]
     yield from find_files([*(place for place in places if place not in lists), *named], on_skipped)
 
 
@@ -159,14 +201,6 @@ def _class_folders(known: Path, on_skipped: Callable[[str], object]) -> KnownIma
             f"{known} holds files, but no folders; sort the images into one folder for each known class, named after "
             "the class."
         )
-    if len(found) < 2:
-        deeper = _single_folders(known)
-        if deeper != known:
-            raise WorkspaceError(
-                f"{known} holds one folder only, and those of the classes seem to be deeper; give {deeper} instead."
-            )
-        there = f"has only the class {next(iter(found))!r}" if found else "is empty"
-        raise WorkspaceError(f"{known} {there}; it should hold a folder of images for each of at least two classes.")
     return KnownImages(found, bad)
 
 
@@ -195,25 +229,30 @@ def splits_of(known: Path) -> list[Path]:
     folders = [entry for entry in sorted(known.iterdir()) if not entry.name.startswith(".") and entry.is_dir()]
     if not folders or {folder.name for folder in folders} - SPLITS:
         return []
-    within = [entry for folder in folders for entry in folder.iterdir() if not entry.name.startswith(".")]
+    within = [entry for folder in folders for entry in folder.iterdir() if not is_stray(entry.name)]
     return folders if within and all(entry.is_dir() for entry in within) else []
 
 
-def _from_rows(rows: Iterable[Labelled]) -> KnownImages:
+def _from_rows(rows: Iterable[Labelled], *, strict: bool) -> KnownImages:
+    """Return the images of a list by class; one that is listed with two labels is an error, or bad if not strict."""
     labels: dict[str, str] = {}
-    bad = []
-    for path, label in rows:
+    bad: dict[str, str] = {}
+    for path, label, where in rows:
         if label is None:
-            bad.append((path, NO_LABEL))
-        elif labels.setdefault(path, groups.check_label(label)) != label:
-            raise WorkspaceError(f"{readable(path)} has two labels, {labels[path]!r} and {label!r}; keep one of them.")
+            bad.setdefault(path, NO_LABEL)
+        elif labels.setdefault(path, label) != label:
+            bad[path] = f"it is listed with the labels {labels[path]} and {label}"
+            if strict:
+                raise WorkspaceError(f"{where}: {readable(path)}: {bad[path]}; keep one of them.")
     classes: dict[str, list[Found]] = {}
     for path, label in labels.items():
-        classes.setdefault(label, []).append(look_at(path))
-    return KnownImages(classes, bad)
+        if bad.get(path, NO_LABEL) == NO_LABEL:
+            bad.pop(path, None)
+            classes.setdefault(label, []).append(look_at(path))
+    return KnownImages(classes, list(bad.items()))
 
 
-def read_list(file: Path, *, labels: bool = True) -> list[Labelled]:
+def read_list(file: Path, *, labels: bool = True, base: Path | None = None) -> list[Labelled]:
     """Return the images of a list with absolute paths.
 
     Parameters
@@ -222,43 +261,26 @@ def read_list(file: Path, *, labels: bool = True) -> list[Labelled]:
         As for :func:`read_known`.
     labels : bool
         Whether it must have labels.
+    base : Path or None
+        The folder that paths are relative to; None for that of the list.
 
     Returns
     -------
-    list of (str, str or None)
-        Paths with labels; None for an image without one.
+    list of Labelled
 
     """
-    try:
-        raw = read_limited(file, LARGEST)
-    except OSError as error:
-        raise WorkspaceError(f"{file} cannot be read: {error.strerror or error}.") from None
-    if raw is None:
-        raise WorkspaceError(f"{file} is larger than {LARGEST >> 20} MiB; split it.")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise WorkspaceError(f"{file} is not text in UTF-8; save it as UTF-8.") from None
-    rows = READERS[file.suffix.lower()](file, text, labels)
-    return [(os.path.normpath(file.parent / path), label) for path, label in rows]
+    folder = os.path.abspath(file.parent if base is None else base)
+    rows = READERS.get(file.suffix.lower(), _read_csv)(file, read_text(file), labels)
+    return [one._replace(path=os.path.normpath(os.path.join(folder, one.path))) for one in rows]
 
 
 def _read_csv(file: Path, text: str, labels: bool) -> Iterator[Labelled]:
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
-    except csv.Error as error:
-        raise WorkspaceError(f"{file} is not CSV: {error}.") from None
-    header = rows[0] if rows else []
-    marked = set(header) >= OWN_EXPORT
-    for number, row in enumerate(rows[1:], 2):
-        if not row:
-            continue
-        if len(row) != len(header):
-            raise WorkspaceError(f"{file}, row {number}: it has {len(row)} cells, and the first line {len(header)}.")
-        cells = [cell[1:] if marked and cell.startswith("'") else cell for cell in row]
-        yield _row(f"{file}, row {number}", dict(zip(header, cells, strict=True)), labels)
-    if len(rows) < 2:
-        _row(str(file), dict.fromkeys(header, "-"), labels)
+    table = parse_table(text, str(file))
+    marked = set(table.columns) >= OWN_EXPORT
+    for where, cells in table.rows:
+        yield _row(where, {k: v[1:] if marked and v.startswith("'") else v for k, v in cells.items()}, labels)
+    if not table.rows:
+        _row(str(file), dict.fromkeys(table.columns, "-"), labels)
         raise WorkspaceError(f"{file} lists no images.")
 
 
@@ -273,17 +295,24 @@ def _read_json_lines(file: Path, text: str, labels: bool) -> Iterator[Labelled]:
 
 def _row(where: str, row: Mapping[str, Any], labels: bool) -> Labelled:
     """Return the file and the label of a row."""
-    column = next((name for name in FILE_COLUMNS if name in row), None)
-    if column is None or (labels and LABEL_COLUMN not in row):
-        missing = "label" if column else "file"
+    by_name = {name.casefold(): value for name, value in row.items()}
+    column, path = next(((name, by_name[name]) for name in FILE_COLUMNS if name in by_name), ("file", None))
+    label_column = next((name for name in LABEL_COLUMNS if name in by_name), None)
+    if column not in by_name or (labels and label_column is None):
+        missing = "label" if column in by_name else "file"
         raise WorkspaceError(f"{where}: there is no {missing!r}; a list of images has the columns file and label.")
-    path, label = row[column], row.get(LABEL_COLUMN)
     if not isinstance(path, str) or not path.strip() or "\0" in path:
         raise WorkspaceError(f"{where}: {column} is not the path of a file.")
+    label = None if label_column is None else by_name[label_column]
     if not isinstance(label, str | int | None):
         raise WorkspaceError(f"{where}: the label is neither text nor a number.")
     text = None if label is None else str(label).strip()
-    return path, None if text in (None, "", UNKNOWN_STR) else text
+    if not labels or text in (None, "", UNKNOWN_STR):
+        return Labelled(path, None, where)
+    try:
+        return Labelled(path, groups.check_label(text), where)
+    except WorkspaceError as error:
+        raise WorkspaceError(f"{where}: {error}") from None
 
 
 def _read_coco(file: Path, text: str, labels: bool) -> Iterator[Labelled]:
@@ -318,6 +347,7 @@ def _parse(where: str, text: str) -> Any:
 
 READERS: dict[str, Callable[[Path, str, bool], Iterator[Labelled]]] = {
     ".csv": _read_csv,
+    ".tsv": _read_csv,
     ".json": _read_coco,
     ".jsonl": _read_json_lines,
 }

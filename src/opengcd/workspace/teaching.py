@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
@@ -16,7 +14,8 @@ from opengcd.workspace import corrections, groups
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import TeachDetails
 from opengcd.workspace.errors import MissingError, WorkspaceError
-from opengcd.workspace.files import Found, find_files, look_at, readable
+from opengcd.workspace.files import look_at, readable
+from opengcd.workspace.image_lists import read_labelled
 from opengcd.workspace.log import Edit
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.schema import assignments, items
@@ -24,8 +23,6 @@ from opengcd.workspace.schema import groups as groups_table
 from opengcd.workspace.store import Store
 from opengcd.workspace.uploads import check_pixels, store_uploads
 from opengcd.workspace.vector_intake import AnyIntake
-
-COLUMNS = ("file", "label")
 
 
 class LabelConflict(NamedTuple):
@@ -85,12 +82,10 @@ class Teaching:
         self._refuse_vectors()
         with self._store.alone(progress):
             self._refuse_early()
-            files, bad = (
-                _files_in_folders(Path(source)) if table is None else _files_in_table(Path(source), Path(table))
-            )
-            label_of = {found.path: label for found, label in files.items()}
+            classes, bad = read_labelled(source, table)
+            label_of = {found.path: label for label, files in classes.items() for found in files}
             given: dict[int, dict[str, str]] = {}
-            for batch in self._intake.take(list(files), progress):
+            for batch in self._intake.take([found for files in classes.values() for found in files], progress):
                 for path, item, reason in batch:
                     if item is None:
                         bad.append((path, reason))
@@ -215,46 +210,3 @@ def _give(edit: Edit, labels: Mapping[int, str], learnt: set[int]) -> None:
             homes.setdefault(label, []).append(item)
     for label, chosen in sorted(homes.items()):
         groups.place(edit, chosen, groups.taught_group(edit, label, chosen))
-
-
-def _find(source: Path, table: Path | None) -> tuple[dict[Found, str], list[tuple[str, str]]]:
-    """Return the files to read with their labels, and those that cannot be used, with reasons."""
-    return _files_in_folders(source) if table is None else _files_in_table(source, table)
-
-
-def _files_in_folders(source: Path) -> tuple[dict[Found, str], list[tuple[str, str]]]:
-    """Return the files of a folder of folders with their labels, and the files outside of them, with reasons."""
-    if not source.is_dir():
-        raise WorkspaceError(
-            f"There is no folder {source}; it should hold a folder of images for each class, named after the class. "
-            "For images that are not in such folders, give their labels in a table (--labels)."
-        )
-    files: dict[Found, str] = {}
-    bad = []
-    for entry in sorted(source.iterdir()):
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir():
-            files |= dict.fromkeys(find_files([entry]), groups.check_label(readable(entry.name)))
-        else:
-            bad.append((str(entry), "not in the folder of a class"))
-    return files, bad
-
-
-def _files_in_table(source: Path, table: Path) -> tuple[dict[Found, str], list[tuple[str, str]]]:
-    """Return the files that a CSV file lists with their labels; a file that is listed with several labels is bad."""
-    labels: dict[str, str] = {}
-    bad: dict[str, str] = {}
-    with open(table, newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file)
-        if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
-            raise WorkspaceError(f"{table} has no column {missing[0]!r}; its first line must name file and label.")
-        for row in reader:
-            path = os.path.abspath(source / (row["file"] or ""))
-            try:
-                label = groups.check_label(row["label"] or "")
-            except WorkspaceError as error:
-                raise WorkspaceError(f"{table}, line {reader.line_num}: {error}") from None
-            if labels.setdefault(path, label) != label:
-                bad[path] = f"it is listed with the labels {labels[path]} and {label}"
-    return {look_at(path): label for path, label in labels.items() if path not in bad}, list(bad.items())

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from sqlalchemy import Connection, bindparam, select, update
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.schema import captures, paths
+from opengcd.workspace.tables import read_table
 
 COLUMNS = ("file", "time")
 
@@ -40,32 +39,19 @@ def read_times(table: str | os.PathLike[str]) -> dict[str, float]:
     """
     folder = Path(os.path.abspath(table)).parent
     times: dict[str, float] = {}
-    with _reading(table) as reader:
-        if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
-            raise WorkspaceError(f"{table} has no column {missing[0]!r}; its first line must name file and time.")
-        for row in reader:
-            try:
-                time = datetime.fromisoformat((row["time"] or "").strip())
-            except ValueError:
-                raise WorkspaceError(
-                    f"{table}, line {reader.line_num}: {row['time']!r} is not a time; write it as 2024-05-01T06:30:12."
-                ) from None
-            times[os.path.normpath(folder / row["file"])] = (
-                time if time.tzinfo else time.replace(tzinfo=UTC)
-            ).timestamp()
+    columns, rows = read_table(table)
+    if missing := [name for name in COLUMNS if name not in columns]:
+        raise WorkspaceError(f"{table} has no column {missing[0]!r}; its first line must name file and time.")
+    for where, cells in rows:
+        try:
+            time = datetime.fromisoformat(cells["time"].strip())
+        except ValueError:
+            told = f"{cells['time']!r} is not a time; write it as 2024-05-01T06:30:12"
+            raise WorkspaceError(f"{where}: {told}.") from None
+        times[os.path.normpath(folder / cells["file"])] = (
+            time if time.tzinfo else time.replace(tzinfo=UTC)
+        ).timestamp()
     return times
-
-
-@contextmanager
-def _reading(table: str | os.PathLike[str]) -> Iterator[csv.DictReader[str]]:
-    """Read a CSV file; an error says what is wrong with it."""
-    try:
-        with open(table, newline="", encoding="utf-8-sig") as file:
-            yield csv.DictReader(file)
-    except OSError as error:
-        raise WorkspaceError(f"The table {table} cannot be read: {error.strerror or error}.") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise WorkspaceError(f"{table} is not a CSV file in UTF-8; save it as one.") from None
 
 
 def store_times(connection: Connection, times: Mapping[str, float]) -> int:

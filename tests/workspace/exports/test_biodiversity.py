@@ -134,12 +134,12 @@ def test_camtrap_dp_needs_places(traps, tmp_path):
     [
         ("deploymentID\n", "has no column 'latitude'"),
         (HEADER, "has no deployment"),
-        (HEADER + ROWS.replace("49.5050", "95"), "line 2: latitude '95' is not a number from -90 to 90"),
+        (HEADER + ROWS.replace("49.5050", "95"), "row 2: latitude '95' is not a number from -90 to 90"),
         (HEADER + ROWS.replace("8.5170", "nan"), "longitude 'nan'"),
         (HEADER + ROWS.replace("2024-05-01T00:00:00+02:00", "2024-05-01T00:00:00"), "is not a time with a zone"),
         (HEADER + ROWS.replace("cam/1", ""), "deploymentID is empty"),
-        (HEADER + ROWS + ROWS.replace("1.2", "1.3"), "line 3: there are two different deployments 'cam/1'"),
-        (HEADER + ROWS + ROWS.replace("cam/1", "b"), "line 3: the folder .* belongs to the deployment 'cam/1'"),
+        (HEADER + ROWS + ROWS.replace("1.2", "1.3"), "row 3: there are two different deployments 'cam/1'"),
+        (HEADER + ROWS + ROWS.replace("cam/1", "b"), "row 3: the folder .* belongs to the deployment 'cam/1'"),
     ],
 )
 def test_tables_of_deployments_that_cannot_be_used(tmp_path, text, told):

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from opengcd._internal.limited_reading import read_limited
-from opengcd.workspace import TooLargeError, WorkspaceError, check_label, find_files
+from opengcd.workspace import WorkspaceError, check_label, find_files
 from opengcd.workspace.files import is_stray
 from opengcd.workspace.image_lists import metadata_of, read_list, splits_of
 from opengcd.workspace.vector_files import DATASET
 
-LARGEST_TABLE = 256 * 2**20
-FILE_COLUMNS = ("file", "filename", "file_name", "image", "path", "name")
-LABEL_COLUMNS = ("label", "class", "class_name", "category", "species")
 TABLES = (".csv", ".tsv", ".txt")
 LISTS = (".jsonl", ".json")
 """Lists of images with labels that are not tables: JSON lines, and datasets in COCO's format."""
@@ -120,15 +114,16 @@ def _from_lists(root: Path, tables: list[Path]) -> Known:
     labels: dict[Path, str] = {}
     missing: list[str] = []
     told = tables[0].name
-    for table, (row, name, label) in ((one, row) for one in tables for row in _rows(one)):
+    for table, (path, label, where) in ((one, row) for one in tables for row in read_list(one)):
+        name = os.path.relpath(path, table.parent)
         file = _find(name, root, table.parent, files, by_name)
         if file is None:
             missing.append(name)
             continue
         if label is not None and labels.setdefault(file, label) != label:
             raise WorkspaceError(
-                f"Row {row} of {table.name} gives {name!r} the label {label!r}, and a row before it {labels[file]!r}; "
-                "delete one of them."
+                f"{where}: {name!r} has the label {label!r}, and in a row before it {labels[file]!r}; delete one of "
+                "them."
             )
     for labelled, label in labels.items():
         classes[label].append(labelled)
@@ -181,53 +176,6 @@ def find_named(root: Path, wanted: Callable[[Path], bool]) -> list[Path]:
     for _ in find_files([root], others.append):
         pass
     return sorted(filter(wanted, map(Path, others)), key=lambda file: (len(file.parts), file.name))
-
-
-def _rows(table: Path) -> Iterator[tuple[int, str, str | None]]:
-    """Yield number, file and label of each row; None for an image that has none in a list."""
-    if table.suffix.lower() not in LISTS:
-        yield from _table_rows(table)
-        return
-    for number, (path, label) in enumerate(read_list(table), 1):
-        yield number, os.path.relpath(path, table.parent), None if label is None else check_label(label)
-
-
-def _table_rows(table: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield number, file and label of each row of a table."""
-    try:
-        raw = read_limited(table, LARGEST_TABLE)
-    except OSError as error:
-        raise WorkspaceError(f"{table} cannot be read: {error.strerror or error}.") from None
-    if raw is None:
-        raise TooLargeError(f"{table.name} has more than {LARGEST_TABLE // 2**20} MiB.")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise WorkspaceError(f"{table.name} is not text in UTF-8; save it as “CSV UTF-8”.") from None
-    first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        columns = [name.strip().casefold() for name in next(reader, [])]
-        file_at, label_at = _column(columns, FILE_COLUMNS, table), _column(columns, LABEL_COLUMNS, table)
-        for cells in reader:
-            if not any(cell.strip() for cell in cells):
-                continue
-            if len(cells) <= max(file_at, label_at) or not cells[file_at].strip() or not cells[label_at].strip():
-                raise WorkspaceError(f"Row {reader.line_num} of {table.name} lacks a file or a label.")
-            try:
-                yield reader.line_num, cells[file_at].strip(), check_label(cells[label_at].strip())
-            except WorkspaceError as error:
-                raise WorkspaceError(f"Row {reader.line_num} of {table.name}: {error}") from None
-    except csv.Error as error:
-        raise WorkspaceError(f"{table.name} is not a CSV file: {error}.") from None
-
-
-def _column(columns: list[str], names: tuple[str, ...], table: Path) -> int:
-    for name in names:
-        if name in columns:
-            return columns.index(name)
-    raise WorkspaceError(f"{table.name} has no column {names[0]!r}. Its first row should name the columns: file,label.")
 
 
 def _find(name: str, root: Path, beside: Path, files: set[Path], by_name: dict[str, list[Path]]) -> Path | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from opengcd.workspace.errors import WorkspaceError
+from opengcd.workspace.tables import read_table
 
 FOLDER = "folder"
 """The one column that Camtrap DP does not have: where the images of a deployment are."""
@@ -89,25 +89,22 @@ def read_places(table: str | os.PathLike[str]) -> Places:
     base = Path(os.path.abspath(table)).parent
     places: dict[str, Place] = {}
     rows: dict[str, Mapping[str, str]] = {}
-    with open(table, newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file)
-        columns = list(reader.fieldnames or ())
-        if missing := [name for name in NEEDED if name not in columns]:
-            raise WorkspaceError(f"{table} has no column {missing[0]!r}; it needs {', '.join(NEEDED)}.")
-        for given in reader:
-            where = f"{table}, line {reader.line_num}"
-            folder = os.path.normpath(base / (given.get(FOLDER) or ""))
-            row = {name: (given.get(name) or "").strip() for name in columns if name != FOLDER}
-            id = row["deploymentID"]
-            if not id:
-                raise WorkspaceError(f"{where}: the deploymentID is empty.")
-            if rows.setdefault(id, row) != row:
-                raise WorkspaceError(f"{where}: there are two different deployments {id!r}.")
-            if folder in places and places[folder].id != id:
-                raise WorkspaceError(f"{where}: the folder {folder} belongs to the deployment {places[folder].id!r}.")
-            coordinates = _number(where, row, "latitude", 90), _number(where, row, "longitude", 180)
-            times = _time(where, row, "deploymentStart"), _time(where, row, "deploymentEnd")
-            places[folder] = Place(id, *coordinates, *times, row)
+    columns, given = read_table(table)
+    if missing := [name for name in NEEDED if name not in columns]:
+        raise WorkspaceError(f"{table} has no column {missing[0]!r}; it needs {', '.join(NEEDED)}.")
+    for where, cells in given:
+        folder = os.path.normpath(base / cells[FOLDER])
+        row = {name: cell.strip() for name, cell in cells.items() if name != FOLDER}
+        id = row["deploymentID"]
+        if not id:
+            raise WorkspaceError(f"{where}: the deploymentID is empty.")
+        if rows.setdefault(id, row) != row:
+            raise WorkspaceError(f"{where}: there are two different deployments {id!r}.")
+        if folder in places and places[folder].id != id:
+            raise WorkspaceError(f"{where}: the folder {folder} belongs to the deployment {places[folder].id!r}.")
+        coordinates = _number(where, row, "latitude", 90), _number(where, row, "longitude", 180)
+        times = _time(where, row, "deploymentStart"), _time(where, row, "deploymentEnd")
+        places[folder] = Place(id, *coordinates, *times, row)
     if not places:
         raise WorkspaceError(f"{table} has no deployment.")
     return Places(places, [name for name in columns if name != FOLDER])
