@@ -5,8 +5,9 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from benchmarks import digits_world
-from tests.helpers.documents import lacking, session
+from tests.helpers.documents import environment, lacking, session
 from tests.helpers.places import SHARED
+from tests.helpers.warm_command import warm_command
 
 
 @pytest.fixture(scope="session")
@@ -28,8 +29,15 @@ def vectors():
     return {"X_known": X[y < 4], "y_known": names[y < 4], "X_stream": X, "y_stream": names}
 
 
+@pytest.fixture(scope="session")
+def commands(tmp_path_factory):
+    """A folder with the command ``opengcd``, which starts at once."""
+    with warm_command(tmp_path_factory.mktemp("commands"), environment()) as folder:
+        yield folder
+
+
 @pytest.fixture
-def run_page(painted, tmp_path, monkeypatch):
+def run_page(painted, commands, tmp_path, monkeypatch):
     """Run the blocks of a page in a folder that has what the page says it needs."""
     folders = {
         "birds": {"images": SHARED / "images" / "birds", "network": SHARED / "models" / "vit-s14"},
@@ -40,7 +48,7 @@ def run_page(painted, tmp_path, monkeypatch):
     def run(page):
         if lacking(page):
             pytest.skip(lacking(page))
-        with session(page, tmp_path / "page", vectors() if "vectors" in page.needs else None) as opened:
+        with session(page, tmp_path / "page", commands, vectors() if "vectors" in page.needs else None) as opened:
             for need in page.needs & set(folders):
                 for name, folder in folders[need].items():
                     (opened.folder / name).symlink_to(folder)

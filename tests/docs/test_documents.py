@@ -1,10 +1,14 @@
 """The harness that runs the blocks of documents: what it takes for wrong must fail."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-from tests.helpers.documents import PageError, lacking, read_page, session
+from tests.helpers.documents import PageError, environment, lacking, read_page, session
 
 
 def page(text):
@@ -12,7 +16,7 @@ def page(text):
 
 
 def run(text, folder, **scope):
-    with session(page(text), folder / "page", scope) as opened:
+    with session(page(text), folder / "page", folder, scope) as opened:
         for block in opened.page.blocks:
             opened.run(block)
     return opened
@@ -172,3 +176,18 @@ def test_what_a_page_needs_may_be_missing(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.helpers.documents.SHARED", tmp_path)
     assert "birds is missing" in lacking(page("<!-- test: birds -->\n"))
     assert lacking(page("<!-- test: images -->\n")) == ""
+
+
+@pytest.mark.parametrize("arguments", ["--version", "status none", "recognize --fps", "export 'a b' --format json"])
+def test_the_quick_command_does_what_the_real_one_does(commands, tmp_path, arguments):
+    """What it prints, where, its status, and what it reads and writes: pipes and files."""
+    script = f"echo x | opengcd {arguments} > out 2> error; echo ${{PIPESTATUS[1]}} > status"
+    found = []
+    for place in (commands, Path(sys.executable).parent):
+        folder = tmp_path / f"folder {len(found)}"
+        folder.mkdir()
+        path = {"PATH": f"{place}:{os.environ['PATH']}"}
+        subprocess.run(["bash", "-c", script], cwd=folder, env=environment() | path, check=True)
+        found.append({file.name: file.read_text() for file in folder.iterdir()})
+    assert found[0] == found[1]
+    assert found[0]["out"] + found[0]["error"]

@@ -153,16 +153,14 @@ def lacking(page: Page) -> str:
 class Session:
     """Runs the blocks of a page, one after another, in a folder."""
 
-    def __init__(self, page: Page, folder: Path, scope: dict[str, object]) -> None:
+    def __init__(self, page: Page, folder: Path, scope: dict[str, object], commands: Path) -> None:
         self.page, self.folder, self.scope = page, folder, {"__name__": "__main__"} | scope
         self.state, self.printed, self.servers = folder.parent / f"{folder.name}.sh", "", []
         self.replaced = list(page.replaced)
         for port in {block.said["background"] for block in page.blocks if block.said.get("background")}:
             self.replaced.append((port, str(free_port())))
-        bin_, paths = Path(sys.executable).parent, (ROOT / "src", ROOT, os.environ.get("PYTHONPATH", ""))
-        quiet = {"BROWSER": "true", "HF_HUB_OFFLINE": "1", "NO_COLOR": "1", "TERM": "dumb"}
-        path = {"PATH": f"{bin_}:{os.environ['PATH']}", "PYTHONPATH": os.pathsep.join(map(str, paths))}
-        self.environment = os.environ | quiet | path
+        path = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
+        self.environment = environment() | {"PATH": path}
 
     def run(self, block: Block) -> None:
         """Run a block, or compare what the one before it has printed."""
@@ -242,6 +240,13 @@ class Session:
             self._fail(block, f"the block before prints\n{printed}\nnot\n{shown}")
 
 
+def environment() -> dict[str, str]:
+    """The environment in which the commands of a page run."""
+    quiet = {"BROWSER": "true", "HF_HUB_OFFLINE": "1", "NO_COLOR": "1", "TERM": "dumb"}
+    paths = ROOT / "src", ROOT, os.environ.get("PYTHONPATH", "")
+    return os.environ | quiet | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+
+
 def _lines(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines()).rstrip()
 
@@ -260,10 +265,10 @@ def answers(port: int) -> bool:
 
 
 @contextmanager
-def session(page: Page, folder: Path, scope: dict[str, object] | None = None):
-    """A session in a folder, which is made."""
+def session(page: Page, folder: Path, commands: Path, scope: dict[str, object] | None = None):
+    """A session in a folder, which is made; ``commands`` is a folder of commands."""
     folder.mkdir()
-    opened = Session(page, folder, scope or {})
+    opened = Session(page, folder, scope or {}, commands)
     try:
         yield opened
     finally:
