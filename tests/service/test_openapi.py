@@ -69,6 +69,7 @@ def operations(document):
     return [(path, method, one) for path, methods in document["paths"].items() for method, one in methods.items()]
 
 
+@pytest.mark.slow
 def test_the_command_of_schemathesis_finds_nothing(workspace, tmp_path):
     """All phases and checks that it has, also one request after the other, against a server of its own."""
     token = workspace.access.make("schema")

@@ -163,8 +163,8 @@ def kill_at_random(server, tmp_path, kills, seed):
     assert set(verbs) == set(verbs_expected)
 
 
-def test_killed_at_56_random_moments(server, tmp_path):
-    kill_at_random(server, tmp_path, kills=8, seed=0)
+def test_killed_at_28_random_moments(server, tmp_path):
+    kill_at_random(server, tmp_path, kills=4, seed=0)
 
 
 @pytest.mark.slow
