@@ -1034,7 +1034,7 @@ class Measured(Model):
     classes: list[ClassAccuracy] = Field(description="The classes, by name.")
     pairs: list[ConfusedPair] = Field(description="All pairs that are mixed up, the most confused first.")
     trained: bool = Field(
-        description="Whether the network was trained on some of these images, so that the result is too good."
+        description="Whether the network was trained on some of these images, so that the result is too optimistic."
     )
 
 

@@ -401,7 +401,7 @@ class Workspace(ReviewVerbs):
         progress: Progress = silent,
         record: Callable[[Connection, Discovered], None] = record_nothing,
     ) -> Discovered:
-        """Group the images of new classes; groups that a person has named or changed, also meanwhile, are kept.
+        """Group the images of new classes; groups that a person has named or changed, even while it runs, are kept.
 
         The default preset looks at the whole stream, so that images which were recognised as a known class may turn out
         to be of a new one. Images to which a person has given a class serve as examples of it.

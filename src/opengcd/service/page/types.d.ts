@@ -973,7 +973,7 @@ export interface Measured {
   classes: ClassAccuracy[];
   /** All pairs that are mixed up, the most confused first. */
   pairs: ConfusedPair[];
-  /** Whether the network was trained on some of these images, so that the result is too good. */
+  /** Whether the network was trained on some of these images, so that the result is too optimistic. */
   trained: boolean;
 }
 
@@ -2072,7 +2072,7 @@ export interface Operations {
   "DELETE /watch": {
     answer: Watch;
   };
-  /** Begin an upload of files in pieces. It can be continued for two weeks, also after a restart. */
+  /** Begin an upload of files in pieces. It can be continued for two weeks, even after a restart. */
   "POST /uploads": {
     answer: Upload;
   };
