@@ -68,7 +68,7 @@ class _NewRows(NamedTuple):
 
 
 class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
-    r"""Recognise known classes, reject the rest as unknown, discover new classes in it, and learn them.
+    r"""Recognise known classes, reject other rows as unknown, discover new classes among these, and learn them.
 
     A scikit-learn classifier that can also answer "unknown". It works on *embeddings*: one row per item, such as the
     vector that a network computes for an image. The work goes in *phases*:

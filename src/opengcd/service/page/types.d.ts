@@ -36,7 +36,7 @@ export interface Adapt {
 
 /** The network was adapted, or a rehearsal showed no benefit and it was left unchanged. */
 export interface AdaptDetails {
-  /** Whether the adapted network was put to use. */
+  /** Whether the adapted network was put into use. */
   switched: boolean;
   /** The number of images. */
   images: number;
@@ -801,7 +801,7 @@ export interface LastAdaptation {
   who: string;
   /** Whether it is undone at present. */
   undone: boolean;
-  /** Whether the adapted network was put to use. */
+  /** Whether the adapted network was put into use. */
   switched: boolean;
   /** The version of the recogniser that it made; null if there is none. */
   version?: number | null;
@@ -1435,7 +1435,7 @@ export interface Rollback {
   version: number;
 }
 
-/** Another version was put to use. */
+/** Another version was put into use. */
 export interface RollbackDetails {
   /** The number of the version of the recogniser. */
   version: number;

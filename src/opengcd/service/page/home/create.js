@@ -498,7 +498,7 @@ export function newProject(root) {
       h(
         "p",
         { class: "soft" },
-        "The network that turns each image into a vector (an embedding), by which images are compared. Another one cannot be chosen later.",
+        "The network that turns each image into a vector (an embedding), by which images are compared. You cannot change it later.",
       ),
       networks,
       tested,
