@@ -68,7 +68,7 @@ class _NewRows(NamedTuple):
 
 
 class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
-    r"""Recognise known classes, reject the rest as unknown, discover new classes in it, and learn them.
+    r"""Recognise known classes, reject other rows as unknown, discover new classes among these, and learn them.
 
     A scikit-learn classifier that can also answer "unknown". It works on *embeddings*: one row per item, such as the
     vector that a network computes for an image. The work goes in *phases*:
@@ -480,7 +480,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
         r"""Return the probability of each known class, given that the row belongs to one of them.
 
         These are the classifier's closed-set probabilities :math:`p_{ij}`, from which Eqs. 1 to 3 start, scaled to
-        rows that sum to 1. They are defined for every row, also where "unknown" is certain. With preset ``best`` they
+        rows that sum to 1. They are defined for every row, even where "unknown" is certain. With preset ``best`` they
         equal the open probabilities conditioned on "known", :math:`(1 - p_0) p_c / (1 - p_0) = p_c`. With the paper's
         rule that condition would give :math:`e^{p_{ij}} / \sum_{l \ge 1} e^{p_{il}}`, the same order of classes, but
         never above :math:`e / (e + C - 1)` even for a certain row; hence the :math:`p_{ij}` themselves.
@@ -634,7 +634,7 @@ class OpenWorldRecognizer(ClassifierMixin, BaseEstimator):
 
         The classifier is fitted again for each fold. Use the result to see which classes are mixed up, and which labels
         may be wrong (:func:`opengcd.classify.suspect_labels`). If the network was trained on the exemplars
-        (``memory_.trained``), the result is too good.
+        (``memory_.trained``), the result is too optimistic.
 
         Parameters
         ----------

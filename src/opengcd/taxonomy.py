@@ -1,7 +1,7 @@
 r"""Taxonomies: name an item by the deepest taxon that is sure, where its class is in doubt.
 
-Classes are the leaves of a tree, such as the species of genera of families. The probability of a *taxon* is that of all
-its classes together:
+Classes are the leaves of a tree, such as species, which belong to genera, which belong to families. The probability of
+a *taxon* is that of all its classes together:
 
 .. math:: P(t \mid x) = \sum_{c \in t} p_c(x).
 

@@ -362,7 +362,7 @@ def test_another_version_put_to_use_meanwhile(workspace, trainer):
             with Workspace(workspace.path) as other:
                 other.rollback(1)
 
-    with pytest.raises(WorkspaceError, match="Version 1 was put to use while adapt ran with version 2; nothing was"):
+    with pytest.raises(WorkspaceError, match="Version 1 was put into use while adapt ran with version 2; nothing was"):
         workspace.adapt(progress=roll_back)
     assert workspace.status().version.id == 1
     workspace.undo()

@@ -107,7 +107,7 @@ def test_discovery_by_a_version_that_is_no_longer_in_use_is_refused(workspace):
     workspace.name(by_colour(workspace)["blue"].id, "sky", confirm=True)
     workspace.learn()
     before = workspace.review.last_edit()
-    with pytest.raises(WorkspaceError, match="Version 1 was put to use while discover ran with version 2; nothing"):
+    with pytest.raises(WorkspaceError, match="Version 1 was put into use while discover ran with version 2; nothing"):
         workspace.discover(k=6, progress=when_computed(lambda: workspace.rollback(1)))
     assert workspace.review.last_edit() == before + 1
 
@@ -141,7 +141,7 @@ def test_learning_by_a_version_that_is_no_longer_in_use_is_refused(workspace):
     workspace.name(found["blue"].id, "sky", confirm=True)
     workspace.learn()
     workspace.name(found["yellow"].id, "sun", confirm=True)
-    with pytest.raises(WorkspaceError, match="Version 1 was put to use while learn ran with version 2"):
+    with pytest.raises(WorkspaceError, match="Version 1 was put into use while learn ran with version 2"):
         workspace.learn(progress=when_computed(lambda: workspace.rollback(1)))
     assert [(version.id, version.in_use) for version in workspace.models.versions()] == [(1, True), (2, False)]
 

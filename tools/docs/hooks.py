@@ -1,4 +1,4 @@
-"""What mkdocs does beside rendering pages: generated pages, links out of ``docs/``, formulas.
+"""What mkdocs does beside rendering pages: generated pages, links out of ``docs/``, formulas, numbers in one line.
 
 The reference pages are generated, so that they cannot be out of date. Formulas become MathML, which browsers render
 without a script or a font from another host.
@@ -109,7 +109,7 @@ def _repository(file: Path, config: MkDocsConfig) -> str:
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
-    """Render formulas."""
+    """Render formulas, and keep a number and its deviation in one line."""
 
     def render(found: re.Match[str]) -> str:
         block, latex = found[1] == "div", unescape(found[2])
@@ -118,4 +118,4 @@ def on_page_content(html: str, page: Page, **_: Any) -> str:
             LOG.warning("%s: a command of this formula is not known: %s", page.file.src_uri, latex)
         return f'<div class="formula">{mathml}</div>' if block else mathml
 
-    return FORMULA.sub(render, html)
+    return FORMULA.sub(render, html).replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def replace_file(file: Path, raw: bytes, *, mode: int = 0o666) -> None:
-    """Replace a file atomically and durably: readers see the old or the new content, also after a power failure.
+    """Replace a file atomically and durably: readers see the old or the new content, even after a power failure.
 
     ``mode`` holds the permissions of a new file, before the umask is applied.
     """

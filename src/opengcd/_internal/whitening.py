@@ -17,7 +17,8 @@ class WithinClassWhitening:
     .. math:: \Sigma = (1-\gamma) S_w + \gamma \frac{\mathrm{tr} S_w}{D} I, \qquad
               z = \frac{\Sigma^{-1/2} (x - m)}{\|\Sigma^{-1/2} (x - m)\|}
 
-    Directions in which items of one class differ (light, pose, background) get less weight, also for unseen classes.
+    Directions in which items of one class differ (light, pose, background) get less weight, which also
+    helps for unseen classes.
     Time :math:`O(nD^2 + D^3)`.
 
     Parameters

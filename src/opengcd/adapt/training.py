@@ -78,7 +78,7 @@ class Trainer:
     .. math:: L = \tfrac12 L_\text{classifier} + 0.35\, L_\text{labels} + 0.65\, L_\text{views}
 
     with the losses of :mod:`opengcd.adapt.losses`; the first two on labelled rows alone. The same seed on the same
-    device gives the same weights, also after an interruption: every epoch has a seed of its own.
+    device gives the same weights, even after an interruption: every epoch has a seed of its own.
 
     Parameters
     ----------

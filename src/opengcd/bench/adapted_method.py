@@ -45,8 +45,8 @@ class AdaptedMethod(OpenWorldMethod):
         Whether the network is also adapted to the images of the stream, without labels: after all of them have been
         recognised, and before new classes are discovered among them.
     calibrates_on_all : bool
-        Whether thresholds are calibrated on all labelled images, also those that the network was trained on, which look
-        too well known.
+        Whether thresholds are calibrated on all labelled images, including those that the network was trained on, which
+        look too well known.
 
     """
 

@@ -104,7 +104,7 @@ ADAPTED: dict[str, tuple[str, dict[str, Any]]] = {
         {"settings": AdaptSettings(method="blocks")},
     ),
     "best-adapted-naive": (
-        "calibrated on all labelled images, also those that the network was trained on",
+        "calibrated on all labelled images, including those that the network was trained on",
         {"calibrates_on_all": True},
     ),
 }

@@ -127,7 +127,7 @@ def show_measured(measured: Measured | None) -> None:
     if measured is None:
         return
     before = "" if measured.accuracy_before is None else f" (before: {measured.accuracy_before:.1%})"
-    note = ", too good since the network was trained on some of them" if measured.trained else ""
+    note = ", too optimistic, since the network was trained on some of them" if measured.trained else ""
     echo(f"held-out  {measured.accuracy:.1%} of {measured.images:,} labelled images recognised{before}{note}")
     changes = [(one.accuracy - one.before, one.label) for one in measured.classes if one.before is not None]
     for title, sign in (("better", 1), ("worse", -1)):

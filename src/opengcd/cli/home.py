@@ -16,7 +16,7 @@ def app(
         Path | None,
         typer.Argument(
             metavar="[FOLDER]",
-            help="Folder of projects (default: OPENGCD_PROJECTS, or a folder for data of programs in your home).",
+            help="Folder of projects (default: OPENGCD_PROJECTS, or the data folder of your account).",
         ),
     ] = None,
     port: Annotated[
@@ -24,7 +24,7 @@ def app(
     ] = None,
     host: Annotated[
         str,
-        typer.Option(help="Address to listen on. With any but this machine's, folders cannot be chosen in the page."),
+        typer.Option(help="Address to listen on. If others can reach it, folders cannot be chosen on the page."),
     ] = "127.0.0.1",
     allow_host: Annotated[
         list[str] | None,

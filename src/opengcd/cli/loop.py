@@ -187,7 +187,7 @@ def rejection(
 
 
 def _print_until_interrupted(results: Iterable[Result], show: Callable[[Result], None]) -> None:
-    """Show results, also of unusable images, as they come until the user interrupts."""
+    """Show results, including unusable images, as they come until the user interrupts."""
     bad = 0
     try:
         for result in results:

@@ -33,13 +33,13 @@ def teach(
         Path | None, typer.Option(help="List, such as a CSV file with the columns file and label.")
     ] = None,
     replace: Annotated[
-        bool, typer.Option(help="Give images that a person has labelled otherwise the new label; else they are listed.")
+        bool, typer.Option(help="Give the new label also to images to which a person has given another one.")
     ] = False,
-    learn: Annotated[bool, typer.Option(help="Learn afterwards, also all else that is ready to learn.")] = False,
+    learn: Annotated[bool, typer.Option(help="Learn afterwards, with all else that is ready to learn.")] = False,
 ) -> None:
     """Add labelled images of known or new classes; the next learn takes them.
 
-    Images that are in the workspace already get the label. All labels are one edit, which undo takes away. If the
+    Images that are in the workspace already get the label. All labels are one edit, which undo reverts. If the
     command is interrupted, run it again to continue.
     """
     from opengcd import Workspace

@@ -133,7 +133,7 @@ class JobReport:
         result : dict
             JSON.
         curves : dict or None
-            All points of its curves, also those that an interrupted job has drawn before.
+            All points of its curves, including those that an interrupted job has drawn before.
 
         """
         self._jobs.record(connection, self._id, result, curves)

@@ -331,8 +331,8 @@ async def _looked_at(
 ) -> list[dict[str, Any]]:
     """Return the answers for images without storing anything.
 
-    If another version is put to use meanwhile, they may have been embedded by another network than that of the version
-    that answered; then they are embedded and recognised again.
+    If another version is put into use meanwhile, they may have been embedded by another network than that of the
+    version that answered; then they are embedded and recognised again.
     """
     before, version = None, await run_in_threadpool(service.recognition.refresh)
     while before != version:

@@ -57,7 +57,7 @@ def run(
     open_page : bool
         Whether to open the review page in a browser once the server listens.
     show_link : bool
-        Whether to say a link that logs in once, also if there are tokens already; for a terminal, not for a log.
+        Whether to say a link that logs in once, even if there are tokens already; for a terminal, not for a log.
     tell : callable
         Called with each message for the person who started the server, such as the address.
 

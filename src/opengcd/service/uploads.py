@@ -258,7 +258,7 @@ def upload_routes(uploads: Callable[[Request], Uploads]) -> APIRouter:
 
     @writing.post("/uploads", status_code=201, summary="Begin an upload", response_description="The upload.")
     def begin(request: Request) -> api.Upload:
-        """Begin an upload of files in pieces. It can be continued for two weeks, also after a restart."""
+        """Begin an upload of files in pieces. It can be continued for two weeks, even after a restart."""
         return api.Upload(id=uploads(request).begin(), piece=PIECE)
 
     @writing.get(

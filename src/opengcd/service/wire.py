@@ -947,7 +947,7 @@ class LastAdaptation(Model):
     at: str = Field(description=_ABOUT_AT)
     who: str = Field(description="Who started it.")
     undone: bool = Field(description="Whether it is undone at present.")
-    switched: bool = Field(description="Whether the adapted network was put to use.")
+    switched: bool = Field(description="Whether the adapted network was put into use.")
     version: int | None = Field(None, description="The version of the recogniser that it made; null if there is none.")
     reason: str = Field(description="Why nothing was changed; empty if something was.")
     images: int = Field(description="How many images were used.")
@@ -1034,7 +1034,7 @@ class Measured(Model):
     classes: list[ClassAccuracy] = Field(description="The classes, by name.")
     pairs: list[ConfusedPair] = Field(description="All pairs that are mixed up, the most confused first.")
     trained: bool = Field(
-        description="Whether the network was trained on some of these images, so that the result is too good."
+        description="Whether the network was trained on some of these images, so that the result is too optimistic."
     )
 
 
@@ -1238,7 +1238,7 @@ DETAILS_FIELDS = {
     "seen": "The numbers of the images that the person had looked at; null means all.",
     "stacks": "How many stacks of near copies there were, each of which counted once.",
     "started": "How many groups were started in place of those that are not a class.",
-    "switched": "Whether the adapted network was put to use.",
+    "switched": "Whether the adapted network was put into use.",
     "trusted": "Whether the estimated number of classes can be relied on.",
     "unlabelled": "How many of the images had no label.",
     "verb": "The verb of the edit that was undone or redone.",

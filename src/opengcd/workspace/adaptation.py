@@ -1,7 +1,7 @@
 """Adaptation: a network that has learnt from the workspace's own images, as a new version.
 
 The network is trained (:mod:`opengcd.adapt`), all vectors are computed again by it, the recogniser is fitted again on
-the new vectors of the same exemplars, and then one transaction puts all of that to use. Until then, none of it is
+the new vectors of the same exemplars, and then one transaction puts all of that into use. Until then, none of it is
 visible; after a crash, the same command continues from the last finished epoch, or from the last stored batch of
 vectors.
 """
@@ -420,7 +420,7 @@ class Adaptation:
         progress: Progress,
         record: Callable[[Connection, Adapted], None],
     ) -> tuple[Adapted, dict[int, float]]:
-        """Fit the recogniser on the new vectors, and put it to use with them; return also the scores of the stream."""
+        """Fit the recogniser on the new vectors and put it into use with them; also return the scores of the stream."""
         recognizer, kept, before = self._reembed(task, network.stored, progress)
         progress("storing the version", 0, 2)
         with self._database.reading() as connection:
@@ -429,7 +429,7 @@ class Adaptation:
             there: list[int] = list(connection.scalars(with_vector(connection, network.stored)))
         stream = sorted(set(there) - learnt.keys())
         digest = versions.save(recognizer, self._store.models, new)
-        recognizer = self._recognizers.read(new, task.limit)  # a version that cannot be read must not be put to use
+        recognizer = self._recognizers.read(new, task.limit)  # a version that cannot be read must not be put into use
         with self._database.reading() as connection:
             copies = stacks_of(connection, stream)
         scores = future_scores(recognizer, stream, lambda: self._read(network.stored, stream), copies)
@@ -510,7 +510,7 @@ def _out(path: Path, task: _Task) -> Path:
 
 
 def _helps(report: AdaptReport) -> bool:
-    """Whether a network that was made is to be put to use without being forced."""
+    """Whether a network that was made is to be put into use without being forced."""
     return report.rehearsed is not None and report.rehearsed.helps
 
 

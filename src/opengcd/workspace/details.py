@@ -93,14 +93,14 @@ class AdaptDetails(Details):
 
     verbs = ("adapt",)
     switched: bool
-    """Whether the adapted network was put to use."""
+    """Whether the adapted network was put into use."""
     images: int
     unlabelled: int
     """Images without a label among them."""
     missing: int
     """Images whose files are gone or have changed."""
     reason: str
-    """Why nothing was changed; empty if the network was put to use."""
+    """Why nothing was changed; empty if the network was put into use."""
     run: str
     """A hash of all that the network is made from."""
     seconds: dict[str, float]
@@ -113,7 +113,7 @@ class AdaptDetails(Details):
 
 @dataclass(frozen=True)
 class RollbackDetails(Details):
-    """Another version was put to use."""
+    """Another version was put into use."""
 
     verbs = ("rollback",)
     version: int

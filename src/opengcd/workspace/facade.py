@@ -401,7 +401,7 @@ class Workspace(ReviewVerbs):
         progress: Progress = silent,
         record: Callable[[Connection, Discovered], None] = record_nothing,
     ) -> Discovered:
-        """Group the images of new classes; groups that a person has named or changed, also meanwhile, are kept.
+        """Group the images of new classes; groups that a person has named or changed, even while it runs, are kept.
 
         The default preset looks at the whole stream, so that images which were recognised as a known class may turn out
         to be of a new one. Images to which a person has given a class serve as examples of it.
@@ -547,7 +547,7 @@ class Workspace(ReviewVerbs):
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
         record : callable
-            Called with the connection and the new version in the transaction that puts the version to use: what it
+            Called with the connection and the new version in the transaction that puts the version into use: what it
             writes is stored together with the version, and if it raises an error, nothing is stored.
 
         Returns
@@ -574,7 +574,7 @@ class Workspace(ReviewVerbs):
         A rehearsal decides whether it helps: some known classes are hidden, and recognition (HNA) and discovery (HCA)
         are measured with and without the adaptation. Until the switch, everything in use stays unchanged; if
         interrupted, call it again to continue. :meth:`undo` and :meth:`rollback` return to the old network and its
-        vectors without computing anything. It fails if another version is put to use while it runs.
+        vectors without computing anything. It fails if another version is put into use while it runs.
 
         Parameters
         ----------
@@ -606,7 +606,7 @@ class Workspace(ReviewVerbs):
         ReadOnlyError
             If the workspace cannot be changed.
         WorkspaceError
-            If another version was put to use meanwhile, or all learnt images of a class are gone.
+            If another version was put into use meanwhile, or all learnt images of a class are gone.
 
         """
         return self.adaptation.adapt(settings, unlabelled, progress, record, on_epoch, force=force, dry_run=dry_run)
@@ -654,7 +654,7 @@ class Workspace(ReviewVerbs):
         version : int
             The number of the version.
         on : int or None
-            The number of the last edit that the person has seen. If another version was put to use since, a
+            The number of the last edit that the person has seen. If another version was put into use since, a
             :class:`ConflictError` is raised; None asks for no check.
 
         Returns

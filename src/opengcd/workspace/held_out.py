@@ -71,7 +71,7 @@ class Measured(NamedTuple):
     pairs: list[ConfusedPair]
     """The most confused first."""
     trained: bool
-    """Whether the network was trained on some of these images, so that the result is too good."""
+    """Whether the network was trained on some of these images, so that the result is too optimistic."""
 
 
 class Suspect(NamedTuple):

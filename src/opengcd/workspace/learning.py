@@ -153,7 +153,7 @@ class Learning:
             exemplars = offered[recognizer.memory_.kept]
             progress("storing the version", 0, 2)
             digest = versions.save(recognizer, self._store.models, new)
-            recognizer = self._recognizers.read(new, limit)  # a version that cannot be read must not be put to use
+            recognizer = self._recognizers.read(new, limit)  # a version that cannot be read must not be put into use
             rest = [item for item in stream if item not in labels]
             scores = future_scores(recognizer, rest, lambda: self._vectors.of_items(rest, version), copies)
             report = learning_report(recognizer, accuracies(recognizer, **rows), before=before)

@@ -64,7 +64,7 @@ def class_name(folder: str) -> str:
 
 
 def distinct(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken yet, also where case does not count, and take it."""
+    """Return a name that is not taken yet, even where case does not count, and take it."""
     number, free = 1, name
     while free.casefold() in taken:
         number += 1

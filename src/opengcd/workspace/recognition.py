@@ -106,7 +106,7 @@ class Recognition:
             time.sleep(every)
 
     def keep(self, contents: Sequence[bytes]) -> list[Result]:
-        """Recognise images that come as bytes and add them to the stream, also while a long command runs.
+        """Recognise images that come as bytes and add them to the stream, even while a long command runs.
 
         They are stored in the folder ``uploads``. Unlike in :meth:`recognize`, the threshold is updated only every few
         seconds.

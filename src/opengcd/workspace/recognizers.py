@@ -115,7 +115,7 @@ class Recognizers:
         current = self.version(connection)
         if current != version:
             raise WorkspaceError(
-                f"Version {current} was put to use while {verb} ran with version {version}; nothing was changed. "
+                f"Version {current} was put into use while {verb} ran with version {version}; nothing was changed. "
                 f"Run {verb} again."
             )
 

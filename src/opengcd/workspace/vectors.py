@@ -201,7 +201,7 @@ class Vectors:
             Numbers of items.
         version : int or None
             The number of the version that takes them; None for the one in use. Features for a recogniser must be
-            those of its own version, also if another one is put to use meanwhile.
+            those of its own version, even if another one is put into use meanwhile.
 
         Returns
         -------

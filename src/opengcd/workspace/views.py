@@ -379,7 +379,7 @@ class Views:
         Returns
         -------
         int or None
-            The number of the item; None if it has not been seen, also under another name.
+            The number of the item; None if it has not been seen, not even under another name.
 
         """
         with self._database.reading() as connection:

@@ -36,7 +36,7 @@ export interface Adapt {
 
 /** The network was adapted, or a rehearsal showed no benefit and it was left unchanged. */
 export interface AdaptDetails {
-  /** Whether the adapted network was put to use. */
+  /** Whether the adapted network was put into use. */
   switched: boolean;
   /** The number of images. */
   images: number;
@@ -801,7 +801,7 @@ export interface LastAdaptation {
   who: string;
   /** Whether it is undone at present. */
   undone: boolean;
-  /** Whether the adapted network was put to use. */
+  /** Whether the adapted network was put into use. */
   switched: boolean;
   /** The version of the recogniser that it made; null if there is none. */
   version?: number | null;
@@ -973,7 +973,7 @@ export interface Measured {
   classes: ClassAccuracy[];
   /** All pairs that are mixed up, the most confused first. */
   pairs: ConfusedPair[];
-  /** Whether the network was trained on some of these images, so that the result is too good. */
+  /** Whether the network was trained on some of these images, so that the result is too optimistic. */
   trained: boolean;
 }
 
@@ -1435,7 +1435,7 @@ export interface Rollback {
   version: number;
 }
 
-/** Another version was put to use. */
+/** Another version was put into use. */
 export interface RollbackDetails {
   /** The number of the version of the recogniser. */
   version: number;
@@ -2072,7 +2072,7 @@ export interface Operations {
   "DELETE /watch": {
     answer: Watch;
   };
-  /** Begin an upload of files in pieces. It can be continued for two weeks, also after a restart. */
+  /** Begin an upload of files in pieces. It can be continued for two weeks, even after a restart. */
   "POST /uploads": {
     answer: Upload;
   };

@@ -120,6 +120,7 @@ _ALL = (
     ),
 )
 FORMATS = {one.name: one for one in _ALL}
+"""The formats by their names."""
 
 
 def format_named(name: str) -> Format:

@@ -94,7 +94,7 @@ export function newProject(root) {
         : !(draft.from === "folder" ? draft.folder : draft.upload)
           ? "Choose the known images."
           : looking || !preview
-            ? "The images are being looked at."
+            ? "The images are being checked."
             : preview.problem
               ? "The images cannot be used as they are; see above."
               : !draft.backbone
@@ -116,7 +116,7 @@ export function newProject(root) {
     const wanted = known();
     if (!wanted.folder && !wanted.upload) return paint();
     looking = true;
-    found.replaceChildren(h("p", { class: "soft" }, "Looking at the images …"));
+    found.replaceChildren(h("p", { class: "soft" }, "Checking the images …"));
     paint();
     try {
       const seen = await home.known(wanted);
@@ -498,7 +498,7 @@ export function newProject(root) {
       h(
         "p",
         { class: "soft" },
-        "The network that turns each image into a vector (an embedding), by which images are compared. Another one cannot be chosen later.",
+        "The network that turns each image into a vector (an embedding), by which images are compared. You cannot change it later.",
       ),
       networks,
       tested,

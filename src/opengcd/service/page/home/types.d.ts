@@ -326,7 +326,7 @@ export interface Operations {
     query?: { path?: string | null };
     answer: FolderListing;
   };
-  /** Begin an upload of files in pieces. It can be continued for two weeks, also after a restart. */
+  /** Begin an upload of files in pieces. It can be continued for two weeks, even after a restart. */
   "POST /uploads": {
     answer: Upload;
   };

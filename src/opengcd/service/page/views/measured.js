@@ -299,7 +299,7 @@ export function measuredPart() {
           "p",
           { class: "soft" },
           `${count(images, "exemplar")} of ${count(classes.length, "class", "classes")}, each judged by a classifier that was fitted without it (cross-validation in five parts). Nothing is rejected here.`,
-          trained && " The network was trained on some of these images, so these numbers are too good.",
+          trained && " The network was trained on some of these images, so these numbers are too optimistic.",
         ),
         changes(now),
         h(
