@@ -868,6 +868,30 @@ class EditEvent(Model):
     groups: list[int] = Field(description=_ABOUT_GROUPS)
 
 
+PageName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
+"""The name that a page gives itself."""
+
+
+class Look(Model):
+    """The group that a page shows."""
+
+    page: PageName = Field(description="A name for the page, at random: letters and digits, at least eight.")
+    group: Id | None = Field(description="The number of the group; null if the page shows none.")
+
+
+class Looking(Model):
+    """The people who look at a group now."""
+
+    group: int = Field(description="The number of the group.")
+    people: list[str] = Field(description="Their names, as the history shows them.")
+
+
+class Presence(Model):
+    """The event `presence`: who looks at which group now, yourself included."""
+
+    groups: list[Looking] = Field(description="The groups that somebody looks at.")
+
+
 class Undone(Model):
     """What was undone."""
 
@@ -1196,7 +1220,7 @@ class Class(Model):
     exemplars: list[int] = Field(description="The numbers of the images that are kept of it.")
 
 
-EVENTS: dict[str, type[BaseModel]] = {"edit": EditEvent, "job": Job}
+EVENTS: dict[str, type[BaseModel]] = {"edit": EditEvent, "job": Job, "presence": Presence}
 """What the events of ``/events`` hold, by their names; `adaptation`, `images`, `map` and `ping` hold nothing."""
 
 DETAILS_FIELDS = {

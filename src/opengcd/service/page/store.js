@@ -20,7 +20,7 @@ export const state = {
   jobs: new Map(),
 };
 
-/** @typedef {"review"|"job"|"map"|"adaptation"} Topic */
+/** @typedef {"review"|"job"|"map"|"adaptation"|"presence"} Topic */
 /** @type {Set<(topic: Topic) => unknown>} */
 const listeners = new Set();
 
@@ -87,6 +87,9 @@ export function refresh() {
 
 /** A better map is ready. */
 export const noteMap = () => tell("map");
+
+/** Other people look at other groups. */
+export const notePresence = () => tell("presence");
 
 /** How long an adaptation takes is known. */
 export const noteAdaptation = () => tell("adaptation");

@@ -907,6 +907,22 @@ export interface LogIn {
   who?: string | null;
 }
 
+/** The group that a page shows. */
+export interface Look {
+  /** A name for the page, at random: letters and digits, at least eight. */
+  page: string;
+  /** The number of the group; null if the page shows none. */
+  group: number | null;
+}
+
+/** The people who look at a group now. */
+export interface Looking {
+  /** The number of the group. */
+  group: number;
+  /** Their names, as the history shows them. */
+  people: string[];
+}
+
 /** All images under review as points of a plane: similar images lie close together. All lists have one order. */
 export interface Map {
   /** The numbers of the images. */
@@ -1165,6 +1181,12 @@ export interface Place {
   name: string;
   /** Where it is. */
   path: string;
+}
+
+/** The event `presence`: who looks at which group now, yourself included. */
+export interface Presence {
+  /** The groups that somebody looks at. */
+  groups: Looking[];
 }
 
 /** Why a request failed. */
@@ -2050,8 +2072,14 @@ export interface Operations {
     path: { id: number };
     answer: Job;
   };
-  /** Send what happens from now on, as server-sent events: `edit`, `images`, `job`, `map`, `adaptation` and `ping`. */
+  /** Tell the others which group you look at, for half a minute; tell it again to go on. */
+  "PUT /presence": {
+    body: Look;
+    answer: Presence;
+  };
+  /** Send what happens from now on, as server-sent events. */
   "GET /events": {
+    query?: { page?: string | null };
     answer: null;
   };
   /** Make one change to groups or images; `act` says which. */
@@ -2121,6 +2149,7 @@ export interface Operations {
 export interface Events {
   edit: EditEvent;
   job: Job;
+  presence: Presence;
 }
 
 /** The details of an entry of the history, by its verb. */

@@ -10,6 +10,11 @@ export const number = (n) => NUMBER.format(n);
 /** "1 image", "2,000 images"; other plurals are given. @param {number} n @param {string} noun */
 export const count = (n, noun, plural = `${noun}s`) => `${number(n)} ${n === 1 ? noun : plural}`;
 
+const LIST = new Intl.ListFormat("en-GB");
+
+/** "Ana, Ben and Cem". @param {string[]} names */
+export const listed = (names) => LIST.format(names);
+
 /** @param {string} text */
 export const capital = (text) => text[0].toUpperCase() + text.slice(1);
 

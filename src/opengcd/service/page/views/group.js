@@ -9,6 +9,7 @@ import { ItemList } from "../items.js";
 import { useKeys } from "../keys.js";
 import { likeness } from "../likeness.js";
 import { otherButtons } from "../otherverbs.js";
+import { lookAt, lookersLine } from "../presence.js";
 import { go, imagesOf } from "../router.js";
 import { Selection } from "../selection.js";
 import { selectionBar } from "../selectionbar.js";
@@ -52,6 +53,7 @@ export function group(root, which, item) {
   const head = h("header", { class: "title" });
   const gone = h("div", { class: "empty card", hidden: true });
   const like = likeness((ids) => selection.set(ids));
+  const others = lookersLine(id);
 
   /** @param {import("../acts.js").Next} next */
   const after = (next) => {
@@ -143,6 +145,7 @@ export function group(root, which, item) {
               ]
             : "",
         ),
+        others.element,
       ),
       h(
         "div",
@@ -288,6 +291,8 @@ export function group(root, which, item) {
     }),
     () => grid.end(),
     image.end,
+    others.end,
+    lookAt(id),
   ];
 
   /** Somebody may have moved selected images away. */

@@ -7,6 +7,7 @@ import { button } from "../buttons.js";
 import { h, keyed, targetOf } from "../dom.js";
 import { icon } from "../icons.js";
 import { useKeys } from "../keys.js";
+import { lookers, lookersBadge, lookersText } from "../presence.js";
 import { go } from "../router.js";
 import { groupById, sortAgain, state, subscribe, toReview } from "../store.js";
 import { tally, total } from "../tally.js";
@@ -76,9 +77,10 @@ export function groupActs(current, after) {
  */
 function card(group, acts, old) {
   const pictures = SIZES[size()];
-  const shown = JSON.stringify([group, pictures]);
+  const shown = JSON.stringify([group, pictures, lookers(group.id)]);
   if (old?.dataset.shown === shown) return old;
-  const label = [title(group), ...facts(group), ...badges(group).map((one) => one.textContent)].join(", ");
+  const signs = badges(group).map((one) => one.textContent);
+  const label = [title(group), ...facts(group), ...signs, lookersText(group.id)].filter(Boolean).join(", ");
   const cell =
     old?.firstElementChild ??
     h("div", {
@@ -101,6 +103,7 @@ function card(group, acts, old) {
       { class: "head" },
       h("h3", { class: group.named || group.kind !== "novel" ? null : "unnamed" }, title(group)),
       badges(group),
+      lookersBadge(group.id),
     ),
     h("p", { class: "facts soft", title: group.kind === "novel" ? FACTS : null }, facts(group).join(" · ")),
     group.suggestion && !group.named
@@ -278,7 +281,7 @@ export function groups(root) {
         ),
       open: () => chosen !== null && go("groups", chosen),
     }),
-    subscribe((topic) => topic === "review" && paint()),
+    subscribe((topic) => ["review", "presence"].includes(topic) && paint()),
   ];
   return () => {
     for (const end of ends) end();
