@@ -64,6 +64,10 @@ def show_groups(groups: Iterable[GroupSize]) -> None:
             facts.append(f"a class with probability {group.probability:.2f}")
         if group.doubtful:
             facts.append("doubtful")
+        if group.confirmed_by:
+            facts[0] += f" by {' and '.join(group.confirmed_by)}"
+        if group.assignee is not None:
+            facts.append(f"assigned to {group.assignee}")
         echo(f"{group.size:9,} in group {group.id}, {group.label} ({', '.join(facts)})")
 
 

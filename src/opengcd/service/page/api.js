@@ -148,6 +148,9 @@ export const api = {
   items: (id, offset, limit, order) =>
     call("GET /groups/{id}/items", { path: { id }, query: { offset, limit, order, stacked: true } }),
   /** @param {number} id */
+  comments: (id) => call("GET /groups/{id}/comments", { path: { id } }),
+  people: () => call("GET /people"),
+  /** @param {number} id */
   parts: (id) => call("GET /groups/{id}/parts", { path: { id } }),
   /** @param {number[]} items */
   suggestions: (items) => call("GET /suggestions", { query: { items: items.slice(0, 100) } }),

@@ -176,6 +176,26 @@ export interface Answer {
   edit: Record<string, any>;
 }
 
+/** Assign a group to a person, who is to review it; without a name, to nobody. */
+export interface Assign {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "assign";
+  /** Number of the group. */
+  group: number;
+  /** Name of the person. If a token or the history has the name in another spelling, that person is meant. */
+  person?: string | null;
+}
+
+/** A group was assigned to a person, or to nobody. */
+export interface AssignDetails {
+  /** The number of the group. */
+  group: number;
+  /** The name of the person; null if the group is assigned to nobody. */
+  person?: string | null;
+}
+
 /** What the camera wrote down about an image (EXIF); null where it did not. */
 export interface Camera {
   /** When it was taken, by the camera's clock, as in 2026-05-01 06:30:12. */
@@ -238,6 +258,28 @@ export interface ClassNumber {
   confirmed: number;
 }
 
+/** Add a comment to a group. It is never refused because of what others do. */
+export interface Comment {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "comment";
+  /** Number of the group. */
+  group: number;
+  /** The comment: one line of at most 500 characters. */
+  text: string;
+}
+
+/** A comment was added to a group. */
+export interface CommentDetails {
+  /** The number of the group. */
+  group: number;
+  /** The number of the comment. */
+  comment: number;
+  /** What the comment says. */
+  text: string;
+}
+
 /** Say whether two groups are the same class: they are merged, or discover keeps them apart. */
 export interface Compare {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
@@ -262,7 +304,7 @@ export interface CompareDetails {
   same: boolean;
 }
 
-/** Confirm a named group, so that the next learn includes it. */
+/** Confirm a named group, so that the next learn includes it; a second person who confirms it agrees with the first. */
 export interface Confirm {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
@@ -499,7 +541,7 @@ export interface Entry {
   /** What was done, such as `name` or `discover`. */
   verb: string;
   /** More about it; the fields depend on the verb. */
-  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | TaxonomyDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | RenameClassDetails | MergeClassesDetails | CorrectDetails | TeachDetails | UndoDetails | Record<string, any>;
+  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | TaxonomyDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | RenameClassDetails | MergeClassesDetails | CorrectDetails | AssignDetails | CommentDetails | TeachDetails | UndoDetails | Record<string, any>;
   /** Whether it is undone at present. */
   undone: boolean;
 }
@@ -598,6 +640,24 @@ export interface Group {
   typical: number[];
   /** The known class that most of its images look like; null if there is none. */
   suggestion: string | null;
+  /** Who is to review it; null if it is assigned to nobody. */
+  assignee: string | null;
+  /** Who has confirmed it; empty if nobody has, or if that was with an older version of OpenGCD. */
+  confirmed_by: string[];
+  /** How many comments it has. */
+  comments: number;
+}
+
+/** A comment on a group. */
+export interface GroupComment {
+  /** Its number. */
+  id: number;
+  /** When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who wrote it. */
+  who: string;
+  /** What it says: plain text. */
+  text: string;
 }
 
 /** All groups, in the order of the review. */
@@ -1931,6 +1991,15 @@ export interface Operations {
     query?: { offset?: number; limit?: number; order?: "typical" | "odd"; stacked?: boolean };
     answer: ItemPage;
   };
+  /** Return the comments on a group, the oldest first. */
+  "GET /groups/{id}/comments": {
+    path: { id: number };
+    answer: GroupComment[];
+  };
+  /** Return the names of all people who have a token, are in the history, or are to review a group. */
+  "GET /people": {
+    answer: string[];
+  };
   /** Return how a group falls in two, and how likely the two are different classes. */
   "GET /groups/{id}/parts": {
     path: { id: number };
@@ -2084,7 +2153,7 @@ export interface Operations {
   };
   /** Make one change to groups or images; `act` says which. */
   "POST /edits": {
-    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup | RenameClass | MergeClasses | Relabel | KeepLabel | Discard;
+    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup | RenameClass | MergeClasses | Relabel | KeepLabel | Discard | Assign | Comment;
     answer: Edited;
   };
   /** Return which folder of the server's machine is watched, and whether others may be named. */
@@ -2181,6 +2250,8 @@ export interface Details {
   relabel: CorrectDetails;
   keep_label: CorrectDetails;
   discard: CorrectDetails;
+  assign: AssignDetails;
+  comment: CommentDetails;
   teach: TeachDetails;
   undo: UndoDetails;
   redo: UndoDetails;

@@ -116,6 +116,8 @@ const STORIES = {
   discard: (d) => `removed ${count(d.images, "learnt image")}`,
   teach: (d) =>
     `labelled ${count(d.images, "image")} as ${d.classes.slice(0, 5).join(", ")}${d.classes.length > 5 ? " …" : ""}`,
+  assign: (d) => (d.person ? `assigned a group to ${d.person}` : "assigned a group to nobody"),
+  comment: (d) => `commented on a group: “${d.text}”`,
   undo: (d) => `undid ${doing(d.verb)}`,
   redo: (d) => `redid ${doing(d.verb)}`,
   rollback: (d) => `switched to version ${d.version}`,
@@ -150,6 +152,8 @@ const ACTS = {
   keep_label: ["confirmed a label", "confirming a label"],
   discard: ["removed a learnt image", "removing a learnt image"],
   teach: ["added labelled images", "adding labelled images"],
+  assign: ["assigned a group", "assigning a group"],
+  comment: ["commented on a group", "commenting on a group"],
   undo: ["undid a change", "undoing a change"],
   redo: ["redid a change", "redoing a change"],
   rollback: ["switched to another version", "switching to another version"],

@@ -13,7 +13,8 @@ import { lookAt, lookersLine } from "../presence.js";
 import { go, imagesOf } from "../router.js";
 import { Selection } from "../selection.js";
 import { selectionBar } from "../selectionbar.js";
-import { groupById, nextToReview, state, subscribe } from "../store.js";
+import { groupById, nextToReview, ofOthers, state, subscribe } from "../store.js";
+import { agree, canAgree, discussion } from "../team.js";
 import { complain, toast } from "../toast.js";
 import { capital, count, title } from "../words.js";
 import { badges, FACTS, facts, groupActs } from "./groups.js";
@@ -54,6 +55,7 @@ export function group(root, which, item) {
   const gone = h("div", { class: "empty card", hidden: true });
   const like = likeness((ids) => selection.set(ids));
   const others = lookersLine(id);
+  const said = discussion(id);
 
   /** @param {import("../acts.js").Next} next */
   const after = (next) => {
@@ -79,9 +81,9 @@ export function group(root, which, item) {
 
   /** @param {number} by */
   const step = (by) => () => {
-    const places = state.groups.map((one) => one.id);
-    const next = state.groups[(places.indexOf(id) + by + places.length) % places.length];
-    if (next) go("groups", next.id);
+    const places = state.groups.filter((one) => one.id === id || !ofOthers(one)).map((one) => one.id);
+    const next = places[(places.indexOf(id) + by + places.length) % places.length];
+    if (next !== undefined) go("groups", next);
   };
   const opener = button("Open stack", () => open(), { icon: "stack", key: ["images", "open"] });
   opener.hidden = true;
@@ -146,6 +148,7 @@ export function group(root, which, item) {
             : "",
         ),
         others.element,
+        said.element,
       ),
       h(
         "div",
@@ -162,8 +165,13 @@ export function group(root, which, item) {
             key: ["group", "confirm"],
             primary: one.named && !one.confirmed && novel,
           }),
+        canAgree(one) && button("Confirm, too", () => agree(one), { icon: "check" }),
         one.kind !== "removed" && button("Join", acts.merge, { icon: "merge", key: ["group", "merge"] }),
         one.kind !== "removed" && button("Split", acts.split, { icon: "split", key: ["group", "split"] }),
+        one.kind !== "removed" && [
+          button("Assign", acts.assign, { icon: "person", bare: true, key: ["group", "assign"] }),
+          button("Comment", acts.comment, { icon: "comment", bare: true, key: ["group", "comment"] }),
+        ],
         one.kind !== "removed" && otherButtons("group", (apply) => apply({ group: id }, state.edit)),
       ),
     );
@@ -292,6 +300,7 @@ export function group(root, which, item) {
     () => grid.end(),
     image.end,
     others.end,
+    said.end,
     lookAt(id),
   ];
 
