@@ -1123,6 +1123,16 @@ class Suspects(Model):
     suspects: list[Suspect] = Field(description="The most doubtful first.")
 
 
+class Agreement(Model):
+    """How often two people gave the same images the same name."""
+
+    people: list[str] = Field(description="Their names.")
+    images: int = Field(description="How many images both have named or confirmed.")
+    same: int = Field(description="How many of these have the same name by both.")
+    share: float = Field(description="The same as a share.")
+    kappa: float | None = Field(description="Cohen's kappa: 1 if they always agree, 0 if as often as by chance.")
+
+
 class Rollback(_On):
     """A version of the recogniser to switch to."""
 

@@ -11,6 +11,7 @@ from sqlalchemy import Column, ColumnElement, Connection, func, select
 
 from opengcd._internal.images import CameraNotes
 from opengcd.workspace import class_names, comments, corrections, groups, log, people, versions
+from opengcd.workspace.agreement import Agreement, agreement
 from opengcd.workspace.cards import card
 from opengcd.workspace.counts import Counts, GroupCount
 from opengcd.workspace.crops import Crops, Origin
@@ -227,6 +228,11 @@ class Views:
         """Return the names of all people who have a token, are in the history, or are to review a group."""
         with self._database.reading() as connection:
             return people.people(connection)
+
+    def agreement(self) -> list[Agreement]:
+        """Return how often each two people gave the same images the same name."""
+        with self._database.reading() as connection:
+            return agreement(connection)
 
     def members(
         self, group: int, offset: int = 0, limit: int | None = None, *, odd: bool = False, stacked: bool = False

@@ -120,6 +120,7 @@ export const api = {
 
   status: () => call("GET /status"),
   phases: () => call("GET /phases"),
+  agreement: () => call("GET /agreement"),
   classes: () => call("GET /classes"),
   versions: () => call("GET /versions"),
   map: () => call("GET /map"),

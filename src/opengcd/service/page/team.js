@@ -74,16 +74,13 @@ export const teamBadges = (group) => [
 export async function assignGroup(group) {
   const shown = state.edit;
   const me = state.session.who;
-  const people = (await api.people()).filter((who) => who !== me);
   const nobody = { label: NOBODY, kind: "give it back" };
-  const options = [
-    { label: me, kind: "you" },
-    ...people.map((who) => ({ label: who, kind: "" })),
-    ...(group.assignee === null ? [] : [nobody]),
-  ];
+  const options = [{ label: me, kind: "you" }, ...(group.assignee === null ? [] : [nobody])];
+  const others = async () => (await api.people()).filter((who) => who !== me).map((who) => ({ label: who, kind: "" }));
   const chosen = await pick({
     title: `Who is to review ${title(group)}?`,
     options,
+    ranked: others().then((people) => [...options, ...people]),
     suggestion: group.assignee === me ? null : me,
     free: true,
     submit: "Assign",

@@ -166,6 +166,20 @@ export interface AddImages {
   folder?: string | null;
 }
 
+/** How often two people gave the same images the same name. */
+export interface Agreement {
+  /** Their names. */
+  people: string[];
+  /** How many images both have named or confirmed. */
+  images: number;
+  /** How many of these have the same name by both. */
+  same: number;
+  /** The same as a share. */
+  share: number;
+  /** Cohen's kappa: 1 if they always agree, 0 if as often as by chance. */
+  kappa: number | null;
+}
+
 /** An answer to a question. */
 export interface Answer {
   /** The key that gives this answer on the page and in the terminal. */
@@ -1963,6 +1977,10 @@ export interface Operations {
   "GET /history": {
     query?: { limit?: number; before?: number | null };
     answer: Entry[];
+  };
+  /** Return how often each two people gave the same images the same name. They see each other's names. */
+  "GET /agreement": {
+    answer: Agreement[];
   };
   /** Return how many classes the last discovery found, with the score of each number that it tried. */
   "GET /k": {
