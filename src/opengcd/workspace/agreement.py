@@ -1,6 +1,6 @@
 """How often two people give the same images the same name, by the edit log.
 
-Everybody sees the names that others have given, so this is no measure of independent judgements.
+Everybody sees the names that others have given, so these judgements are not independent.
 """
 
 from __future__ import annotations

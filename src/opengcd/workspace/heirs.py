@@ -1,6 +1,6 @@
-"""What people said of a group that a new grouping replaces: it goes to the group that has most of its images now.
+"""Assignments and comments of groups that a new grouping replaces: they go to the groups that have most of the images.
 
-Only groups without a name are replaced. What goes on are the person that the group was assigned to, and its comments.
+Only groups without a name are replaced.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from opengcd.workspace.schema import groups as table
 
 
 class Estate(NamedTuple):
-    """A group that somebody has said something of, before the new grouping."""
+    """A group with an assignment or comments, before the new grouping."""
 
     group: int
     assignee: str | None
@@ -40,7 +40,7 @@ def estates(edit: Edit) -> list[Estate]:
 
 
 def pass_on(edit: Edit, before: list[Estate]) -> None:
-    """Give what was said of groups that are empty now to the groups that have most of their images.
+    """Give the assignments and comments of groups that are empty now to the groups that have most of their images.
 
     If no image of a group is in a group any more, its comments are in the history only.
     """

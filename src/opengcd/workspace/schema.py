@@ -184,7 +184,7 @@ groups = Table(
     Column("cohesion", Float),  # the spread, under the name it had in the first version
     Column("probability", Float),
     Column("assignee", String),  # who is to review it
-    Column("confirmed_by", JSON(none_as_null=True)),  # names, the first first; none: an older version confirmed it
+    Column("confirmed_by", JSON(none_as_null=True)),  # names, in the order of time; none: an older version confirmed it
     sqlite_autoincrement=True,  # an exported folder must not meet another group by an old number
 )
 assignments = Table(
