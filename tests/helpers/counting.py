@@ -19,7 +19,7 @@ def read(workspace):
     labels = {one.item: one for one in workspace.views.labels()}
     sizes, facts = [], []
     for group in workspace.groups():
-        sizes.append((*group[:5], len(group), *group[7:10]))
+        sizes.append((*group[:5], len(group), *group[7:12]))
         said = Counter(one.prediction.label for one in workspace.views.members(group.id).items if one.prediction)
         hint = next((c for c, n in said.items() if c and group.kind == "novel" and 2 * n > len(group)), None)
         facts.append((group.items[:8], hint))

@@ -3,10 +3,27 @@
 import sqlite3
 from contextlib import closing
 
+WITHOUT_REVIEWERS = (
+    "DROP TABLE comments",
+    "ALTER TABLE groups DROP COLUMN assignee",
+    "ALTER TABLE groups DROP COLUMN confirmed_by",
+    "UPDATE meta SET value = '8' WHERE key = 'schema'",
+)
+"""Statements that turn a database of schema 9 into one of schema 8, as SQLite and PostgreSQL take them."""
+
+
+def without_reviewers(folder):
+    """Turn a workspace into one of schema 8: groups are assigned to nobody, and have no comments."""
+    (folder / "workspace.db.sha256").unlink(missing_ok=True)
+    with closing(sqlite3.connect(folder / "workspace.db")) as connection:
+        for statement in WITHOUT_REVIEWERS:
+            connection.execute(statement)
+        connection.commit()
+
 
 def without_networks(folder):
     """Turn a workspace into one of schema 5: models do not say which embedder they are of, since there was one."""
-    (folder / "workspace.db.sha256").unlink(missing_ok=True)
+    without_reviewers(folder)
     with closing(sqlite3.connect(folder / "workspace.db", isolation_level=None)) as connection:
         (made,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'models'").fetchone()
         for gone in ("\tembedder_id INTEGER, \n", ", \n\tFOREIGN KEY(embedder_id) REFERENCES embedders (id)"):

@@ -39,6 +39,8 @@ def test_every_entry_has_the_record_of_its_verb(workspace):
     workspace.regroup()
     workspace.split(second.id, 2)
     workspace.merge(second.id, first.id)
+    workspace.assign(first.id, "bob")
+    workspace.comment(first.id, "One class?")
     workspace.undo()
     workspace.redo()
     workspace.learn()

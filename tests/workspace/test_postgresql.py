@@ -21,6 +21,7 @@ from opengcd.workspace.schema import items
 from tests.helpers.adapting import Embedded, Trainer, save_network
 from tests.helpers.counting import check
 from tests.helpers.needed import postgresql
+from tests.helpers.older_schemas import WITHOUT_REVIEWERS
 from tests.helpers.pictures import RECOGNIZER, paint, truth
 from tests.helpers.reviewing import put_in_stack
 from tests.helpers.serving import API, connect, eventually, get, keep_on, send, server
@@ -319,6 +320,7 @@ def test_a_workspace_of_the_schema_before_on_postgresql(url, world, tmp_path):
         before = workspace.vectors.of_items(range(1, 33))
     command(
         database,
+        *WITHOUT_REVIEWERS,
         "DROP TABLE trained_items, captures, stack_members, class_names, corrections, held_out",
         "ALTER TABLE models DROP COLUMN embedder_id",
         "ALTER TABLE embedders DROP COLUMN digest, DROP COLUMN run",
@@ -389,3 +391,43 @@ def test_teaching_and_known_classes_on_postgresql(url, world, tmp_path):
         workspace.held_out.measure()
         assert workspace.held_out.report().images > 0
         assert workspace.check() == []
+
+
+def test_several_reviewers_on_postgresql(url, world, tmp_path):
+    """A workspace of schema 8 gains assignments and comments; both outlive a merge, a grouping, undo and redo."""
+    database = fresh(url, "reviewers")
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database) as workspace:
+        workspace.fit(world[0])
+        list(workspace.recognize([world[1]]))
+        workspace.discover(k=6)
+    command(database, *WITHOUT_REVIEWERS)
+    with Workspace(tmp_path / "w", who="Ana") as ana:
+        ben = ana.by("Ben")
+        first, second = ana.groups()
+        assert (first.assignee, first.confirmed_by) == (None, [])
+        ana.assign(first.id, "Ben")
+        ben.comment(first.id, "Two kinds?")
+        ana.discover(k=6)
+        (group,) = (one for one in ana.groups() if one.assignee == "Ben")
+        assert set(group.items) == set(first.items)
+        assert [(one.who, one.text) for one in ana.views.comments(group.id)] == [("Ben", "Two kinds?")]
+        ana.undo()
+        assert [(one.id, one.items, one.assignee) for one in ana.groups()] == [
+            (first.id, first.items, "Ben"),
+            (second.id, second.items, None),
+        ]
+        ana.redo()
+        other = next(one for one in ana.groups() if one.id != group.id)
+        ana.merge(group.id, other.id)
+        assert [one.text for one in ana.views.comments(other.id)] == ["Two kinds?"]
+        ana.name(other.id, "sky", confirm=True)
+        ben.confirm(other.id)
+        assert [one.confirmed_by for one in ana.groups()] == [["Ana", "Ben"]]
+        for _ in range(6):
+            ana.undo()
+        assert [one.assignee for one in ana.groups()] == [None, None]
+        assert ana.views.comments(first.id) == []
+        for _ in range(6):
+            ana.redo()
+        assert [one.confirmed_by for one in ana.groups()] == [["Ana", "Ben"]]
+        assert ana.check() == []

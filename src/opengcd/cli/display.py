@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from opengcd import Workspace
     from opengcd.workspace import Adapted, Entry, GroupSize, Measured
+    from opengcd.workspace.agreement import Agreement
 
 
 TOLD, MOST = 0.05, 5
@@ -64,7 +65,21 @@ def show_groups(groups: Iterable[GroupSize]) -> None:
             facts.append(f"a class with probability {group.probability:.2f}")
         if group.doubtful:
             facts.append("doubtful")
+        if group.confirmed_by:
+            facts[0] += f" by {' and '.join(group.confirmed_by)}"
+        if group.assignee is not None:
+            facts.append(f"assigned to {group.assignee}")
         echo(f"{group.size:9,} in group {group.id}, {group.label} ({', '.join(facts)})")
+
+
+def show_agreement(found: Sequence[Agreement]) -> None:
+    """Show how often each two people agree."""
+    for one in found:
+        kappa = "" if one.kappa is None else f", kappa {one.kappa:.2f}"
+        share = f"{one.same / one.images:.0%} got the same name"
+        echo(f"{' and '.join(one.people)}: {count(one.images, 'image')} named by both, {share}{kappa}")
+    if not found:
+        echo("No two people have named the same images.")
 
 
 def command(verb: str, *more: str | Path) -> str:

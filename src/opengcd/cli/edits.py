@@ -89,6 +89,8 @@ def _argument(given: Parameter, described: str) -> inspect.Parameter:
         Kind.GROUP_OR_LABEL: str,
         Kind.PARTS: int,
         Kind.FLAG: bool,
+        Kind.PERSON: str,
+        Kind.TEXT: str,
     }
     parser = _group_or_label if given.kind is Kind.GROUP_OR_LABEL else None
     info: Any = typer.Argument if given.default is MISSING else typer.Option

@@ -12,6 +12,7 @@ import typer
 from opengcd.cli.adaptation import adapt_on_the_way
 from opengcd.cli.display import (
     as_text,
+    show_agreement,
     show_class_number,
     show_groups,
     show_measured,
@@ -250,11 +251,19 @@ def _read_metadata(file: Path) -> dict[str, Any]:
     return found
 
 
-def history(workspace: Folder) -> None:
+def history(
+    workspace: Folder,
+    agreement: Annotated[
+        bool, typer.Option("--agreement", help="Show how often each two people gave the same images the same name.")
+    ] = False,
+) -> None:
     """Show who did what and when, the latest edit first."""
     from opengcd import Workspace
 
     with report_errors(), Workspace(workspace) as opened:
+        if agreement:
+            show_agreement(opened.views.agreement())
+            return
         for entry in opened.history():
             undone = " [undone]" if entry.undone else ""
             echo(f"{entry.id:5} {entry.at[:19]} {entry.who} {entry.verb}: {as_text(entry.details)}{undone}")

@@ -30,6 +30,7 @@ from opengcd.service import (
     job_runner,
     machine,
     map_routes,
+    presence,
     quality_routes,
     recognition_routes,
     record_routes,
@@ -135,12 +136,14 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = (), home: AtHome 
     health = Health()
     map_renderer = MapRenderer(workspace, health.task("map"))
     estimator = Estimator(workspace)
+    looking = presence.Presence()
     recognition = Recognition(workspace, health.task("recognition"))
     state = State(
         workspace=workspace,
         authenticator=place.authenticator,
         runner=Runner(workspace, recognition, health.task("jobs")),
-        events=Events(workspace, map_renderer, estimator, health.task("events")),
+        events=Events(workspace, map_renderer, estimator, looking, health.task("events")),
+        presence=looking,
         recognition=recognition,
         metrics=Metrics(),
         map_renderer=map_renderer,
@@ -176,6 +179,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = (), home: AtHome 
         quality_routes,
         export_routes,
         job_runner,
+        presence,
         events_module,
     ):  # the busiest is found first
         for router in (module.reading, getattr(module, "writing", None)):

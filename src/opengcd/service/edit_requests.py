@@ -25,6 +25,8 @@ TYPES: Mapping[Kind, Any] = {
     Kind.CLASS: api.Label,
     Kind.PARTS: Annotated[int, Field(ge=2, le=100)],
     Kind.FLAG: bool,
+    Kind.PERSON: api.Person,
+    Kind.TEXT: api.CommentText,
 }
 """How each kind of parameter is checked; :class:`_Targeted` has the one that is left."""
 

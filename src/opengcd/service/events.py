@@ -1,4 +1,4 @@
-"""Server-sent events about edits, jobs, maps and the plan to adapt, including what other processes do."""
+"""Server-sent events about edits, jobs, people, maps and the plan to adapt, including what other processes do."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from opengcd.service.adaptation_routes import Estimator
 from opengcd.service.authentication import guarded
 from opengcd.service.job_runner import as_job
 from opengcd.service.map_routes import MapRenderer
+from opengcd.service.presence import PageName, Presence, as_presence, open_page
 from opengcd.service.state import Service
 from opengcd.service.supervision import Task
 from opengcd.workspace import Job, Workspace, WorkspaceError
@@ -35,8 +36,11 @@ BACKLOG = 1000
 class Events:
     """Poll the database while there are listeners, and send each of them what has changed."""
 
-    def __init__(self, workspace: Workspace, map_renderer: MapRenderer, estimator: Estimator, task: Task) -> None:
+    def __init__(
+        self, workspace: Workspace, map_renderer: MapRenderer, estimator: Estimator, presence: Presence, task: Task
+    ) -> None:
         self.workspace = workspace
+        self.presence = presence
         self._task = task
         self.map_renderer = map_renderer
         self.estimator = estimator
@@ -48,6 +52,8 @@ class Events:
         self._told_images = 0.0
         """When the last revision was reported, by the monotonic clock."""
         self._unfinished: dict[int, Job] = {}
+        self._looking: dict[int, list[str]] = {}
+        """Who looks at which group, as it was reported."""
 
     async def listen(self, allowed: Callable[[], Awaitable[bool]]) -> AsyncIterator[tuple[str, Any]]:
         """Yield names and contents of events from now on, for as long as ``allowed`` says so; the first is a ping."""
@@ -61,6 +67,8 @@ class Events:
             yield "ping", {}
             for job in list(self._unfinished.values()):
                 yield "job", as_job(job).model_dump()
+            if self._looking:
+                yield "presence", as_presence(self._looking).model_dump()
             told = time.monotonic()
             while True:
                 event: tuple[str, Any] | None = "ping", {}
@@ -93,7 +101,7 @@ class Events:
             except Exception as error:
                 pause = self._task.failed(error)
                 continue
-            for event in happened:
+            for event in [*happened, *self._looked()]:
                 for queue in self._listeners:
                     if queue.full():
                         _disconnect(queue)
@@ -105,6 +113,15 @@ class Events:
         self._estimates, self._revision = self.estimator.measured, self.workspace.views.revision()
         self._job = max((job.id for job in self.workspace.jobs.latest(1)), default=0)
         self._unfinished = {job.id: job for job in self.workspace.jobs.latest(unfinished=True)}
+        self._looking = {}
+
+    def _looked(self) -> list[tuple[str, Any]]:
+        """Return an event if other people look at other groups than before."""
+        looking = self.presence.now()
+        if looking == self._looking:
+            return []
+        self._looking = looking
+        return [("presence", as_presence(looking).model_dump())]
 
     def _poll(self) -> list[tuple[str, Any]]:
         """Return what has happened since the last poll; state is updated only after everything was read."""
@@ -150,12 +167,14 @@ reading = guarded("read", "events")
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {}}}},
 )
-async def events(request: Request, service: Service) -> StreamingResponse:
-    """Send what happens from now on, as server-sent events: `edit`, `images`, `job`, `map`, `adaptation` and `ping`.
+async def events(request: Request, service: Service, page: PageName = None) -> StreamingResponse:
+    """Send what happens from now on, as server-sent events.
+
+    They are `edit`, `images`, `job`, `presence`, `map`, `adaptation` and `ping`.
 
     The first event is a `ping`: everything that happens after it is reported, and what was read before it may be out of
-    date. `edit` holds what was changed by whom, `job` holds a job, and the others hold nothing. `images` tells that
-    images or predictions were added.
+    date. `edit` holds what was changed by whom, `job` holds a job, `presence` holds who looks at which group, and the
+    others hold nothing. `images` tells that images or predictions were added.
     """
 
     async def allowed() -> bool:
@@ -166,7 +185,11 @@ async def events(request: Request, service: Service) -> StreamingResponse:
             return False
 
     async def lines() -> AsyncIterator[str]:
-        async for name, content in service.events.listen(allowed):
-            yield f"retry: 1000\nevent: {name}\ndata: {json.dumps(content)}\n\n"
+        try:
+            async for name, content in service.events.listen(allowed):
+                yield f"retry: 1000\nevent: {name}\ndata: {json.dumps(content)}\n\n"
+        finally:  # the page was closed, or its token was revoked
+            if page is not None:
+                service.presence.leave(open_page(request, page))
 
     return StreamingResponse(lines(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

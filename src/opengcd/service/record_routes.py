@@ -142,6 +142,15 @@ def history(
     return [as_entry(entry) for entry in workspace.history(limit, before)]
 
 
+@reading.get("/agreement", summary="Show how often people agree", response_description="Each two people.")
+def agreement(workspace: UserWorkspace) -> list[api.Agreement]:
+    """Return how often each two people gave the same images the same name. They see each other's names."""
+    return [
+        api.Agreement(**one._asdict() | {"people": list(one.people)}, share=one.same / one.images)
+        for one in workspace.views.agreement()
+    ]
+
+
 @reading.get("/k", summary="Show the number of classes", response_description="The number.", responses=MISSING)
 def class_number(workspace: UserWorkspace) -> api.ClassNumber:
     """Return how many classes the last discovery found, with the score of each number that it tried."""

@@ -37,7 +37,10 @@ writing = guarded("write", "review")
 def groups(workspace: UserWorkspace) -> api.Groups:
     """Return all groups under review, in the order of the review."""
     edit, cards = workspace.views.overview()
-    found = [api.Group(**group._asdict(), typical=typical, suggestion=hint) for group, typical, hint in cards]
+    found = [
+        api.Group(**group._asdict(), typical=typical, suggestion=hint, comments=written)
+        for group, typical, hint, written in cards
+    ]
     return api.Groups(edit=edit, groups=found)
 
 
@@ -70,6 +73,23 @@ def members(
         for member in page.items
     ]
     return api.ItemPage(edit=page.edit, total=page.total, items=items)
+
+
+@reading.get(
+    "/groups/{id}/comments",
+    summary="List the comments on a group",
+    response_description="The comments, the oldest first.",
+    responses=MISSING,
+)
+def comments(workspace: UserWorkspace, id: GroupNumber) -> list[api.GroupComment]:
+    """Return the comments on a group, the oldest first."""
+    return [api.GroupComment.model_validate(comment) for comment in workspace.views.comments(id)]
+
+
+@reading.get("/people", summary="List the people", response_description="Their names.")
+def people(workspace: UserWorkspace, service: Service) -> list[str]:
+    """Return the names of all people who have a token, are in the history, or are to review a group."""
+    return sorted({*workspace.views.people(), *(token.name for token in service.authenticator.access.tokens())})
 
 
 @reading.get(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from opengcd.service.events import Events
     from opengcd.service.job_runner import Runner
     from opengcd.service.map_routes import MapRenderer
+    from opengcd.service.presence import Presence
     from opengcd.service.recognition_routes import Recognition
     from opengcd.service.supervision import Health
     from opengcd.service.telemetry import Metrics
@@ -30,6 +31,7 @@ class State:
     authenticator: Authenticator
     runner: Runner
     events: Events
+    presence: Presence
     recognition: Recognition
     metrics: Metrics
     map_renderer: MapRenderer

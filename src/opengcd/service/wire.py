@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from opengcd.adapt import Rehearsed
-from opengcd.workspace import AnyDetails, DiscoverDetails, check_label, check_name
+from opengcd.workspace import AnyDetails, DiscoverDetails, check_label, check_name, comments, people
 
 MOST_ITEMS = 200_000
 """Items in one edit."""
@@ -48,15 +48,26 @@ EditId = Annotated[
 ]
 _HIDDEN = r"\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 """Characters that no name may hold, as the document says it; see :data:`opengcd._internal.text.MISLEADING`."""
+_VISIBLE = {"pattern": rf"^[^{_HIDDEN}]*[^{_HIDDEN}\s][^{_HIDDEN}]*$"}
 Label = Annotated[
     str,
     Field(
         min_length=1,
         max_length=200,
         description="The name of a class.",
-        json_schema_extra={"pattern": rf"^[^{_HIDDEN}]*[^{_HIDDEN}\s][^{_HIDDEN}]*$"},
+        json_schema_extra=_VISIBLE,
     ),
     AfterValidator(check_label),
+]
+Person = Annotated[
+    str,
+    Field(min_length=1, max_length=people.LONGEST, description="The name of a person.", json_schema_extra=_VISIBLE),
+    AfterValidator(people.check_person),
+]
+CommentText = Annotated[
+    str,
+    Field(min_length=1, max_length=comments.LONGEST, description="One line.", json_schema_extra=_VISIBLE),
+    AfterValidator(comments.check_comment),
 ]
 Who = Annotated[
     str,
@@ -566,6 +577,20 @@ class Group(Model):
     suggestion: str | None = Field(
         description="The known class that most of its images look like; null if there is none."
     )
+    assignee: str | None = Field(description="Who is to review it; null if it is assigned to nobody.")
+    confirmed_by: list[str] = Field(
+        description="Who has confirmed it; empty if nobody has, or if that was with an older version of OpenGCD."
+    )
+    comments: int = Field(description="How many comments it has.")
+
+
+class GroupComment(Model):
+    """A comment on a group."""
+
+    id: int = Field(description="Its number.")
+    at: str = Field(description=_ABOUT_AT)
+    who: str = Field(description="Who wrote it.")
+    text: str = Field(description="What it says: plain text.")
 
 
 class Groups(Model):
@@ -868,6 +893,30 @@ class EditEvent(Model):
     groups: list[int] = Field(description=_ABOUT_GROUPS)
 
 
+PageName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
+"""The name that a page gives itself."""
+
+
+class Look(Model):
+    """The group that a page shows."""
+
+    page: PageName = Field(description="A name for the page, at random: letters and digits, at least eight.")
+    group: Id | None = Field(description="The number of the group; null if the page shows none.")
+
+
+class Looking(Model):
+    """The people who look at a group now."""
+
+    group: int = Field(description="The number of the group.")
+    people: list[str] = Field(description="Their names, as the history shows them.")
+
+
+class Presence(Model):
+    """The event `presence`: who looks at which group now, yourself included."""
+
+    groups: list[Looking] = Field(description="The groups that somebody looks at.")
+
+
 class Undone(Model):
     """What was undone."""
 
@@ -1074,6 +1123,16 @@ class Suspects(Model):
     suspects: list[Suspect] = Field(description="The most doubtful first.")
 
 
+class Agreement(Model):
+    """How often two people gave the same images the same name."""
+
+    people: list[str] = Field(description="Their names.")
+    images: int = Field(description="How many images both have named or confirmed.")
+    same: int = Field(description="How many of these have the same name by both.")
+    share: float = Field(description="The same as a share.")
+    kappa: float | None = Field(description="Cohen's kappa: 1 if they always agree, 0 if as often as by chance.")
+
+
 class Rollback(_On):
     """A version of the recogniser to switch to."""
 
@@ -1196,11 +1255,12 @@ class Class(Model):
     exemplars: list[int] = Field(description="The numbers of the images that are kept of it.")
 
 
-EVENTS: dict[str, type[BaseModel]] = {"edit": EditEvent, "job": Job}
+EVENTS: dict[str, type[BaseModel]] = {"edit": EditEvent, "job": Job, "presence": Presence}
 """What the events of ``/events`` hold, by their names; `adaptation`, `images`, `map` and `ping` hold nothing."""
 
 DETAILS_FIELDS = {
     "bad": "How many files could not be used.",
+    "comment": "The number of the comment.",
     "classes": "How many classes there are, or their names.",
     "confirmed": "Whether the group was confirmed, too.",
     "corrected": "How many images were learnt before and have another label now, or none; null if none.",
@@ -1225,6 +1285,7 @@ DETAILS_FIELDS = {
     "other": "Whether the images that were moved are a class.",
     "part": "The number of the group that the images were moved to.",
     "parts": "The numbers of the groups that it is now.",
+    "person": "The name of the person; null if the group is assigned to nobody.",
     "put_back": "How many images were assigned to a known class other than the one that recognition gave them.",
     "ranks": "The ranks above the classes, the broadest first.",
     "reason": "Why the estimate cannot be relied on, or why nothing was changed; empty if there is no reason.",
@@ -1239,6 +1300,7 @@ DETAILS_FIELDS = {
     "stacks": "How many stacks of near copies there were, each of which counted once.",
     "started": "How many groups were started in place of those that are not a class.",
     "switched": "Whether the adapted network was put into use.",
+    "text": "What the comment says.",
     "trusted": "Whether the estimated number of classes can be relied on.",
     "unlabelled": "How many of the images had no label.",
     "verb": "The verb of the edit that was undone or redone.",

@@ -284,6 +284,25 @@ class CorrectDetails(Details):
 
 
 @dataclass(frozen=True)
+class AssignDetails(Details):
+    """A group was assigned to a person, or to nobody."""
+
+    verbs = ("assign",)
+    group: int
+    person: str | None = None
+
+
+@dataclass(frozen=True)
+class CommentDetails(Details):
+    """A comment was added to a group."""
+
+    verbs = ("comment",)
+    group: int
+    comment: int
+    text: str
+
+
+@dataclass(frozen=True)
 class TeachDetails(Details):
     """Labelled images were added."""
 
@@ -329,6 +348,8 @@ AnyDetails = (
     | RenameClassDetails
     | MergeClassesDetails
     | CorrectDetails
+    | AssignDetails
+    | CommentDetails
     | TeachDetails
     | UndoDetails
 )

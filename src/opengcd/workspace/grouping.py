@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, delete, insert, or_, select, true
 
-from opengcd.workspace import stacks
+from opengcd.workspace import heirs, stacks
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.groups import NOVEL, REMOVED, group_named, make_group
@@ -83,6 +83,7 @@ def regroup(edit: Edit, proposal: Proposal) -> Regrouped:
     """
     connection, ids, found = edit.connection, proposal.ids, proposal.found
     changed = _changed_since(connection, proposal.since)
+    replaced = heirs.estates(edit)
     _clear(edit, keep=changed)
     free = set(ids) - changed
     sure = [None] * len(ids) if found.probabilities is None else found.probabilities[: len(ids)].tolist()
@@ -106,6 +107,7 @@ def regroup(edit: Edit, proposal: Proposal) -> Regrouped:
     for label, members in sorted(returned.items()):
         members.sort(key=lambda id: (predictions_of[id].unknown, id))
         _assign(edit, members, group_named(edit, label), probabilities)
+    heirs.pass_on(edit, replaced)
     return Regrouped(made, sum(map(len, returned.values())), len(ids) - len(free), _store_stacks(edit, proposal, free))
 
 

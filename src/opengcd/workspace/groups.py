@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, inser
 
 from opengcd._internal.text import MISLEADING
 from opengcd._internal.validation import UNKNOWN_STR
+from opengcd.workspace import comments
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.errors import MissingError, WorkspaceError
@@ -41,6 +42,10 @@ class Group(NamedTuple):
     """Probability that it is a class of its own; None if it was not estimated."""
     doubtful: bool
     """Whether it is more likely a random cluster than a class, and nobody has named it."""
+    assignee: str | None
+    """Who is to review it."""
+    confirmed_by: list[str]
+    """Who has confirmed it, in the order of time; empty also if an older version of OpenGCD stored it."""
     probabilities: list[float | None]
     """Probability of each item to belong to it, by discovery; None for items that a person put there."""
     stacks: list[int | None]
@@ -70,6 +75,8 @@ class GroupSize(NamedTuple):
     spread: float | None
     probability: float | None
     doubtful: bool
+    assignee: str | None
+    confirmed_by: list[str]
 
 
 def group_sizes(connection: Connection, sizes: Mapping[int, int]) -> list[GroupSize]:
@@ -85,6 +92,8 @@ def group_sizes(connection: Connection, sizes: Mapping[int, int]) -> list[GroupS
             row.cohesion,
             row.probability,
             row.name is None and row.probability is not None and row.probability < 0.5,
+            row.assignee,
+            (row.confirmed_by or []) if row.confirmed else [],
         )
         for row in connection.execute(select(groups))
         if row.id in sizes
@@ -128,7 +137,8 @@ def name(edit: Edit, group: int, label: str) -> int:
             merge(edit, group, home)
         return home
     edit.touch(groups, [group])
-    edit.connection.execute(update(groups).where(groups.c.id == group).values(name=label))
+    by = row.confirmed_by if row.name == label else [edit.who]  # nobody else has confirmed the new name
+    edit.connection.execute(update(groups).where(groups.c.id == group).values(name=label, confirmed_by=by))
     return group
 
 
@@ -152,6 +162,8 @@ def place(edit: Edit, new: Sequence[int], group: int) -> None:
         return
     connection = edit.connection
     edit.touch(assignments, new)
+    rows = edit.before[assignments.name]
+    left = {row["group_id"] for item in new if (row := rows[item]) is not None}
     last = connection.scalar(select(func.max(assignments.c.rank)).where(assignments.c.group_id == group))
     start = 0 if last is None else last + 1
     for part in in_parts(new):
@@ -160,6 +172,7 @@ def place(edit: Edit, new: Sequence[int], group: int) -> None:
         insert(assignments),
         [{"item_id": item, "group_id": group, "rank": start + i, "by_person": True} for i, item in enumerate(new)],
     )
+    comments.follow(edit, left - {group}, group)
 
 
 def merge(edit: Edit, group: int, into: int) -> None:
@@ -187,7 +200,25 @@ def confirm(edit: Edit, group: int) -> None:
         raise WorkspaceError(f"Group {group} has no name; name it before it is confirmed.")
     if not row.confirmed:
         edit.touch(groups, [group])
-        edit.connection.execute(update(groups).where(groups.c.id == group).values(confirmed=True))
+        change = update(groups).where(groups.c.id == group)
+        edit.connection.execute(change.values(confirmed=True, confirmed_by=[edit.who]))
+
+
+def agree(edit: Edit, group: int) -> None:
+    """Confirm a group, also one that others have confirmed already."""
+    row = _group(edit.connection, group)
+    if not row.confirmed:
+        confirm(edit, group)
+    elif edit.who not in (by := row.confirmed_by or []):
+        edit.touch(groups, [group])
+        edit.connection.execute(update(groups).where(groups.c.id == group).values(confirmed_by=[*by, edit.who]))
+
+
+def assign(edit: Edit, group: int, person: str | None) -> None:
+    """Assign a group to a person, or to nobody."""
+    if _group(edit.connection, group).assignee != person:
+        edit.touch(groups, [group])
+        edit.connection.execute(update(groups).where(groups.c.id == group).values(assignee=person))
 
 
 def unconfirm(edit: Edit, group: int) -> None:
@@ -210,7 +241,8 @@ def separate(edit: Edit, chosen: Sequence[int], label: str | None = None) -> int
 def split(edit: Edit, group: int, parts: Sequence[Part]) -> list[int]:
     """Divide a group into parts; return their groups.
 
-    The first part stays, with its name, but unconfirmed; the others are new groups without a name.
+    The first part stays, with its name, but unconfirmed; the others are new groups without a name. All parts are
+    assigned to whom the group was.
     """
     connection = edit.connection
     row = _group(connection, group)
@@ -223,7 +255,7 @@ def split(edit: Edit, group: int, parts: Sequence[Part]) -> list[int]:
     homes = [group]
     for number, (_, spread) in enumerate(parts[1:], 2):
         label = f"{row.name or row.label}, part {number}"
-        homes.append(make_group(edit, NOVEL, label, False, cohesion=spread))
+        homes.append(make_group(edit, NOVEL, label, False, cohesion=spread, assignee=row.assignee))
     place = update(assignments).where(assignments.c.item_id == bindparam("_item"))
     connection.execute(
         place.values(group_id=bindparam("_group"), rank=bindparam("_rank"), probability=None),
@@ -288,6 +320,7 @@ def merge_known(edit: Edit, known: str, into: str) -> int | None:
     edit.touch(assignments, moving)
     for part in in_parts(moving):
         connection.execute(update(assignments).where(assignments.c.item_id.in_(part)).values(group_id=home))
+    comments.follow(edit, [group], home)
     return home
 
 

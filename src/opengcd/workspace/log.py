@@ -16,11 +16,11 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam,
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import UndoDetails, renamed
 from opengcd.workspace.errors import WorkspaceError
-from opengcd.workspace.schema import assignments, class_names, corrections, edits, groups, meta, stack_members
+from opengcd.workspace.schema import assignments, class_names, comments, corrections, edits, groups, meta, stack_members
 
 SHOWN = (edits.c.id, edits.c.at, edits.c.who, edits.c.verb, edits.c.details)
 """The columns of an :class:`Entry`; the others may hold as many rows as there are items."""
-RESTORABLE = (meta, groups, assignments, stack_members, class_names, corrections)
+RESTORABLE = (meta, groups, assignments, stack_members, class_names, corrections, comments)
 """What an undo can restore; a row refers to tables before its own only."""
 _undoing = edits.alias()
 UNDONE = select(_undoing.c.undoes).where(
@@ -59,8 +59,9 @@ class Edited(NamedTuple):
 class Edit:
     """An edit in progress: it keeps rows as they were before they change."""
 
-    def __init__(self, connection: Connection, verb: str) -> None:
+    def __init__(self, connection: Connection, who: str, verb: str) -> None:
         self.connection = connection
+        self.who = who
         self.verb = verb
         self.details: dict[str, Any] = {}
         self.undoes: int | None = None
@@ -83,7 +84,7 @@ class Edit:
 @contextmanager
 def editing(connection: Connection, who: str, verb: str) -> Iterator[Edit]:
     """Write an entry at the end of the block, unless it touched no row and has no details."""
-    edit = Edit(connection, verb)
+    edit = Edit(connection, who, verb)
     yield edit
     if not edit.before and not edit.details:
         edit.done = Edited(last_edit(connection), [])
@@ -95,7 +96,9 @@ def editing(connection: Connection, who: str, verb: str) -> Iterator[Edit]:
     (id,) = connection.execute(
         insert(edits).values(row | {"before": before or None, "members": members})
     ).inserted_primary_key or (0,)
-    edit.done = Edited(id, sorted({*members, *edit.before.get(groups.name, ())}), images=edit.details.get("images"))
+    commented = _commented(connection, edit.before.get(comments.name, {}).items())
+    looking_different = sorted({*members, *edit.before.get(groups.name, ()), *commented})
+    edit.done = Edited(id, looking_different, images=edit.details.get("images"))
 
 
 def last_edit(connection: Connection) -> int:
@@ -167,10 +170,20 @@ def history(connection: Connection, limit: int | None = None, before: int | None
 
 def edits_since(connection: Connection, id: int, limit: int) -> list[tuple[Entry, list[int]]]:
     """Return edits after one, the oldest first, with the groups that look different since."""
-    query = select(*SHOWN, edits.c.members, rows_before(groups)).where(edits.c.id > id, edits.c.before.is_not(None))
+    rows = edits.c.members, rows_before(groups), rows_before(comments)
+    query = select(*SHOWN, *rows).where(edits.c.id > id, edits.c.before.is_not(None))
     return [
-        (read_entry(row), sorted({*(row.members or ()), *(key for key, _ in row.groups or ())}))
-        for row in connection.execute(query.order_by(edits.c.id).limit(limit))
+        (
+            read_entry(row),
+            sorted(
+                {
+                    *(row.members or ()),
+                    *(key for key, _ in row.groups or ()),
+                    *_commented(connection, row.comments or ()),
+                }
+            ),
+        )
+        for row in connection.execute(query.order_by(edits.c.id).limit(limit)).all()
     ]
 
 
@@ -238,6 +251,15 @@ def _restore_before(connection: Connection, who: str, verb: str, id: int, entry:
             edit.touch(table, (key for key, _ in before.get(table.name, ())))
         _restore(connection, before)
     return edit.done._replace(entry=entry)
+
+
+def _commented(connection: Connection, before: Iterable[tuple[int, dict[str, Any] | None]]) -> set[int]:
+    """Return the groups that comments were on, and are on now; ``before`` has their rows as an edit found them."""
+    rows = dict(before)
+    found = {row["group_id"] for row in rows.values() if row is not None}
+    for part in in_parts(list(rows)):
+        found.update(connection.scalars(select(comments.c.group_id).where(comments.c.id.in_(part))))
+    return found
 
 
 def _changed_members(edit: Edit) -> list[int]:

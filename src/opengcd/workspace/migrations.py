@@ -17,6 +17,7 @@ from opengcd.workspace.schema import (
     assignments,
     captures,
     class_names,
+    comments,
     corrections,
     edits,
     embedders,
@@ -131,6 +132,11 @@ def _add_corrections(connection: Connection, _: Path) -> None:
     metadata.create_all(connection, [class_names, corrections, held_out])
 
 
+def _add_reviewers(connection: Connection, _: Path) -> None:
+    _add_columns(connection, "groups ADD COLUMN assignee VARCHAR", "groups ADD COLUMN confirmed_by JSON")
+    metadata.create_all(connection, [comments])
+
+
 def _add_columns(connection: Connection, *additions: str) -> None:
     for addition in additions:
         connection.exec_driver_sql(f"ALTER TABLE {addition}")
@@ -144,5 +150,6 @@ MIGRATIONS: dict[int, Callable[[Connection, Path], None]] = {
     5: _add_networks,
     6: _add_stacks,
     7: _add_corrections,
+    8: _add_reviewers,
 }
 """From a version to the next: ``MIGRATIONS[1]`` turns a workspace of version 1 into one of version 2."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, delete, insert, select, update
 
-from opengcd.workspace import class_names, groups, log
+from opengcd.workspace import class_names, groups, heirs, log
 from opengcd.workspace.answers import ANSWERING, REGROUP, Answers, link, standing_answers, unnamed_groups
 from opengcd.workspace.conflicts import Concerns, refuse_conflict
 from opengcd.workspace.database import in_parts
@@ -184,6 +184,7 @@ def regroup(edit: Edit, plan: Regrouping) -> None:
     connection, table = edit.connection, groups_table
     edit.touch(assignments, plan.items)
     edit.touch(table, plan.parts)
+    replaced = heirs.estates(edit)
     for part in in_parts(plan.items):
         connection.execute(delete(assignments).where(assignments.c.item_id.in_(part)))
     for group, (_, spread) in plan.parts.items():
@@ -201,6 +202,7 @@ def regroup(edit: Edit, plan: Regrouping) -> None:
             returned.setdefault(label, []).append(item)
     for label, items in sorted(returned.items()):
         _assign(edit, groups.group_named(edit, label), items, plan)
+    heirs.pass_on(edit, replaced)
 
 
 def _assign(edit: Edit, group: int, items: Sequence[int], plan: Regrouping) -> None:

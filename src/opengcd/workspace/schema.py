@@ -2,8 +2,8 @@
 
 Rows of ``items``, ``training_labels``, ``exemplars``, ``held_out``, ``models`` and ``edits`` are only ever added; of a
 model only the threshold changes, as it follows the stream. What a person or a discovery decides is in ``groups``,
-``assignments``, ``stack_members``, ``class_names`` and ``corrections``, and which model is in use is in ``meta``: the
-edit log can restore these six. Which embedder is in use follows from the model in use.
+``assignments``, ``stack_members``, ``class_names``, ``corrections`` and ``comments``, and which model is in use is in
+``meta``: the edit log can restore these seven. Which embedder is in use follows from the model in use.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 
 class FilePath(TypeDecorator[str]):
@@ -183,6 +183,8 @@ groups = Table(
     Column("confirmed", Boolean, nullable=False),
     Column("cohesion", Float),  # the spread, under the name it had in the first version
     Column("probability", Float),
+    Column("assignee", String),  # who is to review it
+    Column("confirmed_by", JSON(none_as_null=True)),  # names, in the order of time; none: an older version confirmed it
     sqlite_autoincrement=True,  # an exported folder must not meet another group by an old number
 )
 assignments = Table(
@@ -212,6 +214,14 @@ corrections = Table(  # labels that people have given to learnt images since
     metadata,
     Column("item_id", ForeignKey("items.id"), primary_key=True, autoincrement=False),
     Column("label", String),  # the present name of its class; none: it is not to be learnt
+)
+comments = Table(  # on groups; who wrote one, and when, is in the edit log
+    "comments",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("group_id", ForeignKey("groups.id", deferrable=True, initially="DEFERRED"), nullable=False, index=True),
+    Column("text", String, nullable=False),
+    sqlite_autoincrement=True,  # the log has the numbers of those that were undone
 )
 edits = Table(
     "edits",

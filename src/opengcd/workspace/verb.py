@@ -32,6 +32,8 @@ class Kind(Enum):
     GROUP_OR_LABEL = "the number of a group, or the name of a class or group"
     PARTS = "the number of parts"
     FLAG = "yes or no"
+    PERSON = "the name of a person"
+    TEXT = "a text"
 
 
 GroupId = Annotated[int, Kind.GROUP]
@@ -43,6 +45,8 @@ KnownClass = Annotated[str, Kind.CLASS]
 GroupOrLabel = Annotated[int | str, Kind.GROUP_OR_LABEL]
 Parts = Annotated[int, Kind.PARTS]
 Flag = Annotated[bool, Kind.FLAG]
+Person = Annotated[str, Kind.PERSON]
+Text = Annotated[str, Kind.TEXT]
 
 
 class Parameter(NamedTuple):

@@ -5,7 +5,8 @@ request models, and the entries of the history are all made from the records her
 verb: one of its own, or one that it makes from the request model. Undo and redo restore the rows that an edit has
 touched, whatever its verb. To add a verb, write its record here and its line in :class:`ReviewVerbs`. The
 verbs of questions are in :mod:`opengcd.workspace.answering`, those of known classes and of images that were learnt in
-:mod:`opengcd.workspace.class_verbs`.
+:mod:`opengcd.workspace.class_verbs`, and those by which several people share the work in
+:mod:`opengcd.workspace.team_verbs`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from opengcd.workspace.details import (
 from opengcd.workspace.groups import Part
 from opengcd.workspace.log import Edit, Edited
 from opengcd.workspace.subclusters import Subclusters
+from opengcd.workspace.team_verbs import Assign, Comment
 from opengcd.workspace.verb import (
     Flag,
     GroupId,
@@ -97,7 +99,7 @@ class Name(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Confirm(Verb):
-    """Confirm a named group, so that the next learn includes it.
+    """Confirm a named group, so that the next learn includes it; a second person who confirms it agrees with the first.
 
     Parameters
     ----------
@@ -111,7 +113,7 @@ class Confirm(Verb):
 
     def apply(self, edit: Edit) -> int:
         """Make the change."""
-        groups.confirm(edit, self.group)
+        groups.agree(edit, self.group)
         edit.details = ConfirmDetails(self.group).as_dict() if edit.before else {}
         return self.group
 
@@ -308,7 +310,7 @@ class Split(Verb):
         raise NotImplementedError
 
 
-for _verb in (Keep, Compare, Divide, Regroup, RenameClass, MergeClasses, Relabel, KeepLabel, Discard):
+for _verb in (Keep, Compare, Divide, Regroup, RenameClass, MergeClasses, Relabel, KeepLabel, Discard, Assign, Comment):
     review_verb(_verb)
 
 
@@ -385,3 +387,5 @@ class ReviewVerbs(ABC):
     relabel = _as_method(Relabel)
     keep_label = _as_method(KeepLabel)
     discard = _as_method(Discard)
+    assign = _as_method(Assign)
+    comment = _as_method(Comment)

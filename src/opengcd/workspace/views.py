@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Column, ColumnElement, Connection, func, select
 
 from opengcd._internal.images import CameraNotes
-from opengcd.workspace import class_names, corrections, groups, log, versions
+from opengcd.workspace import class_names, comments, corrections, groups, log, people, versions
+from opengcd.workspace.agreement import Agreement, agreement
 from opengcd.workspace.cards import card
 from opengcd.workspace.counts import Counts, GroupCount
 from opengcd.workspace.crops import Crops, Origin
@@ -79,6 +80,8 @@ class Card(NamedTuple):
     """Its most typical items."""
     suggestion: str | None
     """The known class that it looks like, see :meth:`Views.suggestions`."""
+    comments: int
+    """How many comments it has."""
 
 
 class Overview(NamedTuple):
@@ -187,11 +190,49 @@ class Views:
         with self._database.reading() as connection:
             counts = self.counts.of_groups(connection)
             found = self._group_sizes(connection)
-            names = class_names.read(connection)
+            names, commented = class_names.read(connection), comments.counts(connection)
             cards = [
-                Card(group, counts[group.id].typical, _suggestion(group, counts[group.id], names)) for group in found
+                Card(
+                    group,
+                    counts[group.id].typical,
+                    _suggestion(group, counts[group.id], names),
+                    commented.get(group.id, 0),
+                )
+                for group in found
             ]
             return Overview(log.last_edit(connection), cards)
+
+    def comments(self, group: int) -> list[comments.Comment]:
+        """Return the comments on a group, the oldest first.
+
+        Parameters
+        ----------
+        group : int
+            The number of the group.
+
+        Returns
+        -------
+        list of Comment
+
+        Raises
+        ------
+        MissingError
+            If there is no such group.
+
+        """
+        with self._database.reading() as connection:
+            groups.refuse_missing(connection, group)
+            return comments.of_group(connection, group)
+
+    def people(self) -> list[str]:
+        """Return the names of all people who have a token, are in the history, or are to review a group."""
+        with self._database.reading() as connection:
+            return people.people(connection)
+
+    def agreement(self) -> list[Agreement]:
+        """Return how often each two people gave the same images the same name."""
+        with self._database.reading() as connection:
+            return agreement(connection)
 
     def members(
         self, group: int, offset: int = 0, limit: int | None = None, *, odd: bool = False, stacked: bool = False

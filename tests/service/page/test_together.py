@@ -4,6 +4,7 @@ import time
 
 from fastapi.concurrency import run_in_threadpool
 
+from opengcd.service import presence
 from opengcd.service.events import Events
 from tests.helpers.browsing import cell, open_group, select
 
@@ -144,3 +145,57 @@ def test_an_edit_that_arrives_before_the_first_image_leaves_the_group_visible(si
         workspace.name(other.id, "sky")
     held[0].continue_()
     cell(one.page, group.items[0]).wait_for()
+
+
+def looked_at(one, group):
+    """The names that the card of a group shows."""
+    return one.page.locator(f".card.group[data-key='{group.id}'] .badge.looking")
+
+
+def test_people_see_who_looks_at_which_group(site):
+    workspace, visit = site
+    ann, bob = visit("ann"), visit("bob")
+    group, other = workspace.groups()
+    bob.go("groups")
+    open_group(ann, group)
+    looked_at(bob, group).wait_for()
+    assert looked_at(bob, group).text_content() == "ann"
+    assert looked_at(bob, group).get_attribute("title") == "ann is looking at this group"
+    assert ann.page.locator(".lookers").text_content() == ""  # one does not see oneself
+    open_group(bob, group)
+    ann.page.get_by_text("bob is looking at this group").wait_for()
+    bob.page.get_by_text("ann is looking at this group").wait_for()
+    # The same person in a second tab, and somebody else.
+    second = ann.context.new_page()
+    second.goto(f"{ann.address}#/groups/{group.id}")
+    second.get_by_text("bob is looking at this group").wait_for()
+    cem = visit("cem")
+    open_group(cem, group)
+    cem.page.get_by_text("ann and bob are looking at this group").wait_for()
+    bob.page.get_by_text("ann and cem are looking at this group").wait_for()
+    # A tab that is closed, a view that is left, and a person who goes to another group.
+    second.close()
+    open_group(cem, other)
+    bob.page.get_by_text("ann is looking at this group").wait_for()
+    ann.page.close()
+    bob.page.locator(".lookers").wait_for(state="hidden")
+    bob.go("groups")
+    assert looked_at(bob, other).text_content() == "cem"
+    assert looked_at(bob, group).count() == 0
+    cem.go("history")
+    looked_at(bob, other).wait_for(state="detached")
+
+
+def test_who_looks_is_told_again_after_the_connection_was_lost(site, monkeypatch):
+    workspace, visit = site
+    monkeypatch.setattr(presence, "LEASE", 3.0)
+    ann, bob = visit("ann"), visit("bob")
+    bob.expected = ("ERR_INTERNET_DISCONNECTED", "ERR_NETWORK", "net::")
+    group = workspace.groups()[0]
+    open_group(ann, group)
+    open_group(bob, group)
+    ann.page.get_by_text("bob is looking at this group").wait_for()
+    bob.context.set_offline(True)
+    ann.page.locator(".lookers").wait_for(state="hidden")
+    bob.context.set_offline(False)
+    ann.page.get_by_text("bob is looking at this group").wait_for()

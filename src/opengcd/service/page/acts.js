@@ -95,7 +95,7 @@ function basis(shown) {
  * @param {number} shown the edit on display when the act was chosen
  * @param {(answer: import("./types.d.ts").Edited) => Done} done
  */
-const edit = (act, shown, done) => perform(() => api.edit({ on: basis(shown), ...act }), done);
+export const edit = (act, shown, done) => perform(() => api.edit({ on: basis(shown), ...act }), done);
 
 // Groups.
 

@@ -3,7 +3,7 @@
  * which `make types` writes from the service's own description.
  */
 
-/** @import {Conflict, EditEvent, Job, Operations, Session} from "./types.d.ts" */
+/** @import {Conflict, EditEvent, Job, Operations, Presence, Session} from "./types.d.ts" */
 
 /**
  * What an operation needs: parts of its path, query and body.
@@ -120,6 +120,7 @@ export const api = {
 
   status: () => call("GET /status"),
   phases: () => call("GET /phases"),
+  agreement: () => call("GET /agreement"),
   classes: () => call("GET /classes"),
   versions: () => call("GET /versions"),
   map: () => call("GET /map"),
@@ -147,6 +148,9 @@ export const api = {
   /** @param {number} id @param {number} offset @param {number} limit @param {"typical"|"odd"} order */
   items: (id, offset, limit, order) =>
     call("GET /groups/{id}/items", { path: { id }, query: { offset, limit, order, stacked: true } }),
+  /** @param {number} id */
+  comments: (id) => call("GET /groups/{id}/comments", { path: { id } }),
+  people: () => call("GET /people"),
   /** @param {number} id */
   parts: (id) => call("GET /groups/{id}/parts", { path: { id } }),
   /** @param {number[]} items */
@@ -210,11 +214,17 @@ export const api = {
   exportFormats: () => call("GET /export/formats"),
   /** @param {string} format @param {string} images */
   exported: (format, images) => ROOT + address("/export", {}, { format, images }),
-  events: () => new EventSource(`${ROOT}/events`),
+  /** @param {string} page the name of this page */
+  events: (page) => new EventSource(`${ROOT}/events?page=${page}`),
+  /** @param {string} page @param {number|null} group */
+  look: (page, group) => call("PUT /presence", { body: { page, group } }),
 };
 
 /** What an event of the service holds. @param {MessageEvent} event @returns {EditEvent} */
 export const editOf = (event) => JSON.parse(event.data);
+
+/** @param {MessageEvent} event @returns {Presence} */
+export const presenceOf = (event) => JSON.parse(event.data);
 
 /** @param {MessageEvent} event @returns {Job} */
 export const jobOf = (event) => JSON.parse(event.data);

@@ -10,6 +10,7 @@ import { follow } from "./events.js";
 import { icon } from "./icons.js";
 import { listen, useKeys } from "./keys.js";
 import { watchPictures } from "./pictures.js";
+import { startPresence } from "./presence.js";
 import { go, startRouter } from "./router.js";
 import { currentJob, refresh, state, subscribe, toReview } from "./store.js";
 import { toggleTheme } from "./theme.js";
@@ -153,6 +154,7 @@ async function start() {
     sheet: showSheet,
   });
   startRouter(main, Object.fromEntries(VIEWS.map(([name, , view]) => [name, view])), top.current);
+  startPresence();
   follow(top.connection);
   startAdding();
 }

@@ -2,7 +2,8 @@
 
 import { inTurn, own } from "./acts.js";
 import { addedWords } from "./adding.js";
-import { api, editOf, jobOf } from "./api.js";
+import { api, editOf, jobOf, presenceOf } from "./api.js";
+import { PAGE, take, tell } from "./presence.js";
 import { isOver, noteAdaptation, noteJob, noteMap, refresh } from "./store.js";
 import { complain, toast } from "./toast.js";
 import { DOING, leftAlone, story } from "./words.js";
@@ -11,7 +12,7 @@ const BY_JOBS = ["discover", "learn", "adapt", "recognize"];
 
 /** Follow the service until the page is left. @param {(connected: boolean) => void} connection */
 export function follow(connection) {
-  const source = api.events();
+  const source = api.events(PAGE);
   let listening = false;
   source.addEventListener("error", () => {
     listening = false;
@@ -20,7 +21,10 @@ export function follow(connection) {
   source.addEventListener("open", () => connection(true));
   // The first one says that all that happens from now on will be told; what the page has read is older than that.
   source.addEventListener("ping", () => {
-    if (!listening) inTurn(refresh).catch(complain);
+    if (!listening) {
+      inTurn(refresh).catch(complain);
+      tell();
+    }
     listening = true;
   });
   source.addEventListener("edit", (event) => {
@@ -33,6 +37,7 @@ export function follow(connection) {
     }).catch(complain);
   });
   source.addEventListener("images", () => inTurn(refresh).catch(complain));
+  source.addEventListener("presence", (event) => take(presenceOf(event)));
   source.addEventListener("map", () => noteMap().catch(complain));
   source.addEventListener("adaptation", () => noteAdaptation().catch(complain));
   source.addEventListener("job", (event) => {

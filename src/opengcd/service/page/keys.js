@@ -30,6 +30,8 @@ const KEYS = [
       { act: "merge", keys: ["j"], label: "Join with another group" },
       { act: "split", keys: ["s"], label: "Split into several groups" },
       { act: "suggestion", keys: ["y"], label: "Accept the suggested name" },
+      { act: "assign", keys: ["w"], label: "Assign to a person" },
+      { act: "comment", keys: ["r"], label: "Add a comment" },
     ],
   },
   {

@@ -19,11 +19,12 @@ import { capital } from "./words.js";
  * @property {import("./dialogs.js").Field[]} fields
  */
 
-/** Verbs with buttons and keys of their own, also those of the questions, of known classes and of learnt images. */
+/** Verbs with buttons and keys of their own, also those of the questions, of known classes, of learnt images and of teams. */
 const OWN = new Set([
   ...["name", "confirm", "unconfirm", "move", "separate", "remove", "unstack", "merge", "split"],
   ...["keep", "compare", "divide", "regroup"],
   ...["rename_class", "merge_classes", "relabel", "keep_label", "discard"],
+  ...["assign", "comment"],
 ]);
 
 /** @type {Record<string, "text"|"number"|"checkbox">} */

@@ -20,7 +20,7 @@ export const state = {
   jobs: new Map(),
 };
 
-/** @typedef {"review"|"job"|"map"|"adaptation"} Topic */
+/** @typedef {"review"|"job"|"map"|"adaptation"|"presence"} Topic */
 /** @type {Set<(topic: Topic) => unknown>} */
 const listeners = new Set();
 
@@ -88,6 +88,9 @@ export function refresh() {
 /** A better map is ready. */
 export const noteMap = () => tell("map");
 
+/** Other people look at other groups. */
+export const notePresence = () => tell("presence");
+
 /** How long an adaptation takes is known. */
 export const noteAdaptation = () => tell("adaptation");
 
@@ -136,13 +139,18 @@ export const underReview = () =>
 /** Groups that a person should look at: new ones that nobody has confirmed. */
 export const toReview = () => state.groups.filter((group) => group.kind === "novel" && !group.confirmed);
 
+/** Whether a group is assigned to somebody else. @param {Group} group */
+export const ofOthers = (group) => group.assignee !== null && group.assignee !== state.session.who;
+
 /**
- * The group to go to after this one: the next to review in the order of the page, then those before it.
+ * The group to go to after this one: the next to review in the order of the page, then those before it. Groups that are
+ * assigned to others come last.
  * @param {number} id @param {Group[]} [order] the order before the act that took the group out of it
  */
 export function nextToReview(id, order = state.groups) {
   const place = order.findIndex((group) => group.id === id);
   const later = [...order.slice(place + 1), ...order.slice(0, Math.max(place, 0))].map((group) => group.id);
-  const waiting = new Set(toReview().map((group) => group.id));
-  return later.find((other) => waiting.has(other)) ?? null;
+  const waiting = new Map(toReview().map((group) => [group.id, group]));
+  const left = later.flatMap((other) => waiting.get(other) ?? []);
+  return (left.find((group) => !ofOthers(group)) ?? left[0])?.id ?? null;
 }

@@ -166,6 +166,20 @@ export interface AddImages {
   folder?: string | null;
 }
 
+/** How often two people gave the same images the same name. */
+export interface Agreement {
+  /** Their names. */
+  people: string[];
+  /** How many images both have named or confirmed. */
+  images: number;
+  /** How many of these have the same name by both. */
+  same: number;
+  /** The same as a share. */
+  share: number;
+  /** Cohen's kappa: 1 if they always agree, 0 if as often as by chance. */
+  kappa: number | null;
+}
+
 /** An answer to a question. */
 export interface Answer {
   /** The key that gives this answer on the page and in the terminal. */
@@ -174,6 +188,26 @@ export interface Answer {
   text: string;
   /** The edit that gives the answer: send it to `/edits`, with `on` added. */
   edit: Record<string, any>;
+}
+
+/** Assign a group to a person, who is to review it; without a name, to nobody. */
+export interface Assign {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "assign";
+  /** Number of the group. */
+  group: number;
+  /** Name of the person. If a token or the history has the name in another spelling, that person is meant. */
+  person?: string | null;
+}
+
+/** A group was assigned to a person, or to nobody. */
+export interface AssignDetails {
+  /** The number of the group. */
+  group: number;
+  /** The name of the person; null if the group is assigned to nobody. */
+  person?: string | null;
 }
 
 /** What the camera wrote down about an image (EXIF); null where it did not. */
@@ -238,6 +272,28 @@ export interface ClassNumber {
   confirmed: number;
 }
 
+/** Add a comment to a group. It is never refused because of what others do. */
+export interface Comment {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** The verb. */
+  act: "comment";
+  /** Number of the group. */
+  group: number;
+  /** The comment: one line of at most 500 characters. */
+  text: string;
+}
+
+/** A comment was added to a group. */
+export interface CommentDetails {
+  /** The number of the group. */
+  group: number;
+  /** The number of the comment. */
+  comment: number;
+  /** What the comment says. */
+  text: string;
+}
+
 /** Say whether two groups are the same class: they are merged, or discover keeps them apart. */
 export interface Compare {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
@@ -262,7 +318,7 @@ export interface CompareDetails {
   same: boolean;
 }
 
-/** Confirm a named group, so that the next learn includes it. */
+/** Confirm a named group, so that the next learn includes it; a second person who confirms it agrees with the first. */
 export interface Confirm {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
@@ -499,7 +555,7 @@ export interface Entry {
   /** What was done, such as `name` or `discover`. */
   verb: string;
   /** More about it; the fields depend on the verb. */
-  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | TaxonomyDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | RenameClassDetails | MergeClassesDetails | CorrectDetails | TeachDetails | UndoDetails | Record<string, any>;
+  details: InitDetails | RecognizeDetails | DiscoverDetails | LearnDetails | AdaptDetails | RollbackDetails | RejectionDetails | TaxonomyDetails | ReviewDetails | NameDetails | ConfirmDetails | KeepDetails | MoveDetails | RemoveDetails | UnstackDetails | MergeDetails | SplitDetails | CompareDetails | DivideDetails | RegroupDetails | RenameClassDetails | MergeClassesDetails | CorrectDetails | AssignDetails | CommentDetails | TeachDetails | UndoDetails | Record<string, any>;
   /** Whether it is undone at present. */
   undone: boolean;
 }
@@ -598,6 +654,24 @@ export interface Group {
   typical: number[];
   /** The known class that most of its images look like; null if there is none. */
   suggestion: string | null;
+  /** Who is to review it; null if it is assigned to nobody. */
+  assignee: string | null;
+  /** Who has confirmed it; empty if nobody has, or if that was with an older version of OpenGCD. */
+  confirmed_by: string[];
+  /** How many comments it has. */
+  comments: number;
+}
+
+/** A comment on a group. */
+export interface GroupComment {
+  /** Its number. */
+  id: number;
+  /** When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who wrote it. */
+  who: string;
+  /** What it says: plain text. */
+  text: string;
 }
 
 /** All groups, in the order of the review. */
@@ -907,6 +981,22 @@ export interface LogIn {
   who?: string | null;
 }
 
+/** The group that a page shows. */
+export interface Look {
+  /** A name for the page, at random: letters and digits, at least eight. */
+  page: string;
+  /** The number of the group; null if the page shows none. */
+  group: number | null;
+}
+
+/** The people who look at a group now. */
+export interface Looking {
+  /** The number of the group. */
+  group: number;
+  /** Their names, as the history shows them. */
+  people: string[];
+}
+
 /** All images under review as points of a plane: similar images lie close together. All lists have one order. */
 export interface Map {
   /** The numbers of the images. */
@@ -1165,6 +1255,12 @@ export interface Place {
   name: string;
   /** Where it is. */
   path: string;
+}
+
+/** The event `presence`: who looks at which group now, yourself included. */
+export interface Presence {
+  /** The groups that somebody looks at. */
+  groups: Looking[];
 }
 
 /** Why a request failed. */
@@ -1882,6 +1978,10 @@ export interface Operations {
     query?: { limit?: number; before?: number | null };
     answer: Entry[];
   };
+  /** Return how often each two people gave the same images the same name. They see each other's names. */
+  "GET /agreement": {
+    answer: Agreement[];
+  };
   /** Return how many classes the last discovery found, with the score of each number that it tried. */
   "GET /k": {
     answer: ClassNumber;
@@ -1908,6 +2008,15 @@ export interface Operations {
     path: { id: number };
     query?: { offset?: number; limit?: number; order?: "typical" | "odd"; stacked?: boolean };
     answer: ItemPage;
+  };
+  /** Return the comments on a group, the oldest first. */
+  "GET /groups/{id}/comments": {
+    path: { id: number };
+    answer: GroupComment[];
+  };
+  /** Return the names of all people who have a token, are in the history, or are to review a group. */
+  "GET /people": {
+    answer: string[];
   };
   /** Return how a group falls in two, and how likely the two are different classes. */
   "GET /groups/{id}/parts": {
@@ -2050,13 +2159,19 @@ export interface Operations {
     path: { id: number };
     answer: Job;
   };
-  /** Send what happens from now on, as server-sent events: `edit`, `images`, `job`, `map`, `adaptation` and `ping`. */
+  /** Tell the others which group you look at, for half a minute; tell it again to go on. */
+  "PUT /presence": {
+    body: Look;
+    answer: Presence;
+  };
+  /** Send what happens from now on, as server-sent events. */
   "GET /events": {
+    query?: { page?: string | null };
     answer: null;
   };
   /** Make one change to groups or images; `act` says which. */
   "POST /edits": {
-    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup | RenameClass | MergeClasses | Relabel | KeepLabel | Discard;
+    body: Name | Confirm | Unconfirm | Move | Separate | Remove | Unstack | Merge | Split | Keep | Compare | Divide | Regroup | RenameClass | MergeClasses | Relabel | KeepLabel | Discard | Assign | Comment;
     answer: Edited;
   };
   /** Return which folder of the server's machine is watched, and whether others may be named. */
@@ -2121,6 +2236,7 @@ export interface Operations {
 export interface Events {
   edit: EditEvent;
   job: Job;
+  presence: Presence;
 }
 
 /** The details of an entry of the history, by its verb. */
@@ -2152,6 +2268,8 @@ export interface Details {
   relabel: CorrectDetails;
   keep_label: CorrectDetails;
   discard: CorrectDetails;
+  assign: AssignDetails;
+  comment: CommentDetails;
   teach: TeachDetails;
   undo: UndoDetails;
   redo: UndoDetails;

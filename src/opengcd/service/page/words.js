@@ -10,6 +10,11 @@ export const number = (n) => NUMBER.format(n);
 /** "1 image", "2,000 images"; other plurals are given. @param {number} n @param {string} noun */
 export const count = (n, noun, plural = `${noun}s`) => `${number(n)} ${n === 1 ? noun : plural}`;
 
+const LIST = new Intl.ListFormat("en-GB");
+
+/** "Ana, Ben and Cem". @param {string[]} names */
+export const listed = (names) => LIST.format(names);
+
 /** @param {string} text */
 export const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
@@ -111,6 +116,8 @@ const STORIES = {
   discard: (d) => `removed ${count(d.images, "learnt image")}`,
   teach: (d) =>
     `labelled ${count(d.images, "image")} as ${d.classes.slice(0, 5).join(", ")}${d.classes.length > 5 ? " …" : ""}`,
+  assign: (d) => (d.person ? `assigned a group to ${d.person}` : "assigned a group to nobody"),
+  comment: (d) => `commented on a group: “${d.text}”`,
   undo: (d) => `undid ${doing(d.verb)}`,
   redo: (d) => `redid ${doing(d.verb)}`,
   rollback: (d) => `switched to version ${d.version}`,
@@ -145,6 +152,8 @@ const ACTS = {
   keep_label: ["confirmed a label", "confirming a label"],
   discard: ["removed a learnt image", "removing a learnt image"],
   teach: ["added labelled images", "adding labelled images"],
+  assign: ["assigned a group", "assigning a group"],
+  comment: ["commented on a group", "commenting on a group"],
   undo: ["undid a change", "undoing a change"],
   redo: ["redid a change", "redoing a change"],
   rollback: ["switched to another version", "switching to another version"],

@@ -9,10 +9,12 @@ import { ItemList } from "../items.js";
 import { useKeys } from "../keys.js";
 import { likeness } from "../likeness.js";
 import { otherButtons } from "../otherverbs.js";
+import { lookAt, lookersLine } from "../presence.js";
 import { go, imagesOf } from "../router.js";
 import { Selection } from "../selection.js";
 import { selectionBar } from "../selectionbar.js";
-import { groupById, nextToReview, state, subscribe } from "../store.js";
+import { groupById, nextToReview, ofOthers, state, subscribe } from "../store.js";
+import { agree, canAgree, discussion } from "../team.js";
 import { complain, toast } from "../toast.js";
 import { capital, count, title } from "../words.js";
 import { badges, FACTS, facts, groupActs } from "./groups.js";
@@ -52,6 +54,8 @@ export function group(root, which, item) {
   const head = h("header", { class: "title" });
   const gone = h("div", { class: "empty card", hidden: true });
   const like = likeness((ids) => selection.set(ids));
+  const others = lookersLine(id);
+  const said = discussion(id);
 
   /** @param {import("../acts.js").Next} next */
   const after = (next) => {
@@ -77,9 +81,9 @@ export function group(root, which, item) {
 
   /** @param {number} by */
   const step = (by) => () => {
-    const places = state.groups.map((one) => one.id);
-    const next = state.groups[(places.indexOf(id) + by + places.length) % places.length];
-    if (next) go("groups", next.id);
+    const places = state.groups.filter((one) => one.id === id || !ofOthers(one)).map((one) => one.id);
+    const next = places[(places.indexOf(id) + by + places.length) % places.length];
+    if (next !== undefined) go("groups", next);
   };
   const opener = button("Open stack", () => open(), { icon: "stack", key: ["images", "open"] });
   opener.hidden = true;
@@ -143,6 +147,8 @@ export function group(root, which, item) {
               ]
             : "",
         ),
+        others.element,
+        said.element,
       ),
       h(
         "div",
@@ -159,8 +165,13 @@ export function group(root, which, item) {
             key: ["group", "confirm"],
             primary: one.named && !one.confirmed && novel,
           }),
+        canAgree(one) && button("Confirm, too", () => agree(one), { icon: "check" }),
         one.kind !== "removed" && button("Join", acts.merge, { icon: "merge", key: ["group", "merge"] }),
         one.kind !== "removed" && button("Split", acts.split, { icon: "split", key: ["group", "split"] }),
+        one.kind !== "removed" && [
+          button("Assign", acts.assign, { icon: "person", bare: true, key: ["group", "assign"] }),
+          button("Comment", acts.comment, { icon: "comment", bare: true, key: ["group", "comment"] }),
+        ],
         one.kind !== "removed" && otherButtons("group", (apply) => apply({ group: id }, state.edit)),
       ),
     );
@@ -288,6 +299,9 @@ export function group(root, which, item) {
     }),
     () => grid.end(),
     image.end,
+    others.end,
+    said.end,
+    lookAt(id),
   ];
 
   /** Somebody may have moved selected images away. */

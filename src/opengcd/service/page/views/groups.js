@@ -7,9 +7,11 @@ import { button } from "../buttons.js";
 import { h, keyed, targetOf } from "../dom.js";
 import { icon } from "../icons.js";
 import { useKeys } from "../keys.js";
+import { lookers, lookersBadge, lookersText } from "../presence.js";
 import { go } from "../router.js";
 import { groupById, sortAgain, state, subscribe, toReview } from "../store.js";
 import { tally, total } from "../tally.js";
+import { assignGroup, commentOn, confirmedText, isListed, owners, teamBadges } from "../team.js";
 import { toast } from "../toast.js";
 import { capital, count, number, title } from "../words.js";
 
@@ -34,9 +36,10 @@ export function facts(group) {
 /** Signs of a group's state. @param {Group} group */
 export function badges(group) {
   return [
-    group.confirmed && h("span", { class: "badge good" }, icon("check"), "confirmed"),
+    group.confirmed && h("span", { class: "badge good" }, icon("check"), confirmedText(group)),
     group.named && !group.confirmed && group.kind === "novel" && h("span", { class: "badge" }, "named"),
     group.doubtful && h("span", { class: "badge warn" }, "doubtful"),
+    ...teamBadges(group),
   ].filter((badge) => badge !== false);
 }
 
@@ -66,6 +69,8 @@ export function groupActs(current, after) {
       toast("There is no suggested name for this group.");
       return undefined;
     }),
+    assign: run(assignGroup),
+    comment: run(commentOn),
   };
 }
 
@@ -76,9 +81,10 @@ export function groupActs(current, after) {
  */
 function card(group, acts, old) {
   const pictures = SIZES[size()];
-  const shown = JSON.stringify([group, pictures]);
+  const shown = JSON.stringify([group, pictures, lookers(group.id)]);
   if (old?.dataset.shown === shown) return old;
-  const label = [title(group), ...facts(group), ...badges(group).map((one) => one.textContent)].join(", ");
+  const signs = badges(group).map((one) => one.textContent);
+  const label = [title(group), ...facts(group), ...signs, lookersText(group.id)].filter(Boolean).join(", ");
   const cell =
     old?.firstElementChild ??
     h("div", {
@@ -101,6 +107,7 @@ function card(group, acts, old) {
       { class: "head" },
       h("h3", { class: group.named || group.kind !== "novel" ? null : "unnamed" }, title(group)),
       badges(group),
+      lookersBadge(group.id),
     ),
     h("p", { class: "facts soft", title: group.kind === "novel" ? FACTS : null }, facts(group).join(" · ")),
     group.suggestion && !group.named
@@ -181,6 +188,7 @@ export function groups(root) {
       h("option", { value: name, selected: name === size() }, `${capital(name)} pictures`),
     ),
   );
+  const whose = owners(() => paint());
   const sort = button("Sort again", () => {
     sections = new Map();
     return sortAgain();
@@ -191,7 +199,7 @@ export function groups(root) {
       "header",
       { class: "title" },
       h("div", {}, h("h1", {}, "Groups"), line),
-      h("div", { class: "row" }, session, sort, sizes, questions.element),
+      h("div", { class: "row" }, session, sort, whose.element, sizes, questions.element),
     ),
     empty,
     ...parts.map((part) => part.section),
@@ -218,6 +226,7 @@ export function groups(root) {
 
   const paint = () => {
     questions.read();
+    whose.paint();
     const waiting = toReview();
     const ready = state.groups.filter((group) => group.confirmed).length;
     const novel = state.groups.filter((group) => group.kind === "novel");
@@ -235,7 +244,7 @@ export function groups(root) {
     for (const group of state.groups) if (!sections.has(group.id)) sections.set(group.id, sectionOf(group));
     sort.hidden = !state.outOfOrder && state.groups.every((group) => sections.get(group.id) === sectionOf(group));
     for (const { kind, grid, section, n } of parts) {
-      const entries = state.groups.filter((group) => sections.get(group.id) === kind);
+      const entries = state.groups.filter((group) => sections.get(group.id) === kind && isListed(group));
       section.hidden = entries.length === 0;
       n.textContent = number(entries.length);
       grid.dataset.size = size();
@@ -278,7 +287,7 @@ export function groups(root) {
         ),
       open: () => chosen !== null && go("groups", chosen),
     }),
-    subscribe((topic) => topic === "review" && paint()),
+    subscribe((topic) => ["review", "presence"].includes(topic) && paint()),
   ];
   return () => {
     for (const end of ends) end();

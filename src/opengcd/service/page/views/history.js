@@ -2,6 +2,7 @@
 
 import { redo, undo } from "../acts.js";
 import { api } from "../api.js";
+import { agreement } from "../agreement.js";
 import { button } from "../buttons.js";
 import { h, heading } from "../dom.js";
 import { exportLabels } from "../exporting.js";
@@ -26,6 +27,7 @@ export function history(root) {
     ),
     acts,
     session,
+    agreement(),
     days,
     foot,
   );
