@@ -30,6 +30,7 @@ from opengcd.workspace.originals import embed_originals, find_originals, store_v
 from opengcd.workspace.revision import raise_revision
 from opengcd.workspace.schema import captures, failures, features, items, paths, training_labels
 from opengcd.workspace.vectors import Vectors
+from opengcd.workspace.videos import Frames
 
 SURVEY = 1000
 """Files looked up at a time, while those before are embedded."""
@@ -59,15 +60,20 @@ class _Survey(NamedTuple):
 class Intake:
     """Adds files to a workspace; the embedder is loaded when the first image must be embedded."""
 
-    def __init__(self, database: Database, vectors: Vectors) -> None:
+    def __init__(self, database: Database, vectors: Vectors, frames: Frames) -> None:
         self._database = database
         self._vectors = vectors
+        self._frames = frames
 
     def find(
         self, starts: Iterable[str | os.PathLike[str]], on_skipped: Callable[[str], object] = ignore_file
     ) -> Iterator[Found]:
         """Find the images under some paths, and those in lists of images."""
         return find_images(starts, on_skipped)
+
+    def expand(self, files: Sequence[Found], fps: float, progress: Progress) -> Iterator[list[Found]]:
+        """Replace the videos among some files by their frames; see :meth:`Frames.expand`."""
+        return self._frames.expand(files, fps, progress)
 
     def take(self, files: Sequence[Found], progress: Progress) -> Iterator[list[Taken]]:
         """Yield the files in batches as they are safely stored."""

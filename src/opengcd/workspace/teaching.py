@@ -24,6 +24,7 @@ from opengcd.workspace.schema import groups as groups_table
 from opengcd.workspace.store import Store
 from opengcd.workspace.uploads import check_pixels, store_uploads
 from opengcd.workspace.vector_intake import AnyIntake
+from opengcd.workspace.videos import FPS, with_labels
 
 COLUMNS = ("file", "label")
 
@@ -79,7 +80,13 @@ class Teaching:
         self._recognizers = recognizers
 
     def teach(
-        self, source: str | os.PathLike[str], table: str | os.PathLike[str] | None, progress: Progress, *, replace: bool
+        self,
+        source: str | os.PathLike[str],
+        table: str | os.PathLike[str] | None,
+        progress: Progress,
+        *,
+        replace: bool,
+        fps: float = FPS,
     ) -> Taught:
         """Read labelled images and store their labels, all in one edit; see :meth:`opengcd.Workspace.teach`."""
         self._refuse_vectors()
@@ -88,6 +95,8 @@ class Teaching:
             files, bad = (
                 _files_in_folders(Path(source)) if table is None else _files_in_table(Path(source), Path(table))
             )
+            files, twice = with_labels(files.items(), self._intake.expand(list(files), fps, progress))
+            bad += twice
             label_of = {found.path: label for found, label in files.items()}
             given: dict[int, dict[str, str]] = {}
             for batch in self._intake.take(list(files), progress):
