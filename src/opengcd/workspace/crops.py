@@ -31,9 +31,7 @@ EMPTY = "empty"
 QUALITY = 95
 SMALLEST = 2
 """Pixels; smaller boxes show nothing."""
-VIDEO = (
-    "a video; boxes are of images: write its frames to a folder and run the detector on that, or leave out the boxes"
-)
+VIDEO = "a video; boxes are of images: write its frames to a folder and run the detector on it, or leave out the boxes"
 UNNAMED = "the file of boxes does not name it, or the detector could not read it"
 
 

@@ -134,7 +134,7 @@ def readable(path: str | os.PathLike[str]) -> str:
 
 
 def is_stray(name: str, beside: Container[str] = ()) -> bool:
-    """Return whether a file is neither an image nor a video, by its name and the names in lower case that are beside it.
+    """Return whether a file is neither image nor video, by its name and the names in lower case that are beside it.
 
     Parameters
     ----------

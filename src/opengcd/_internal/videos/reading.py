@@ -6,7 +6,7 @@ import math
 import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from opengcd._internal.images import MAX_PIXELS
 from opengcd._internal.videos.messages import MISSING, MOST_FRAMES, TOO_MANY
@@ -95,10 +95,10 @@ class OpenVideo:
             raise VideoError(MISSING) from None
         self._errors = av.FFmpegError
         try:
-            self._container: Any = av.open(file, container_options=OPTIONS)
+            self._container = cast(Any, av.open(file, container_options=OPTIONS))
         except (av.FFmpegError, ValueError):
             raise VideoError(NOT_A_VIDEO) from None
-        self._stream: Any = self._container.streams.best("video")
+        self._stream = self._container.streams.best("video")
         if self._stream is None or self._stream.codec_context is None:
             raise VideoError("it has no pictures that can be decoded")
         codec = self._stream.codec_context
