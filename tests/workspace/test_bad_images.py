@@ -198,8 +198,8 @@ def test_files_are_found_in_order(tmp_path):
 
 
 def test_files_that_are_not_images_by_their_names_are_skipped(tmp_path):
-    strays = [".DS_Store", "Thumbs.db", "NOTES.TXT", "a.jpg.xmp", "a.json", "down/b.csv", "a.CR2", "c.nef", "e.MP4"]
-    images = ["a.JPG", "c.jpeg", "d.nef", "down/e", "f.txt/g.png"]
+    strays = [".DS_Store", "Thumbs.db", "NOTES.TXT", "a.jpg.xmp", "a.json", "down/b.csv", "a.CR2", "c.nef"]
+    images = ["a.JPG", "c.jpeg", "d.nef", "down/e", "e.MP4", "f.txt/g.png"]
     for name in strays + images:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"x")

@@ -228,7 +228,7 @@ class Watch:
                     continue
                 now = set(find_files([folder]))
                 settled = sorted(now & before - tried)
-                for result in workspace.recognition.recognize_files(_not_taken(workspace, settled), progress=go_on):
+                for result in workspace.recognition.recognize_files(not_taken(workspace, settled), progress=go_on):
                     self.images += result.item is not None
                 tried, before = tried & now | set(settled), now
                 self.problem = ""
@@ -244,7 +244,7 @@ class _EndedError(Exception):
     """The watch is to end."""
 
 
-def _not_taken(workspace: Workspace, files: Sequence[Found]) -> list[Found]:
+def not_taken(workspace: Workspace, files: Sequence[Found]) -> list[Found]:
     """Return the files that are new or have changed, without those that could not be used before."""
     frames = Frames(workspace.path)
     known: set[tuple[str, int, int]] = set()

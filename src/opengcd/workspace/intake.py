@@ -73,7 +73,19 @@ class Intake:
 
     def expand(self, files: Sequence[Found], fps: float, progress: Progress) -> Iterator[list[Found]]:
         """Replace the videos among some files by their frames; see :meth:`Frames.expand`."""
-        return self._frames.expand(files, fps, progress)
+        for found, made in zip(files, self._frames.expand(files, fps, progress), strict=True):
+            if found.is_video and made[-1].path != found.path:
+                self._forget_failure(found.path)
+            yield made
+
+    def _forget_failure(self, path: str) -> None:
+        """Forget that a file could not be used before."""
+        here = failures.c.path == path
+        with self._database.reading() as connection:
+            if connection.scalar(select(failures.c.path).where(here)) is None:
+                return
+        with self._database.writing() as connection:
+            connection.execute(delete(failures).where(here))
 
     def take(self, files: Sequence[Found], progress: Progress) -> Iterator[list[Taken]]:
         """Yield the files in batches as they are safely stored."""
