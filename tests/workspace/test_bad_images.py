@@ -208,7 +208,7 @@ def test_files_that_are_not_images_by_their_names_are_skipped(tmp_path):
     assert sorted(os.path.relpath(path, tmp_path) for path in skipped) == sorted(strays)
     assert sorted(found) == sorted(images)
     assert {name for name, reason in found.items() if "raw image" in reason} == {"d.nef"}
-    assert "ffmpeg" in next(find_files([tmp_path / "e.MP4"])).reason
+    assert next(find_files([tmp_path / "e.MP4"])).is_video
     assert [one.path for one in find_files([tmp_path / "NOTES.TXT"])] == [str(tmp_path / "NOTES.TXT")]  # it is meant
 
 

@@ -29,15 +29,6 @@ from tests.helpers.serving import connect, eventually, get, send
 from tests.helpers.videos import BEGINS, TAKEN, clip, film
 
 
-@pytest.fixture(scope="module")
-def fitted(world, tmp_path_factory):
-    """A workspace that knows four colours and has seen no stream; tests copy it."""
-    folder = tmp_path_factory.mktemp("fitted") / "birds"
-    with Workspace.create(folder, "pixels", recognizer=RECOGNIZER) as workspace:
-        workspace.fit(world[0])
-    return folder
-
-
 @pytest.fixture
 def birds(fitted, tmp_path):
     shutil.copytree(fitted, tmp_path / "birds")
