@@ -6,11 +6,16 @@ import math
 import subprocess
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import IO, BinaryIO, NamedTuple
 
 from opengcd._internal.child_process import start_child
 from opengcd._internal.videos import messages as protocol
 from opengcd._internal.videos.reading import VideoError
+
+
+ENDING = 5.0
+"""Seconds in which a process that says nothing more ends by itself."""
 
 
 class VideoFacts(NamedTuple):
@@ -110,7 +115,8 @@ def _receive(process: subprocess.Popen[bytes], replies: IO[bytes]) -> _Reply:
         limit.cancel()
     if late.is_set():
         raise VideoError(f"decoding a part of it takes more than {protocol.SECONDS:.0f} seconds")
-    process.kill()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(ENDING)
     raise VideoError(
-        f"it crashes the decoder (exit status {process.wait()}): it is damaged, or its frames are too large"
+        f"it crashes the decoder (exit status {process.poll()}): it is damaged, or its frames are too large"
     )

@@ -93,10 +93,10 @@ class OpenVideo:
             import av
         except ImportError:
             raise VideoError(MISSING) from None
-        self._errors = av.FFmpegError
+        self._errors = av.FFmpegError, OSError, ValueError  # a damaged file names places that cannot be
         try:
             self._container = cast(Any, av.open(file, container_options=OPTIONS))
-        except (av.FFmpegError, ValueError):
+        except self._errors:
             raise VideoError(NOT_A_VIDEO) from None
         self._stream = self._container.streams.best("video")
         if self._stream is None or self._stream.codec_context is None:
