@@ -36,6 +36,15 @@ def world(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def fitted(world, tmp_path_factory):
+    """A workspace that knows four colours and has seen no stream; tests copy it."""
+    folder = tmp_path_factory.mktemp("fitted") / "birds"
+    with Workspace.create(folder, "pixels", recognizer=pictures.RECOGNIZER) as workspace:
+        workspace.fit(world[0])
+    return folder
+
+
+@pytest.fixture(scope="session")
 def reviewable(world, tmp_path_factory):
     """A workspace that has recognised the stream and found its two new classes; tests copy it."""
     known, stream = world

@@ -158,6 +158,52 @@ class Images(Kind):
         decoders().jpeg(one, 16)
 
 
+class Videos(Kind):
+    share = 200
+
+    def make_good(self) -> list[bytes]:
+        import av
+
+        from opengcd._internal.videos import VideoError
+
+        self.refusals = (VideoError,)
+        rng = np.random.default_rng(0)
+        files = []
+        for name, codec, pixels in (
+            ("a.mp4", "libx264", "yuv420p"),
+            ("a.mkv", "libx265", "yuv420p"),
+            ("a.avi", "mjpeg", "yuvj420p"),
+            ("a.webm", "libvpx-vp9", "yuv420p"),
+            ("a.mpg", "mpeg2video", "yuv420p"),
+            ("a.wmv", "wmv2", "yuv420p"),
+        ):
+            with av.open(str(self.folder / name), "w") as container:
+                stream = container.add_stream(codec, rate=25)
+                stream.width, stream.height, stream.pix_fmt = 48, 32, pixels
+                for _ in range(30):
+                    frame = av.VideoFrame.from_ndarray(rng.integers(0, 256, (32, 48, 3), dtype=np.uint8), "rgb24")
+                    container.mux(stream.encode(frame))
+                container.mux(stream.encode())
+            files.append((self.folder / name).read_bytes())
+        return files
+
+    def make_hostile(self) -> list[bytes]:
+        (self.folder / "other.mpg").write_bytes(self.good[4])
+        other = self.folder / "other.mpg"
+        return [
+            b"", b"RIFF\xff\xff\xff\xffAVI ", b"\x1a\x45\xdf\xa3" + bytes(100), b"\0\0\0\x18ftypmp42" + bytes(100),
+            f"ffconcat version 1.0\nfile {other}\n".encode(),
+            f"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile://{other}\n#EXT-X-ENDLIST\n".encode(),
+        ]  # fmt: skip
+
+    def load(self, one: bytes) -> None:
+        from opengcd._internal.videos import read_video
+
+        (self.folder / "video.mp4").write_bytes(one)
+        with (self.folder / "video.mp4").open("rb") as file:
+            read_video(file, 10.0, None, lambda *_: None, lambda _: None)
+
+
 class Npy(Kind):
     """Vectors in a request."""
 
@@ -471,6 +517,7 @@ class Notes(Kind):
 
 KINDS: dict[str, type[Kind]] = {
     "images": Images,
+    "videos": Videos,
     "vectors in npy": Npy,
     "feature files in npz": Npz,
     "model folders": Models,

@@ -10,19 +10,10 @@ from opengcd import Workspace
 from opengcd.service import adding
 from opengcd.workspace import find_files
 from tests.helpers.homing import home_app, home_client, home_process, signed_in
-from tests.helpers.pictures import RECOGNIZER, paint, picture
+from tests.helpers.pictures import paint, picture
 from tests.helpers.serving import API, Pause, connect, eventually, png
 
 INSIDE = f"/projects/birds{API}"
-
-
-@pytest.fixture(scope="module")
-def fitted(world, tmp_path_factory):
-    """A workspace that knows four colours and has seen no stream; tests copy it."""
-    folder = tmp_path_factory.mktemp("fitted") / "birds"
-    with Workspace.create(folder, "pixels", recognizer=RECOGNIZER) as workspace:
-        workspace.fit(world[0])
-    return folder
 
 
 @pytest.fixture

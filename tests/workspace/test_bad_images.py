@@ -198,8 +198,8 @@ def test_files_are_found_in_order(tmp_path):
 
 
 def test_files_that_are_not_images_by_their_names_are_skipped(tmp_path):
-    strays = [".DS_Store", "Thumbs.db", "NOTES.TXT", "a.jpg.xmp", "a.json", "down/b.csv", "a.CR2", "c.nef", "e.MP4"]
-    images = ["a.JPG", "c.jpeg", "d.nef", "down/e", "f.txt/g.png"]
+    strays = [".DS_Store", "Thumbs.db", "NOTES.TXT", "a.jpg.xmp", "a.json", "down/b.csv", "a.CR2", "c.nef"]
+    images = ["a.JPG", "c.jpeg", "d.nef", "down/e", "e.MP4", "f.txt/g.png"]
     for name in strays + images:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"x")
@@ -208,7 +208,7 @@ def test_files_that_are_not_images_by_their_names_are_skipped(tmp_path):
     assert sorted(os.path.relpath(path, tmp_path) for path in skipped) == sorted(strays)
     assert sorted(found) == sorted(images)
     assert {name for name, reason in found.items() if "raw image" in reason} == {"d.nef"}
-    assert "ffmpeg" in next(find_files([tmp_path / "e.MP4"])).reason
+    assert next(find_files([tmp_path / "e.MP4"])).is_video
     assert [one.path for one in find_files([tmp_path / "NOTES.TXT"])] == [str(tmp_path / "NOTES.TXT")]  # it is meant
 
 

@@ -13,7 +13,7 @@ import typer
 from opengcd.cli.adaptation import adapt_on_the_way
 from opengcd.cli.display import show_class_number, show_entry, show_groups, show_measured, show_next_step
 from opengcd.cli.failures import exit_for_bad_files, report_bad_file, report_bad_files, report_errors, report_skipped
-from opengcd.cli.options import Adapt, Boxes, Folder, MinConfidence
+from opengcd.cli.options import Adapt, Boxes, Folder, Fps, MinConfidence
 from opengcd.cli.output import echo, write_out
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def recognize(
     workspace: Folder,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATHS", help="Images, folders, or lists of images.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATHS", help="Images, videos, folders, or lists of images.")],
     watch: Annotated[bool, typer.Option(help="Watch the folders for new images until interrupted.")] = False,
     style: Annotated[
         Literal["table", "jsonl", "csv"], typer.Option("--format", help="Format of the output.")
@@ -33,8 +33,9 @@ def recognize(
     ] = None,
     boxes: Boxes = None,
     min_confidence: MinConfidence = 0.2,
+    fps: Fps = 1.0,
 ) -> None:
-    """Recognise images of known classes, and reject the others as unknown.
+    """Recognise images and frames of videos of known classes, and reject the others as unknown.
 
     Each result is printed as soon as it is stored.
     """
@@ -49,12 +50,17 @@ def recognize(
             read_times(times)  # a mistake in it is found before the images are read
         show = PRINTERS[style]()
         if watch:
-            _print_until_interrupted(opened.watch(paths), show)
+            _print_until_interrupted(opened.watch(paths, fps=fps), show)
             return
         bad, skipped, good = list[tuple[str, str]](), list[str](), 0
         with terminal.progress_bar() as progress:
             for result in opened.recognize(
-                paths, boxes=boxes, min_confidence=min_confidence, progress=progress, on_skipped=skipped.append
+                paths,
+                boxes=boxes,
+                min_confidence=min_confidence,
+                fps=fps,
+                progress=progress,
+                on_skipped=skipped.append,
             ):
                 if result.reason:
                     bad.append((result.path, result.reason))

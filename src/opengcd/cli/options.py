@@ -22,4 +22,11 @@ Boxes = Annotated[
     ),
 ]
 MinConfidence = Annotated[float, typer.Option(min=0, max=1, help="With --boxes: the lowest confidence of a box.")]
+Fps = Annotated[
+    float,
+    typer.Option(
+        help="Frames per second that are taken of videos; each becomes an image of its own. More frames of the same "
+        "scene are near copies, which count once."
+    ),
+]
 Copy = Annotated[bool, typer.Option(help="Copy the images instead of linking to them.")]

@@ -21,7 +21,7 @@ from opengcd.cli.display import (
     show_threshold,
 )
 from opengcd.cli.failures import report_bad_files, report_errors, report_skipped
-from opengcd.cli.options import Adapt, Boxes, Copy, Folder, MinConfidence
+from opengcd.cli.options import Adapt, Boxes, Copy, Folder, Fps, MinConfidence
 from opengcd.cli.output import echo, write_out
 
 
@@ -82,6 +82,7 @@ def init(
     ] = None,
     boxes: Boxes = None,
     min_confidence: MinConfidence = 0.2,
+    fps: Fps = 1.0,
     adapt: Adapt = False,
 ) -> None:
     """Make a workspace and learn the known classes.
@@ -110,7 +111,12 @@ def init(
             skipped = list[str]()
             with terminal.progress_bar() as progress:
                 bad = made.fit(
-                    known, boxes=boxes, min_confidence=min_confidence, progress=progress, on_skipped=skipped.append
+                    known,
+                    boxes=boxes,
+                    min_confidence=min_confidence,
+                    fps=fps,
+                    progress=progress,
+                    on_skipped=skipped.append,
                 )
             status = made.status()
             assert status.version is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from opengcd.cli.failures import SOME_IMAGES_BAD, report_bad_file, report_errors
-from opengcd.cli.options import Folder
+from opengcd.cli.options import Folder, Fps
 from opengcd.cli.output import echo
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def teach(
     replace: Annotated[
         bool, typer.Option(help="Give the new label also to images to which a person has given another one.")
     ] = False,
+    fps: Fps = 1.0,
     learn: Annotated[bool, typer.Option(help="Learn afterwards, with all else that is ready to learn.")] = False,
 ) -> None:
     """Add labelled images of known or new classes; the next learn takes them.
@@ -48,7 +49,7 @@ def teach(
 
     with report_errors(), Workspace(workspace) as opened:
         with terminal.progress_bar() as progress:
-            taught = opened.teach(images, labels, replace=replace, progress=progress)
+            taught = opened.teach(images, labels, replace=replace, fps=fps, progress=progress)
         _show_taught(taught)
         if learn and opened.views.learnable().total() + opened.views.corrected().total():
             with terminal.progress_bar() as progress:

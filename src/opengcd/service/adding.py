@@ -1,4 +1,4 @@
-"""Images that are added in the page: uploads, folders of the machine, and one folder that is watched."""
+"""Images and videos that are added in the page: uploads, folders of the machine, and one folder that is watched."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from opengcd.workspace import MissingError, Workspace, WorkspaceError, find_file
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.files import Found, content_hash
 from opengcd.workspace.schema import failures, items, paths
+from opengcd.workspace.videos import FPS, Frames
 
 IMAGES = "images"
 """The folder of a workspace for images that were uploaded, under their own names."""
@@ -45,7 +46,12 @@ def uploads_of(workspace: Workspace) -> Uploads:
 
 
 def add_images(
-    workspace: Workspace, report: JobReport, *, upload: str | None = None, folder: str | None = None
+    workspace: Workspace,
+    report: JobReport,
+    *,
+    upload: str | None = None,
+    folder: str | None = None,
+    fps: float = FPS,
 ) -> None:
     """Recognise the images of an upload or a folder, as a job.
 
@@ -59,6 +65,8 @@ def add_images(
         The upload, whose files are moved into the workspace.
     folder : str or None
         A folder of the machine, whose files stay where they are.
+    fps : float
+        Frames per second that are taken of videos.
 
     """
     report.expect(0.0)  # so the time that is left follows the pace
@@ -72,7 +80,7 @@ def add_images(
     seen: set[int] = set()
     reasons: list[str] = []
     files = list(find_files([start])) if start.exists() else []  # all of an upload may be duplicates
-    for result in workspace.recognition.recognize_files(files, progress=report.progress):
+    for result in workspace.recognition.recognize_files(files, fps=fps, progress=report.progress):
         if result.item is None:
             counts["bad"] += 1
             reasons += [f"{os.path.basename(readable(result.path))}: {result.reason}"][: MOST_REASONS - len(reasons)]
@@ -220,7 +228,7 @@ class Watch:
                     continue
                 now = set(find_files([folder]))
                 settled = sorted(now & before - tried)
-                for result in workspace.recognition.recognize_files(_not_taken(workspace, settled), progress=go_on):
+                for result in workspace.recognition.recognize_files(not_taken(workspace, settled), progress=go_on):
                     self.images += result.item is not None
                 tried, before = tried & now | set(settled), now
                 self.problem = ""
@@ -236,8 +244,9 @@ class _EndedError(Exception):
     """The watch is to end."""
 
 
-def _not_taken(workspace: Workspace, files: Sequence[Found]) -> list[Found]:
+def not_taken(workspace: Workspace, files: Sequence[Found]) -> list[Found]:
     """Return the files that are new or have changed, without those that could not be used before."""
+    frames = Frames(workspace.path)
     known: set[tuple[str, int, int]] = set()
     bad: set[str] = set()
     with workspace.store.database.reading() as connection:
@@ -245,4 +254,5 @@ def _not_taken(workspace: Workspace, files: Sequence[Found]) -> list[Found]:
             query = select(paths.c.path, paths.c.size, paths.c.mtime).where(paths.c.path.in_(part))
             known |= {(row.path, row.size, row.mtime) for row in connection.execute(query)}
             bad |= set(connection.scalars(select(failures.c.path).where(failures.c.path.in_(part))))
-    return [found for found in files if found[:3] not in known and found.path not in bad]
+    new = [found for found in files if found[:3] not in known and found.path not in bad]
+    return [found for found in new if not (found.is_video and frames.has(found, FPS))]

@@ -23,17 +23,19 @@ uploading = upload_routes(lambda request: uploads_of(request.app.state.service.w
 
 @writing.post("/images", status_code=202, summary="Add images", response_description="The job.", responses=MISSING)
 def add(workspace: UserWorkspace, service: Service, local: Local, wanted: api.AddImages) -> api.Job:
-    """Recognise the images of an upload or a folder, in a job. An image that the workspace has is not added again."""
+    """Recognise the images and videos of an upload or a folder, in a job. What the workspace has is not added again."""
     if (wanted.upload is None) == (wanted.folder is None):
         raise HTTPException(409, "Name either an upload or a folder of the server's machine.")
     if not workspace.models.knows_classes():
         raise HTTPException(409, "No class has been learnt yet, so nothing can be recognised.")
     if wanted.upload is not None:
         uploads_of(workspace).files(wanted.upload)
-        arguments = {"upload": wanted.upload}
+        arguments: dict[str, str | float] = {"upload": wanted.upload}
     else:
         assert wanted.folder is not None
         arguments = {"folder": _folder(wanted.folder, local)}
+    if wanted.fps is not None:
+        arguments["fps"] = wanted.fps
     job = workspace.jobs.add("recognize", arguments, workspace.who)
     service.runner.wake()
     return as_job(job)

@@ -147,6 +147,7 @@ def item(workspace: UserWorkspace, id: Number) -> api.ItemDetails:
         stack=stack,
         copies=copies,
         origin=_origin(workspace, one.paths),
+        video=_video(workspace, one.paths),
         files=[api.File(path=readable(path), state=state) for path, state in workspace.views.files(id)],
         doubt=listed.doubt,
         date=listed.date,
@@ -297,6 +298,14 @@ def _origin(workspace: Workspace, paths: Sequence[str]) -> api.Origin | None:
     path, _, size, box, confidence, category = found
     name = readable(os.path.basename(path))
     return api.Origin(name=name, size=size, box=box, confidence=confidence, category=category)
+
+
+def _video(workspace: Workspace, paths: Sequence[str]) -> api.VideoFrame | None:
+    found = workspace.views.video_of(paths)
+    if found is None:
+        return None
+    name = readable(os.path.basename(found.path))
+    return api.VideoFrame(name=name, path=readable(found.path), seconds=found.seconds)
 
 
 def _headers(workspace: Workspace, id: int) -> dict[str, str]:

@@ -219,6 +219,9 @@ class AddImages(Model):
     folder: str | None = Field(
         None, min_length=1, max_length=1000, description="A folder; only a person at the server's machine may name one."
     )
+    fps: float | None = Field(
+        None, gt=0, le=1000, description="Frames per second that are taken of videos; null for one."
+    )
 
 
 class WatchFolder(Model):
@@ -695,6 +698,14 @@ class Origin(Model):
     category: str = Field(description="What the detector takes it for.")
 
 
+class VideoFrame(Model):
+    """Which frame of a video an image is."""
+
+    name: str = Field(description="The name of the file of the video.")
+    path: str = Field(description="The video, where it was when the frame was taken.")
+    seconds: float = Field(description="The time of the frame, from the start of the video.")
+
+
 Source = Literal["learnt", "reviewed", "put back", "grouped", "removed", "recognized", "rejected", "waiting"]
 
 
@@ -824,6 +835,7 @@ class ItemDetails(Item):
         description="Where it was cut out, if it is a crop of another image; null otherwise. `/items/{id}/origin` is "
         "the whole image."
     )
+    video: VideoFrame | None = Field(description="Which frame of a video it is; null if it is not one.")
 
 
 class Neighbour(Model):

@@ -12,12 +12,11 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opengcd._internal.durable_files import make_folder, replace_file
-from opengcd._internal.images import CAPTURE, EmbedderError, decoders
+from opengcd._internal.images import CAPTURE, EmbedderError, decoders, exif_at
 from opengcd._internal.progress import Progress
 from opengcd.workspace.boxes import Box, Boxes
 from opengcd.workspace.files import Found, read_file
@@ -32,6 +31,7 @@ EMPTY = "empty"
 QUALITY = 95
 SMALLEST = 2
 """Pixels; smaller boxes show nothing."""
+VIDEO = "a video; boxes are of images: write its frames to a folder and run the detector on it, or leave out the boxes"
 UNNAMED = "the file of boxes does not name it, or the detector could not read it"
 
 
@@ -102,6 +102,8 @@ class Crops:
         places = list(starts)
 
         def cut(found: Found) -> Cut:
+            if found.is_video:
+                return Cut(found.path, [], reason=VIDEO)
             here = boxes.of(found.path, places)
             if found.reason or here is None:
                 return Cut(found.path, [], reason=found.reason or UNNAMED)
@@ -177,19 +179,11 @@ class Crops:
 
 def _encoded(image: Image, box: tuple[int, int, int, int], taken: float | None) -> bytes:
     """Return a part of an image as a JPEG file that says when the image was taken, by itself or else as is given."""
-    from PIL import ExifTags, Image
-
     capture = image.info.get(CAPTURE)
-    exif = Image.Exif()
     if capture is not None and capture.taken is not None:
         taken = capture.taken
-    if taken is not None:
-        time = datetime.fromtimestamp(taken, UTC)
-        times = exif.get_ifd(ExifTags.IFD.Exif)
-        times[ExifTags.Base.DateTimeOriginal] = time.strftime("%Y:%m:%d %H:%M:%S")
-        times[ExifTags.Base.SubsecTimeOriginal] = f"{time.microsecond:06d}"
     stream = io.BytesIO()
-    image.crop(box).save(stream, "JPEG", quality=QUALITY, subsampling=0, exif=exif)
+    image.crop(box).save(stream, "JPEG", quality=QUALITY, subsampling=0, exif=exif_at(taken))
     return stream.getvalue()
 
 

@@ -52,6 +52,7 @@ from opengcd.workspace.vectors import Vectors
 from opengcd.workspace.verb import Verb
 from opengcd.workspace.verbs import ReviewVerbs
 from opengcd.workspace.versions import Version
+from opengcd.workspace.videos import FPS, Frames
 from opengcd.workspace.views import Status, Views
 
 
@@ -163,7 +164,7 @@ class Workspace(ReviewVerbs):
         self._intake = (
             VectorIntake(store.database, self.vectors, store.path / "thumbnails")
             if store.settings.takes_vectors
-            else Intake(store.database, self.vectors)
+            else Intake(store.database, self.vectors, Frames(store.path))
         )
         self._estimates: dict[Any, TimeEstimate] = {}
         self._sign_as(store)
@@ -283,6 +284,7 @@ class Workspace(ReviewVerbs):
         *,
         boxes: str | os.PathLike[str] | None = None,
         min_confidence: float = CONFIDENCE,
+        fps: float = FPS,
         progress: Progress = silent,
         on_skipped: Callable[[str], object] = ignore_file,
     ) -> list[tuple[str, str]]:
@@ -300,10 +302,13 @@ class Workspace(ReviewVerbs):
             and images without boxes are labelled ``"empty"`` but do not become items.
         min_confidence : float
             The lowest confidence of a box that is used.
+        fps : float
+            Frames per second that are taken of videos, with the extra ``video``; each frame becomes an item.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
         on_skipped : callable
-            Called with the path of each file in a folder that is skipped, since by its name it is not an image.
+            Called with the path of each file in a folder that is skipped: by its name it is neither an image nor a
+            video.
 
         Returns
         -------
@@ -316,7 +321,7 @@ class Workspace(ReviewVerbs):
             If the workspace has a version already, or no image can be used.
 
         """
-        return self._learning.fit(known, progress, on_skipped, boxes, min_confidence)
+        return self._learning.fit(known, progress, on_skipped, boxes, min_confidence, fps)
 
     def recognize(
         self,
@@ -324,10 +329,11 @@ class Workspace(ReviewVerbs):
         *,
         boxes: str | os.PathLike[str] | None = None,
         min_confidence: float = CONFIDENCE,
+        fps: float = FPS,
         progress: Progress = silent,
         on_skipped: Callable[[str], object] = ignore_file,
     ) -> Iterator[Result]:
-        """Recognise the images under some paths, and add them to the stream.
+        """Recognise the images and videos under some paths, and add them to the stream.
 
         Parameters
         ----------
@@ -339,20 +345,23 @@ class Workspace(ReviewVerbs):
             and images without boxes are labelled ``"empty"`` but do not become items.
         min_confidence : float
             The lowest confidence of a box that is used.
+        fps : float
+            Frames per second that are taken of videos, with the extra ``video``; each frame becomes an item.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
         on_skipped : callable
-            Called with the path of each file in a folder that is skipped, since by its name it is not an image.
+            Called with the path of each file in a folder that is skipped: by its name it is neither an image nor a
+            video.
 
         Yields
         ------
         Result
             The prediction for a file, as soon as it is safely stored; for a file that cannot be used, the reason. With
-            ``boxes`` the file is that of a crop.
+            ``boxes`` the file is that of a crop, and of a video those of its frames.
 
         """
         return self.recognition.recognize(
-            sources, boxes=boxes, min_confidence=min_confidence, progress=progress, on_skipped=on_skipped
+            sources, boxes=boxes, min_confidence=min_confidence, fps=fps, progress=progress, on_skipped=on_skipped
         )
 
     def set_times(self, table: str | os.PathLike[str]) -> int:
@@ -363,19 +372,22 @@ class Workspace(ReviewVerbs):
         Parameters
         ----------
         table : path
-            With the columns ``file`` (relative to the table's folder) and ``time`` (ISO 8601).
+            With the columns ``file`` (relative to the table's folder) and ``time`` (ISO 8601); of a video, when it
+            begins.
 
         Returns
         -------
         int
-            How many files of the table are in the workspace.
+            How many files of the table, and frames of its videos, are in the workspace.
 
         """
-        times = read_times(table)
+        times = Frames(self.store.path).with_frames(read_times(table))
         with self.store.database.writing() as connection:
             return store_times(connection, times)
 
-    def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
+    def watch(
+        self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0, fps: float = FPS
+    ) -> Iterator[Result]:
         """Watch folders and recognise files as they appear or change; this never ends by itself.
 
         Parameters
@@ -385,6 +397,8 @@ class Workspace(ReviewVerbs):
         every : float
             Seconds between two searches. A file is read once its size and time are the same in two searches; until
             then, another program may still be writing it.
+        fps : float
+            Frames per second that are taken of videos, with the extra ``video``; each frame becomes an item.
 
         Yields
         ------
@@ -392,7 +406,7 @@ class Workspace(ReviewVerbs):
             The prediction for a file, as soon as it is safely stored.
 
         """
-        return self.recognition.watch(sources, every)
+        return self.recognition.watch(sources, every, fps)
 
     def discover(
         self,
@@ -453,6 +467,7 @@ class Workspace(ReviewVerbs):
         labels: str | os.PathLike[str] | None = None,
         *,
         replace: bool = False,
+        fps: float = FPS,
         progress: Progress = silent,
     ) -> Taught:
         """Add labelled images of known classes or of new ones; the next :meth:`learn` takes them.
@@ -470,6 +485,8 @@ class Workspace(ReviewVerbs):
         replace : bool
             Whether images that a person has given another label, or removed, get the new one. If not, they are listed
             as conflicts and stay as they are.
+        fps : float
+            Frames per second that are taken of videos, with the extra ``video``; each frame becomes an item.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
 
@@ -483,7 +500,7 @@ class Workspace(ReviewVerbs):
             If no image can be used, or no class has been learnt yet.
 
         """
-        return self._teaching.teach(source, labels, progress, replace=replace)
+        return self._teaching.teach(source, labels, progress, replace=replace, fps=fps)
 
     def teach_items(
         self,

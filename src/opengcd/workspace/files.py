@@ -31,7 +31,7 @@ RAW_SUFFIXES = frozenset({
 VIDEO_SUFFIXES = frozenset(
     {".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mts", ".m2ts", ".mpg", ".mpeg", ".wmv", ".3gp"}
 )
-VIDEO = "a video; write its frames to a folder, as by ffmpeg -i clip.mp4 -vf fps=1 frames/clip-%05d.jpg, and give that"
+"""Files of which frames are taken; see :mod:`opengcd.workspace.videos`."""
 
 
 class Found(NamedTuple):
@@ -41,6 +41,11 @@ class Found(NamedTuple):
     size: int
     mtime: int
     reason: str = ""
+
+    @property
+    def is_video(self) -> bool:
+        """Whether it is a video, by its name."""
+        return os.path.splitext(self.path)[1].lower() in VIDEO_SUFFIXES
 
 
 def ignore_file(path: str) -> None:
@@ -52,8 +57,8 @@ def find_files(
 ) -> Iterator[Found]:
     """Find all files under some paths.
 
-    In folders, files that are not images by their name, hidden files, what file managers leave behind, raw files beside
-    a JPEG file of the same name, and workspaces are skipped; a loop of links is entered once.
+    In folders, files that are neither images nor videos by their name, hidden files, what file managers leave behind,
+    raw files beside a JPEG file of the same name, and workspaces are skipped; a loop of links is entered once.
 
     Parameters
     ----------
@@ -87,8 +92,8 @@ def look_at(path: str) -> Found:
         return Found(path, 0, 0, _reason(error))
     if not stat.S_ISREG(status.st_mode):
         return Found(path, 0, 0, "not a regular file")
-    if (suffix := os.path.splitext(path)[1].lower()) in RAW_SUFFIXES | VIDEO_SUFFIXES:
-        return Found(path, 0, 0, RAW if suffix in RAW_SUFFIXES else VIDEO)
+    if os.path.splitext(path)[1].lower() in RAW_SUFFIXES:
+        return Found(path, 0, 0, RAW)
     return Found(path, status.st_size, status.st_mtime_ns)
 
 
@@ -129,7 +134,7 @@ def readable(path: str | os.PathLike[str]) -> str:
 
 
 def is_stray(name: str, beside: Container[str] = ()) -> bool:
-    """Return whether a file in a folder is not an image, by its name and the names in lower case that are beside it.
+    """Return whether a file is neither image nor video, by its name and the names in lower case that are beside it.
 
     Parameters
     ----------
@@ -146,7 +151,7 @@ def is_stray(name: str, beside: Container[str] = ()) -> bool:
     lower = name.lower()
     stem, suffix = os.path.splitext(lower)
     doubled = suffix in RAW_SUFFIXES and any(f"{stem}{end}" in beside for end in (".jpg", ".jpeg"))
-    return name.startswith(".") or lower in NO_IMAGES or suffix in NO_IMAGE_SUFFIXES | VIDEO_SUFFIXES or doubled
+    return name.startswith(".") or lower in NO_IMAGES or suffix in NO_IMAGE_SUFFIXES or doubled
 
 
 def _walk(start: str, folders: set[tuple[int, int]], on_skipped: Callable[[str], object]) -> Iterator[Found]:

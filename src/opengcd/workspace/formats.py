@@ -17,6 +17,7 @@ from opengcd.workspace.items import paths_of
 from opengcd.workspace.schema import meta
 from opengcd.workspace.store import Store
 from opengcd.workspace.taxonomies import Taxonomies
+from opengcd.workspace.videos import Frames
 
 
 class Formats:
@@ -99,7 +100,10 @@ class Formats:
             options["taxa"] = self._taxonomies.answers(progress=options.get("progress", silent))
         with self._database.reading() as connection:
             records = Crops(self._store.path).records
-            return exports.collect(connection, title, self._store.who, images, detections=records, **options)
+            frames = Frames(self._store.path).all()
+            return exports.collect(
+                connection, title, self._store.who, images, detections=records, frames=frames, **options
+            )
 
     def export_groups(
         self, out: str | os.PathLike[str], *, copy: bool = False, progress: Progress = silent

@@ -52,6 +52,10 @@ class KnownImages(NamedTuple):
     bad: list[tuple[str, str]]
     """Files without a label, with reasons."""
 
+    def labelled_files(self) -> list[tuple[Found, str]]:
+        """Return each file with its label."""
+        return [(found, label) for label, files in self.classes.items() for found in files]
+
 
 def read_known(source: Known, on_skipped: Callable[[str], object] = ignore_file) -> KnownImages:
     """Read which images are of which known class.

@@ -30,6 +30,7 @@ from opengcd.workspace.originals import embed_originals, find_originals, store_v
 from opengcd.workspace.revision import raise_revision
 from opengcd.workspace.schema import captures, failures, features, items, paths, training_labels
 from opengcd.workspace.vectors import Vectors
+from opengcd.workspace.videos import Frames
 
 SURVEY = 1000
 """Files looked up at a time, while those before are embedded."""
@@ -59,15 +60,32 @@ class _Survey(NamedTuple):
 class Intake:
     """Adds files to a workspace; the embedder is loaded when the first image must be embedded."""
 
-    def __init__(self, database: Database, vectors: Vectors) -> None:
+    def __init__(self, database: Database, vectors: Vectors, frames: Frames) -> None:
         self._database = database
         self._vectors = vectors
+        self._frames = frames
 
     def find(
         self, starts: Iterable[str | os.PathLike[str]], on_skipped: Callable[[str], object] = ignore_file
     ) -> Iterator[Found]:
         """Find the images under some paths, and those in lists of images."""
         return find_images(starts, on_skipped)
+
+    def expand(self, files: Sequence[Found], fps: float, progress: Progress) -> Iterator[list[Found]]:
+        """Replace the videos among some files by their frames; see :meth:`Frames.expand`."""
+        for found, made in zip(files, self._frames.expand(files, fps, progress), strict=True):
+            if found.is_video and made[-1].path != found.path:
+                self._forget_failure(found.path)
+            yield made
+
+    def _forget_failure(self, path: str) -> None:
+        """Forget that a file could not be used before."""
+        here = failures.c.path == path
+        with self._database.reading() as connection:
+            if connection.scalar(select(failures.c.path).where(here)) is None:
+                return
+        with self._database.writing() as connection:
+            connection.execute(delete(failures).where(here))
 
     def take(self, files: Sequence[Found], progress: Progress) -> Iterator[list[Taken]]:
         """Yield the files in batches as they are safely stored."""

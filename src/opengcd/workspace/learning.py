@@ -30,6 +30,7 @@ from opengcd.workspace.store import Store
 from opengcd.workspace.vector_intake import AnyIntake, VectorIntake
 from opengcd.workspace.vectors import Vectors
 from opengcd.workspace.versions import Version
+from opengcd.workspace.videos import FPS, with_labels
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
@@ -69,6 +70,7 @@ class Learning:
         on_skipped: Callable[[str], object] = ignore_file,
         boxes: str | os.PathLike[str] | None = None,
         min_confidence: float = CONFIDENCE,
+        fps: float = FPS,
     ) -> list[tuple[str, str]]:
         """Learn the known classes; return the files that could not be used, with reasons."""
         with self._store.alone(progress):
@@ -84,7 +86,7 @@ class Learning:
                 if boxes is not None:
                     start = _common_folder(images) if isinstance(known, Mapping) else [known]
                     images = _cut(Crops(self._store.path), images, start, boxes, min_confidence, progress)
-                source = _known_images(self._intake, images)
+                source = _known_images(self._intake, images, fps, progress)
             from opengcd.recognizer import OpenWorldRecognizer
 
             recognizer = OpenWorldRecognizer(device=self._store.device, **self._store.settings.recognizer)
@@ -230,11 +232,12 @@ def _common_folder(images: KnownImages) -> list[str]:
         return []
 
 
-def _known_images(intake: Intake, known: KnownImages) -> _Known:
-    classes, bad = known
-    label_of = {found.path: label for label, files in classes.items() for found in files}
-    files = [found for files in classes.values() for found in files]
-    return _Known(sorted(classes), label_of, bad, lambda progress: intake.take(files, progress))
+def _known_images(intake: Intake, known: KnownImages, fps: float, progress: Progress) -> _Known:
+    given = known.labelled_files()
+    labels, twice = with_labels(given, intake.expand([found for found, _ in given], fps, progress))
+    label_of = {found.path: label for found, label in labels.items()}
+    bad = [*known.bad, *twice]
+    return _Known(sorted(known.classes), label_of, bad, lambda progress: intake.take(list(labels), progress))
 
 
 def _known_vectors(intake: VectorIntake, known: Known) -> _Known:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 
 import numpy as np
@@ -26,6 +27,7 @@ from opengcd.workspace.store import Store
 from opengcd.workspace.uploads import check_pixels, store_uploads
 from opengcd.workspace.vector_intake import AnyIntake
 from opengcd.workspace.vectors import Vectors
+from opengcd.workspace.videos import FPS
 
 
 class Recognition:
@@ -44,6 +46,7 @@ class Recognition:
         *,
         boxes: str | os.PathLike[str] | None = None,
         min_confidence: float = CONFIDENCE,
+        fps: float = FPS,
         progress: Progress = silent,
         on_skipped: Callable[[str], object] = ignore_file,
     ) -> Iterator[Result]:
@@ -51,7 +54,7 @@ class Recognition:
         sources = list(sources)
         files = list(self._intake.find(sources, on_skipped))
         if boxes is None:
-            return self.recognize_files(files, progress=progress)
+            return self.recognize_files(files, fps=fps, progress=progress)
         return self._recognize_crops(files, starts_of(sources, boxes), read_boxes(boxes), min_confidence, progress)
 
     def _recognize_crops(
@@ -66,13 +69,17 @@ class Recognition:
                     yield Result(cut.path, None, cut.label, 0.0, [], cut.reason)
         yield from self.recognize_files([look_at(file) for file in crops], progress=progress)
 
-    def recognize_files(self, files: Sequence[Found], *, progress: Progress = silent) -> Iterator[Result]:
+    def recognize_files(
+        self, files: Sequence[Found], *, fps: float = FPS, progress: Progress = silent
+    ) -> Iterator[Result]:
         """Recognise files and add them to the stream.
 
         Parameters
         ----------
         files : sequence of Found
             From :func:`find_files`.
+        fps : float
+            Frames per second that are taken of videos.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
 
@@ -85,7 +92,8 @@ class Recognition:
         counts = {"images": 0, "rejected": 0, "bad": 0}
         with self._store.alone(progress):
             stream = self._recognizers.recall()
-            for batch in self._intake.take(files, progress):
+            images = list(chain.from_iterable(self._intake.expand(files, fps, progress)))
+            for batch in self._intake.take(images, progress):
                 for result in self._recognize(batch, stream):
                     counts["bad" if result.reason else "images"] += 1
                     counts["rejected"] += result.label == UNKNOWN_STR
@@ -93,7 +101,9 @@ class Recognition:
             if files:
                 self._store.note("recognize", RecognizeDetails(**counts).as_dict())
 
-    def watch(self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0) -> Iterator[Result]:
+    def watch(
+        self, sources: Sequence[str | os.PathLike[str]], every: float = 2.0, fps: float = FPS
+    ) -> Iterator[Result]:
         """Recognise files as they appear or change, without end: see :meth:`Workspace.watch`."""
         taken: set[Found] = set()
         before: set[Found] = set()
@@ -101,7 +111,7 @@ class Recognition:
             now = set(self._intake.find(sources))
             settled = sorted((now & before) - taken)
             if settled:
-                yield from self.recognize_files(settled)
+                yield from self.recognize_files(settled, fps=fps)
             taken, before = (taken & now) | set(settled), now
             time.sleep(every)
 

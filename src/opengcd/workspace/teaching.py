@@ -23,6 +23,7 @@ from opengcd.workspace.schema import groups as groups_table
 from opengcd.workspace.store import Store
 from opengcd.workspace.uploads import check_pixels, store_uploads
 from opengcd.workspace.vector_intake import AnyIntake
+from opengcd.workspace.videos import FPS, with_labels
 
 
 class LabelConflict(NamedTuple):
@@ -76,16 +77,25 @@ class Teaching:
         self._recognizers = recognizers
 
     def teach(
-        self, source: str | os.PathLike[str], table: str | os.PathLike[str] | None, progress: Progress, *, replace: bool
+        self,
+        source: str | os.PathLike[str],
+        table: str | os.PathLike[str] | None,
+        progress: Progress,
+        *,
+        replace: bool,
+        fps: float = FPS,
     ) -> Taught:
         """Read labelled images and store their labels, all in one edit; see :meth:`opengcd.Workspace.teach`."""
         self._refuse_vectors()
         with self._store.alone(progress):
             self._refuse_early()
-            classes, bad = read_labelled(source, table)
-            label_of = {found.path: label for label, files in classes.items() for found in files}
+            known = read_labelled(source, table)
+            files = known.labelled_files()
+            labelled, twice = with_labels(files, self._intake.expand([found for found, _ in files], fps, progress))
+            bad = [*known.bad, *twice]
+            label_of = {found.path: label for found, label in labelled.items()}
             given: dict[int, dict[str, str]] = {}
-            for batch in self._intake.take([found for files in classes.values() for found in files], progress):
+            for batch in self._intake.take(list(labelled), progress):
                 for path, item, reason in batch:
                     if item is None:
                         bad.append((path, reason))

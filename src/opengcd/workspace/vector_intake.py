@@ -60,6 +60,10 @@ class VectorIntake:
                     on_skipped(os.path.join(folder, name))
                 yield from (look_at(os.path.join(folder, name)) for name in chosen)
 
+    def expand(self, files: Sequence[Found], fps: float, progress: Progress) -> Iterator[list[Found]]:
+        """Yield the files as they are: none is a video."""
+        return ([found] for found in files)
+
     def complete(self, progress: Progress, among: Sequence[int] | None = None, version: int | None = None) -> None:
         """Do nothing: every item has come with its vector."""
 

@@ -29,6 +29,7 @@ from opengcd.workspace.stacks import copies_in_groups, follows_a_copy
 from opengcd.workspace.store import Store
 from opengcd.workspace.thumbnails import camera_notes, media_type, thumbnail, thumbnail_file, whole_picture
 from opengcd.workspace.versions import Version
+from opengcd.workspace.videos import Frames, VideoFrame
 
 
 class Status(NamedTuple):
@@ -481,6 +482,21 @@ class Views:
 
         """
         return Crops(self._store.path).origin(paths)
+
+    def video_of(self, paths: Sequence[str]) -> VideoFrame | None:
+        """Return which frame of a video an image is, by the files of its item.
+
+        Parameters
+        ----------
+        paths : sequence of str
+
+        Returns
+        -------
+        VideoFrame or None
+            None for an image that is not a frame.
+
+        """
+        return Frames(self._store.path).of(paths)
 
     def origin_image(self, item: int) -> tuple[bytes, str]:
         """Return the whole image that a crop is from, as browsers can show it.

@@ -9,7 +9,7 @@ from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
+    from PIL.Image import Exif, Image
     from PIL.ImageFile import ImageFile
 
 CAPTURE = "capture"
@@ -73,3 +73,27 @@ def taken_at(opened: ImageFile) -> float:
         return second + (float(f"0.{part}") if part.isascii() and part.isdigit() else 0.0)
     except Exception:  # damaged EXIF data fail in many ways, and the image may still be good
         return nan
+
+
+def exif_at(taken: float | None) -> Exif:
+    """Return EXIF data that say when an image was taken, as :func:`taken_at` reads them.
+
+    Parameters
+    ----------
+    taken : float or None
+        Seconds since 1970, as if the camera's clock showed UTC; None if it is not known.
+
+    Returns
+    -------
+    PIL.Image.Exif
+
+    """
+    from PIL import ExifTags, Image
+
+    exif = Image.Exif()
+    if taken is not None:
+        time = datetime.fromtimestamp(taken, UTC)
+        times = exif.get_ifd(ExifTags.IFD.Exif)
+        times[ExifTags.Base.DateTimeOriginal] = time.strftime("%Y:%m:%d %H:%M:%S")
+        times[ExifTags.Base.SubsecTimeOriginal] = f"{time.microsecond:06d}"
+    return exif

@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
-import signal
 import sys
 from math import nan
 from typing import TYPE_CHECKING, BinaryIO
 
-from opengcd._internal.child_process import confine
+from opengcd._internal.child_process import confine, end_after, quiet_output
 from opengcd._internal.images import messages as protocol
 from opengcd._internal.images.camera import camera_notes
 from opengcd._internal.images.captures import difference_hash, taken_at
@@ -33,13 +32,13 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         if kind == protocol.SQUARE:
             shape = Square(*protocol.SHAPE.unpack(requests.read(protocol.SHAPE.size)))
         raw = requests.read(length)
-        _end_after(2 * protocol.SECONDS)  # in case the parent is gone and cannot enforce its limit
+        end_after(2 * protocol.SECONDS)  # in case the parent is gone and cannot enforce its limit
         try:
             _answer(replies, io.BytesIO(raw), kind, most, side, shape)
         except (EmbedderError, MemoryError) as error:
             reason = str(error) or "decoding it needs too much memory; make it smaller"
             _reply(replies, protocol.REFUSED, payload=reason.encode(errors="backslashreplace"))
-        _end_after(0)
+        end_after(0)
 
 
 def _answer(replies: BinaryIO, file: BinaryIO, kind: bytes, most: int, side: int, shape: Square | None) -> None:
@@ -94,18 +93,10 @@ def _reply(replies: BinaryIO, kind: bytes, size: tuple[int, int] = (0, 0), paylo
     replies.flush()
 
 
-def _end_after(seconds: float) -> None:
-    if hasattr(signal, "setitimer"):  # not on Windows
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-
-
 def main() -> None:
     """Serve standard input; output of libraries is discarded."""
     confine(protocol.MEMORY)
-    replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        os.dup2(nowhere, stream)
+    replies = quiet_output()
     try:
         serve(sys.stdin.buffer, replies)
     except BrokenPipeError:

@@ -164,6 +164,8 @@ export interface AddImages {
   upload?: string | null;
   /** A folder; only a person at the server's machine may name one. */
   folder?: string | null;
+  /** Frames per second that are taken of videos; null for one. */
+  fps?: number | null;
 }
 
 /** How often two people gave the same images the same name. */
@@ -812,6 +814,8 @@ export interface ItemDetails {
   who: string | null;
   /** Where it was cut out, if it is a crop of another image; null otherwise. `/items/{id}/origin` is the whole image. */
   origin: Origin | null;
+  /** Which frame of a video it is; null if it is not one. */
+  video: VideoFrame | null;
 }
 
 /** Some of the images of a group. */
@@ -1911,6 +1915,16 @@ export interface Version {
   report: LearningReport | null;
 }
 
+/** Which frame of a video an image is. */
+export interface VideoFrame {
+  /** The name of the file of the video. */
+  name: string;
+  /** The video, where it was when the frame was taken. */
+  path: string;
+  /** The time of the frame, from the start of the video. */
+  seconds: number;
+}
+
 /** The folder whose new images are recognised as they appear. */
 export interface Watch {
   /** Whether you may name folders of the server's machine. */
@@ -2090,7 +2104,7 @@ export interface Operations {
     query?: { after?: string | null; limit?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
     answer: ImagePage;
   };
-  /** Recognise the images of an upload or a folder, in a job. An image that the workspace has is not added again. */
+  /** Recognise the images and videos of an upload or a folder, in a job. What the workspace has is not added again. */
   "POST /images": {
     body: AddImages;
     answer: Job;

@@ -50,6 +50,8 @@ def as_camtrap_dp(labels: ExportLabels) -> Iterator[Part]:
             labels.left_out.append((source.path, "it is not known when it was taken; see opengcd recognize --times"))
             continue
         picture, observation = _camtrap_rows(one, source, place, time)
+        if (frame := labels.frame_of(one)) is not None:
+            picture["mediaComments"] = f"{frame.seconds:.3f} s of {_base(frame.path)}"
         yield Part(picture["filePath"], source)
         media.append(picture)
         observations.append(observation)

@@ -20,6 +20,7 @@ from opengcd.workspace.schema import captures
 from opengcd.workspace.stacks import stacks_of
 from opengcd.workspace.taxonomies import Answer
 from opengcd.workspace.versions import all_versions
+from opengcd.workspace.videos import VideoFrame
 
 IMAGES = {
     "all": "all images",
@@ -59,6 +60,8 @@ class ExportLabels:
     """The deepest sure taxon of items; None without a taxonomy."""
     detections: Callable[[], Sequence[Mapping[str, Any]]] = tuple
     """Reads the records of images that a detector has looked at; see :meth:`opengcd.workspace.crops.Crops.records`."""
+    frames: Mapping[str, VideoFrame] = field(default_factory=dict)
+    """Which frames of videos files are."""
     progress: Progress = field(default_factory=lambda: silent)
     left_out: list[tuple[str, str]] = field(default_factory=list)
     """Files that the format could not export, with reasons; filled while its parts are made."""
@@ -85,6 +88,21 @@ class ExportLabels:
             else:
                 yield one, source
         self.progress("writing images", len(chosen), len(chosen))
+
+    def frame_of(self, one: Labelled) -> VideoFrame | None:
+        """Return which frame of a video an item is; None if it is not one.
+
+        Parameters
+        ----------
+        one : Labelled
+            The item.
+
+        Returns
+        -------
+        VideoFrame or None
+
+        """
+        return next((self.frames[path] for path in one.paths if path in self.frames), None)
 
     def labelled(self, reason: str) -> list[Labelled]:
         """Return the items of named classes, for a format that has no others; those are noted as left out.
@@ -116,7 +134,10 @@ class ExportLabels:
         Place or None
 
         """
-        return None if self.places is None else self.places.of_files(one.paths)
+        if self.places is None:
+            return None
+        frame = self.frame_of(one)
+        return self.places.of_files(one.paths if frame is None else [frame.path])
 
     def time_of(self, one: Labelled) -> datetime | None:
         """Return when an image was taken, by the clock of its camera; the zone is that of its place, if known.

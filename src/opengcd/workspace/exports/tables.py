@@ -72,12 +72,12 @@ def document(content: object) -> bytes:
 def as_csv(labels: ExportLabels) -> Iterator[Part]:
     """Make one line for each file."""
     columns = ["path", "hash", "label", "source", "unknown", "top", "probability"]
-    lines = [csv_line(columns if labels.taxa is None else [*columns, *_taxon(labels, None)])]
+    lines = [csv_line([*columns, *({} if labels.taxa is None else _taxon(labels, None)), *_frame(labels, ())])]
     for one in labels.found:
         top = "; ".join(f"{label} {p:.3f}" for label, p in one.top)
         facts = [one.hash, one.label, one.source, one.unknown, top, one.probability]
         taxon = () if labels.taxa is None else _taxon(labels, one.item).values()
-        lines += [csv_line([path, *facts, *taxon]) for path in one.paths]
+        lines += [csv_line([path, *facts, *taxon, *_frame(labels, [path]).values()]) for path in one.paths]
     yield Part("", b"".join(lines))
 
 
@@ -86,6 +86,7 @@ def as_json(labels: ExportLabels) -> Iterator[Part]:
     rows = [one._asdict() | {"top": [{"label": c, "p": p} for c, p in one.top]} for one in labels.found]
     if labels.taxa is not None:
         rows = [row | _taxon(labels, row["item"]) for row in rows]
+    rows = [row | _frame(labels, row["paths"]) for row in rows]
     yield Part("", document(rows))
 
 
@@ -95,6 +96,14 @@ def _taxon(labels: ExportLabels, item: int | None) -> dict[str, Any]:
     if answer is None:
         return {"taxon": None, "rank": None, "taxon_probability": None}
     return {"taxon": path_of(answer), "rank": answer.taxon.rank, "taxon_probability": answer.probability}
+
+
+def _frame(labels: ExportLabels, files: Iterable[str]) -> dict[str, Any]:
+    """Return the columns of the video, which are empty for other images; none if no image is a frame of one."""
+    if not labels.frames:
+        return {}
+    frame = next((labels.frames[file] for file in files if file in labels.frames), None)
+    return {"video": frame and frame.path, "seconds": frame and frame.seconds}
 
 
 def as_coco(labels: ExportLabels) -> Iterator[Part]:

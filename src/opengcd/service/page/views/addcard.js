@@ -25,7 +25,7 @@ export function addCard() {
         "div",
         {},
         h("h2", {}, "Add images"),
-        h("p", { class: "soft" }, "Drop images, folders or a zip anywhere on this page, or choose them."),
+        h("p", { class: "soft" }, "Drop images, videos, folders or a zip anywhere on this page, or choose them."),
       ),
       h(
         "div",

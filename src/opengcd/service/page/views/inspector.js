@@ -34,6 +34,12 @@ function whole(id, { name, size: [width, height], box, category, confidence }) {
   );
 }
 
+/** The video that a frame is from, and its time in it. @param {import("../types.d.ts").VideoFrame} frame */
+const clip = ({ path, seconds }) => h("p", { class: "clip" }, `${at(seconds)} in ${path}`);
+
+/** As "1:02.500". @param {number} seconds */
+const at = (seconds) => `${Math.floor(seconds / 60)}:${(seconds % 60).toFixed(3).padStart(6, "0")}`;
+
 /**
  * @param {{group?: number|null, selection: import("../selection.js").Selection, step: (by: number) => void}} options
  *   group: the open one, if there is one; step: go to the next image of the list, or the previous one
@@ -166,6 +172,7 @@ export function inspector({ group: id = null, selection, step }) {
       one.unknown === null ? "" : bars([{ label: "unknown", value: one.unknown, kind: "unknown" }, ...known]),
       h("p", { class: "soft" }, size.join(" · ")),
       ...(one.origin ? [h("h3", {}, "In its image"), whole(one.id, one.origin)] : []),
+      ...(one.video ? [h("h3", {}, "In its video"), clip(one.video)] : []),
       ...(reasons.nearest.length
         ? [
             h(
