@@ -208,6 +208,13 @@ class AddImages(Model):
     folder: str | None = Field(
         None, min_length=1, max_length=1000, description="A folder; only a person at the server's machine may name one."
     )
+    boxes: str | None = Field(
+        None,
+        min_length=1,
+        max_length=1000,
+        description="A file of boxes in it, from MegaDetector or in COCO's format: each box becomes an image.",
+    )
+    min_confidence: float = Field(0.2, ge=0, le=1, description="The lowest confidence of a box that is used.")
 
 
 class WatchFolder(Model):
@@ -429,6 +436,7 @@ class RecognizeResult(Model):
     rejected: int = Field(description="How many of them were recognised as unknown.")
     duplicates: int = Field(description="How many files were images that are in the workspace already.")
     bad: int = Field(description="How many files could not be used.")
+    empty: int = Field(0, description="In how many images there was no box to cut out.")
     reasons: list[str] = Field(description="Some of them, with reasons.")
 
 
