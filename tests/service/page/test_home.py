@@ -100,6 +100,25 @@ def test_an_upload_goes_on_after_a_reload_and_a_lost_connection(page, world, tmp
         assert len(again) == 7
 
 
+def test_boxes_that_come_with_images_are_cut_out(page, tmp_path, reviewable):
+    paint(tmp_path / "night", "blue", range(700, 703))
+    boxes = [{"category": "1", "conf": 0.4, "bbox": [0, 0, 0.5, 1]}]
+    found = [{"file": f"blue{n}.png", "detections": boxes if n < 702 else []} for n in range(700, 703)]
+    (tmp_path / "night" / "md.json").write_text(json.dumps({"images": found}))
+    shutil.copytree(reviewable, tmp_path / "projects" / "colours")
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
+        page.get_by_role("link", name="colours", exact=True).click()
+        page.get_by_role("heading", name="Add images").wait_for()
+        choose(page, "Choose a folder", tmp_path / "night")
+        dialog = page.get_by_role("dialog", name="Cut out the boxes of a detector?")
+        dialog.get_by_label("Lowest confidence of a box").fill("0.3")
+        assert violations(page) == []
+        dialog.get_by_role("button", name="Cut out the boxes").click()
+        page.locator(".toast", has_text="2 images were added").wait_for()
+        page.locator(".toast", has_text="1 image has no box").wait_for()
+
+
 def test_a_failed_creation_keeps_what_was_entered(page, world, tmp_path):
     with home_serving(tmp_path / "projects") as (address, access):
         page.goto(f"{address}#token={access.make('bob')}")

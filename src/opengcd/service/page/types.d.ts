@@ -164,6 +164,10 @@ export interface AddImages {
   upload?: string | null;
   /** A folder; only a person at the server's machine may name one. */
   folder?: string | null;
+  /** A file of boxes in it, from MegaDetector or in COCO's format: each box becomes an image. */
+  boxes?: string | null;
+  /** The lowest confidence of a box that is used. */
+  min_confidence?: number;
 }
 
 /** An answer to a question. */
@@ -1267,6 +1271,8 @@ export interface RecognizeResult {
   duplicates: number;
   /** How many files could not be used. */
   bad: number;
+  /** In how many images there was no box to cut out. */
+  empty?: number;
   /** Some of them, with reasons. */
   reasons: string[];
 }
