@@ -429,6 +429,30 @@ class MeasureJob(_Job):
     result: MeasureResult | None = Field(description="Null until the job is done.")
 
 
+class Finding(Model):
+    """Damage that was found."""
+
+    what: str = Field(description="The damaged file, or the part of the workspace.")
+    problem: str = Field(description="What is wrong.")
+    remedy: str = Field(description="What to do, or what was done.")
+    repaired: bool = Field(description="Whether it was repaired.")
+
+
+class CheckResult(Model):
+    """What the job ``check`` found."""
+
+    findings: list[Finding] = Field(description="The damage, at most 200 parts of it; empty if there is none.")
+    total: int = Field(description="How many parts are damaged.")
+    repair: bool = Field(description="Whether it was to be repaired.")
+
+
+class CheckJob(_Job):
+    """A job that verifies the workspace."""
+
+    verb: Literal["check"] = Field(description="What the job does.")
+    result: CheckResult | None = Field(description="Null until the job is done.")
+
+
 class RecognizeResult(Model):
     """What the job ``recognize`` added."""
 
@@ -498,7 +522,10 @@ class AdaptJob(_Job):
 
 class Job(
     RootModel[
-        Annotated[DiscoverJob | LearnJob | TeachJob | MeasureJob | AdaptJob | RecognizeJob, Field(discriminator="verb")]
+        Annotated[
+            DiscoverJob | LearnJob | TeachJob | MeasureJob | CheckJob | AdaptJob | RecognizeJob,
+            Field(discriminator="verb"),
+        ]
     ]
 ):
     """Long work that runs in the server. Its fields depend on ``verb``."""
@@ -932,6 +959,13 @@ class Measure(Model):
     verb: Literal["measure"] = Field(description="What the job is to do.")
 
 
+class Check(Model):
+    """Verify all data of the workspace, and repair what can be computed again."""
+
+    verb: Literal["check"] = Field(description="What the job is to do.")
+    repair: StrictBool = Field(False, description="Whether to repair what can be computed from the images.")
+
+
 class Uploaded(Model):
     """An image that was uploaded."""
 
@@ -946,7 +980,7 @@ class Adapt(AdaptOptions):
     verb: Literal["adapt"] = Field(description="What the job is to do.")
 
 
-JobRequest = Annotated[Discover | Learn | Teach | Measure | Adapt, Field(discriminator="verb")]
+JobRequest = Annotated[Discover | Learn | Teach | Measure | Check | Adapt, Field(discriminator="verb")]
 
 
 class LastAdaptation(Model):
@@ -1179,6 +1213,15 @@ class TaxonomyTable(Model):
 
 class TaxonomyWanted(TaxonomyTable, _On):
     """The taxonomy to set."""
+
+
+class TaxonomyFile(_On):
+    """The taxonomy to set, as a CSV file."""
+
+    table: str = Field(
+        max_length=4_000_000,
+        description="CSV whose first line names the ranks, such as `family,genus,species`, with a line for each class.",
+    )
 
 
 class Phase(Model):

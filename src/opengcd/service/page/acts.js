@@ -575,6 +575,21 @@ export function limitRejection(share, shown) {
 }
 
 /**
+ * Set the ranks above the classes, by the text of a CSV file or as they were read.
+ * @param {string|import("./types.d.ts").TaxonomyTable} wanted
+ * @param {number} shown the edit on display
+ */
+export function setRanks(wanted, shown) {
+  return perform(
+    () =>
+      typeof wanted === "string"
+        ? api.setTaxonomyTable(wanted, basis(shown))
+        : api.setTaxonomy({ ...wanted, on: basis(shown) }),
+    () => ({ text: "The ranks were changed.", counts: {} }),
+  );
+}
+
+/**
  * Start long work; it reports by events.
  * @param {import("./types.d.ts").Operations["POST /jobs"]["body"]} body
  * @returns {Promise<import("./types.d.ts").Job|null>}

@@ -207,6 +207,12 @@ export const api = {
   rejection: () => call("GET /rejection"),
   /** @param {number|null} share @param {number} on */
   setRejection: (share, on) => call("PUT /rejection", { body: { max_known_rejected: share, on } }),
+  taxonomy: () => call("GET /taxonomy"),
+  /** @param {Operations["PUT /taxonomy"]["body"]} body */
+  setTaxonomy: (body) => call("PUT /taxonomy", { body }),
+  /** @param {string} table @param {number} on */
+  setTaxonomyTable: (table, on) => call("PUT /taxonomy/table", { body: { table, on } }),
+  failures: () => call("GET /failures"),
   exportFormats: () => call("GET /export/formats"),
   /** @param {string} format @param {string} images */
   exported: (format, images) => ROOT + address("/export", {}, { format, images }),

@@ -48,6 +48,7 @@ const HOMES = {
   learn: "#/learn",
   teach: "#/learn",
   measure: "#/labels",
+  check: "#/history",
   adapt: "#/overview",
   recognize: "#/overview",
 };

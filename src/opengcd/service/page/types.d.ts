@@ -202,6 +202,48 @@ export interface Camera {
   longitude: number | null;
 }
 
+/** Verify all data of the workspace, and repair what can be computed again. */
+export interface Check {
+  /** What the job is to do. */
+  verb: "check";
+  /** Whether to repair what can be computed from the images. */
+  repair?: boolean;
+}
+
+/** A job that verifies the workspace. */
+export interface CheckJob {
+  /** The number of the job. */
+  id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
+  stage: string;
+  /** How many steps of this stage are done. */
+  done: number;
+  /** How many steps the stage has; 0 if that is not known. */
+  total: number;
+  /** Why it failed or was cancelled; null otherwise. */
+  error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who started it. */
+  who: string;
+  /** What the job does. */
+  verb: "check";
+  /** Null until the job is done. */
+  result: CheckResult | null;
+}
+
+/** What the job ``check`` found. */
+export interface CheckResult {
+  /** The damage, at most 200 parts of it; empty if there is none. */
+  findings: Finding[];
+  /** How many parts are damaged. */
+  total: number;
+  /** Whether it was to be repaired. */
+  repair: boolean;
+}
+
 /** A known class with its exemplars. */
 export interface Class {
   /** The name of the class. */
@@ -546,6 +588,18 @@ export interface File {
   state: "present" | "missing" | "changed";
 }
 
+/** Damage that was found. */
+export interface Finding {
+  /** The damaged file, or the part of the workspace. */
+  what: string;
+  /** What is wrong. */
+  problem: string;
+  /** What to do, or what was done. */
+  remedy: string;
+  /** Whether it was repaired. */
+  repaired: boolean;
+}
+
 /** An upload that is complete. */
 export interface Finished {
   /** How many files it has, after zips were unpacked. */
@@ -755,7 +809,7 @@ export interface ItemPage {
 }
 
 /** Long work that runs in the server. Its fields depend on ``verb``. */
-export type Job = DiscoverJob | LearnJob | TeachJob | MeasureJob | AdaptJob | RecognizeJob;
+export type Job = DiscoverJob | LearnJob | TeachJob | MeasureJob | CheckJob | AdaptJob | RecognizeJob;
 
 /** Say that a group is one class: discover leaves its images together. */
 export interface Keep {
@@ -1617,6 +1671,14 @@ export interface TaxonomyDetails {
   error: number;
 }
 
+/** The taxonomy to set, as a CSV file. */
+export interface TaxonomyFile {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** CSV whose first line names the ranks, such as `family,genus,species`, with a line for each class. */
+  table: string;
+}
+
 /** The ranks above the classes. */
 export interface TaxonomyTable {
   /** The ranks, the broadest first, without that of the classes. */
@@ -1905,6 +1967,11 @@ export interface Operations {
     body: Rollback;
     answer: EditMade;
   };
+  /** Set the ranks above the classes as `opengcd taxonomy` does; the share of wrong names stays as it is. */
+  "PUT /taxonomy/table": {
+    body: TaxonomyFile;
+    answer: EditMade;
+  };
   /** Return all groups under review, in the order of the review. */
   "GET /groups": {
     answer: Groups;
@@ -2043,7 +2110,7 @@ export interface Operations {
   };
   /** Add a job: discover, learn, teach or adapt. Jobs run one after another, in the order in which they were added. */
   "POST /jobs": {
-    body: Discover | Learn | Teach | Measure | Adapt;
+    body: Discover | Learn | Teach | Measure | Check | Adapt;
     answer: Job;
   };
   /** Return a job: how far it is, or how it ended. */
