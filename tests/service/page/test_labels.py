@@ -30,6 +30,17 @@ def workspace(mislabelled, tmp_path):
         yield opened
 
 
+def offered(one):
+    one.page.locator(".options li").first.wait_for()
+    return one.page.locator(".options .label").all_text_contents()
+
+
+def likely(workspace, items, but=""):
+    """The known classes, the most likely first."""
+    homes = workspace.suggestions.of_items(items).homes
+    return [home.label for home in homes if home.known and home.label != but]
+
+
 def asked(one, label):
     one.page.get_by_role("heading", name=f"Is this really “{label}”?").wait_for()
 
@@ -58,6 +69,7 @@ def test_suspected_labels_are_judged_by_one_key_each_and_undone(site):
     one.said("Undone: confirming a label.")
     asked(one, second.label)
     one.press("o")
+    assert offered(one) == likely(workspace, [second.item])
     one.page.get_by_role("dialog").get_by_role("combobox").fill("red")
     one.page.get_by_role("dialog").get_by_role("button", name="Change the label").click()
     one.said("The image is now “red”.")
@@ -109,6 +121,8 @@ def test_classes_are_renamed_and_merged_from_the_overview(site):
     box.press("Enter")
     one.said("“red” is now “scarlet”.")
     one.page.get_by_role("button", name="Merge scarlet into another class").click()
+    scarlet = [each.id for each in workspace.browsing.images(limit=100).images if each.label == "scarlet"]
+    assert offered(one) == likely(workspace, scarlet, "scarlet")
     one.page.get_by_role("dialog").get_by_role("combobox").fill("green")
     one.page.get_by_text("The recogniser tells them apart until it learns again.").wait_for()
     one.page.get_by_role("dialog").get_by_role("button", name="Merge").click()

@@ -463,12 +463,14 @@ export async function renameClass(known, images, shown) {
 
 /** Merge a known class into another one. @param {string} known @param {number[]} images @param {number} shown */
 export async function mergeClass(known, images, shown) {
+  const options = knownClasses()
+    .filter((label) => label !== known)
+    .map((label) => ({ label, kind: "known class" }));
   const chosen = await pick({
     title: `Merge the class “${known}” into …`,
     images,
-    options: knownClasses()
-      .filter((label) => label !== known)
-      .map((label) => ({ label, kind: "known class" })),
+    options,
+    ranked: byLikeness(options, images),
     tell: (text) =>
       text ? `All images of “${known}” become “${text}”. The recogniser tells them apart until it learns again.` : "",
     submit: "Merge",
@@ -492,10 +494,12 @@ export function relabelItem(item, label, shown) {
 /** Ask for the label of a learnt image, and correct it. @param {number} item @param {number} shown */
 export async function chooseLabel(item, shown) {
   const known = new Set(knownClasses());
+  const options = [...known].map((label) => ({ label, kind: "known class" }));
   const chosen = await pick({
     title: "What does this image show?",
     images: [item],
-    options: [...known].map((label) => ({ label, kind: "known class" })),
+    options,
+    ranked: byLikeness(options, [item]),
     free: true,
     tell: (text) => (text && !known.has(text) ? `“${text}” is a new class.` : ""),
     submit: "Change the label",
