@@ -77,7 +77,7 @@ const call = (operation, ...given) => request(operation, given[0]);
  * @returns {Promise<any>}
  */
 export async function request(operation, given = {}) {
-  const { path: parts, query, body, signal } = given;
+  const { path: parts, query, body, signal, blob } = given;
   const [method, template] = operation.split(" ");
   /** @type {Record<string, string>} */
   const headers = {};
@@ -93,6 +93,7 @@ export async function request(operation, given = {}) {
     await new Promise((resolve) => setTimeout(resolve, 1000 * Number(response.headers.get("Retry-After") ?? 5)));
     response = await answerTo(path, options);
   }
+  if (blob && response.ok) return response.blob();
   const type = response.headers.get("Content-Type") ?? "";
   const answer = response.status !== 204 && type.includes("json") ? await response.json() : null;
   if (!response.ok) throw new ApiError(response.status, answer);
@@ -216,6 +217,8 @@ export const api = {
   exportFormats: () => call("GET /export/formats"),
   /** @param {string} format @param {string} images */
   exported: (format, images) => ROOT + address("/export", {}, { format, images }),
+  /** @param {Operations["POST /export"]["body"]} body @returns {Promise<Blob>} */
+  exportedWithPlaces: (body) => request("POST /export", { body, blob: true }),
   events: () => new EventSource(`${ROOT}/events`),
 };
 

@@ -570,6 +570,20 @@ export interface ExportFormat {
   about: string;
   /** The suffix of the file: `zip` for a folder. */
   suffix: string;
+  /** Whether a table of deployments is of use, or needed; `POST /export` takes it. */
+  places: "none" | "used" | "needed";
+}
+
+/** An export with places. */
+export interface ExportWanted {
+  /** The name of the format. */
+  format: string;
+  /** Which images. */
+  images?: "all" | "reviewed" | "new";
+  /** A table of deployments in CSV, with the columns of Camtrap DP and `folder`: the end of the path of the images, such as `cam1`. */
+  deployments?: string | null;
+  /** Fields of the `datapackage.json` of Camtrap DP. */
+  metadata?: Record<string, any> | null;
 }
 
 /** A file that could not be used. */
@@ -2095,13 +2109,18 @@ export interface Operations {
     query?: { limit?: number; offset?: number };
     answer: Suspects;
   };
-  /** Return the formats of `/export`. Camtrap DP needs a table of deployments: use `opengcd export`. */
+  /** Return the formats of exports. Those that need a table of deployments are for `POST /export`. */
   "GET /export/formats": {
     answer: ExportFormat[];
   };
   /** Return the label of every image, and where it comes from. */
   "GET /export": {
     query?: { format?: "csv" | "json" | "coco" | "crops" | "folders" | "yolo" | "imagefolder" | "fiftyone" | "darwin-core" | "inaturalist"; images?: "all" | "reviewed" | "new" };
+    answer: any;
+  };
+  /** Return what `GET /export` does, with a table of deployments: where and when each camera was. */
+  "POST /export": {
+    body: ExportWanted;
     answer: any;
   };
   /** Return the last hundred jobs, the latest first. */

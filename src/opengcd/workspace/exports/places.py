@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -35,6 +35,7 @@ class Places:
     """Deployments by the folder of their images."""
 
     by_folder: Mapping[str, Place]
+    """By absolute paths, or by the ends of paths; ``.`` stands for all folders."""
     columns: Sequence[str]
     """Those of the table but ``folder``."""
 
@@ -54,12 +55,16 @@ class Places:
         for file in files:
             folder = os.path.dirname(file)
             while True:
-                if folder in self.by_folder:
-                    return self.by_folder[folder]
+                if (place := self._at(folder)) is not None:
+                    return place
                 if (above := os.path.dirname(folder)) == folder:
                     break
                 folder = above
-        return None
+        return self.by_folder.get(os.curdir)
+
+    def _at(self, folder: str) -> Place | None:
+        ends = [folder, *(os.path.join(*Path(folder).parts[start:]) for start in range(1, len(Path(folder).parts)))]
+        return next((self.by_folder[end] for end in ends if end in self.by_folder), None)
 
     def all(self) -> list[Place]:
         """Return the deployments in the order of the table."""
@@ -86,28 +91,47 @@ def read_places(table: str | os.PathLike[str]) -> Places:
         If a column is missing, or a value cannot be used.
 
     """
-    base = Path(os.path.abspath(table)).parent
+    with open(table, newline="", encoding="utf-8-sig") as file:
+        return places_from(file, str(table), os.path.dirname(os.path.abspath(table)))
+
+
+def places_from(lines: Iterable[str], table: str, base: str = "") -> Places:
+    """Read deployments from the lines of a table.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        As for :func:`read_places`.
+    table : str
+        What to call it in messages.
+    base : str
+        The folder that the folders are relative to; if it is empty, they are the ends of paths, such as ``cam1``.
+
+    Returns
+    -------
+    Places
+
+    """
     places: dict[str, Place] = {}
     rows: dict[str, Mapping[str, str]] = {}
-    with open(table, newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file)
-        columns = list(reader.fieldnames or ())
-        if missing := [name for name in NEEDED if name not in columns]:
-            raise WorkspaceError(f"{table} has no column {missing[0]!r}; it needs {', '.join(NEEDED)}.")
-        for given in reader:
-            where = f"{table}, line {reader.line_num}"
-            folder = os.path.normpath(base / (given.get(FOLDER) or ""))
-            row = {name: (given.get(name) or "").strip() for name in columns if name != FOLDER}
-            id = row["deploymentID"]
-            if not id:
-                raise WorkspaceError(f"{where}: the deploymentID is empty.")
-            if rows.setdefault(id, row) != row:
-                raise WorkspaceError(f"{where}: there are two different deployments {id!r}.")
-            if folder in places and places[folder].id != id:
-                raise WorkspaceError(f"{where}: the folder {folder} belongs to the deployment {places[folder].id!r}.")
-            coordinates = _number(where, row, "latitude", 90), _number(where, row, "longitude", 180)
-            times = _time(where, row, "deploymentStart"), _time(where, row, "deploymentEnd")
-            places[folder] = Place(id, *coordinates, *times, row)
+    reader = csv.DictReader(lines)
+    columns = list(reader.fieldnames or ())
+    if missing := [name for name in NEEDED if name not in columns]:
+        raise WorkspaceError(f"{table} has no column {missing[0]!r}; it needs {', '.join(NEEDED)}.")
+    for given in reader:
+        where = f"{table}, line {reader.line_num}"
+        folder = os.path.normpath(os.path.join(base, given.get(FOLDER) or ""))
+        row = {name: (given.get(name) or "").strip() for name in columns if name != FOLDER}
+        id = row["deploymentID"]
+        if not id:
+            raise WorkspaceError(f"{where}: the deploymentID is empty.")
+        if rows.setdefault(id, row) != row:
+            raise WorkspaceError(f"{where}: there are two different deployments {id!r}.")
+        if folder in places and places[folder].id != id:
+            raise WorkspaceError(f"{where}: the folder {folder} belongs to the deployment {places[folder].id!r}.")
+        coordinates = _number(where, row, "latitude", 90), _number(where, row, "longitude", 180)
+        times = _time(where, row, "deploymentStart"), _time(where, row, "deploymentEnd")
+        places[folder] = Place(id, *coordinates, *times, row)
     if not places:
         raise WorkspaceError(f"{table} has no deployment.")
     return Places(places, [name for name in columns if name != FOLDER])
