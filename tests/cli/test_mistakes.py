@@ -141,6 +141,12 @@ def test_steps_in_the_wrong_order(tmp_path, known):
     assert "run opengcd init again" in error_of("recognize", tmp_path / "unfinished", known)
 
 
+def test_rollback_points_to_the_command_that_lists_versions(workspace):
+    assert "`opengcd rollback DIR` lists all versions" in error_of("rollback", workspace.path, 7)
+    (line,) = run("rollback", workspace.path).stdout.splitlines()
+    assert line.split()[:2] == ["*", "1"]
+
+
 def test_tables_of_times_are_read_before_the_images(workspace, world, tmp_path):
     before = workspace.history()
     (tmp_path / "times.csv").write_text("file,when\n")

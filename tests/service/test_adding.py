@@ -1,16 +1,19 @@
 """Images that are added in the page: from uploads and folders, each once, and from a folder that is watched."""
 
+import io
+import json
 import os
 import shutil
 import signal
 
+import numpy as np
 import pytest
 
 from opengcd import Workspace
 from opengcd.service import adding
 from opengcd.workspace import find_files
 from tests.helpers.homing import home_app, home_client, home_process, signed_in
-from tests.helpers.pictures import paint, picture
+from tests.helpers.pictures import RECOGNIZER, paint, picture
 from tests.helpers.serving import API, Pause, connect, eventually, png
 
 INSIDE = f"/projects/birds{API}"
@@ -63,7 +66,7 @@ def test_an_upload_is_recognised_and_each_image_is_added_once(home, root, world)
     job = add(home, upload=upload(home, files | {"known.png": known.read_bytes()}))
     assert (job["state"], job["error"]) == ("done", None)
     reasons = job["result"].pop("reasons")
-    assert job["result"] == {"images": 2, "rejected": 1, "duplicates": 2, "bad": 1}
+    assert job["result"] == {"images": 2, "rejected": 1, "duplicates": 2, "bad": 1, "empty": 0}
     assert [reason.partition(";")[0] for reason in reasons] == ["bad.png: not a readable image"]
     again = add(home, upload=upload(home, files))
     assert (again["result"]["images"], again["result"]["duplicates"], again["result"]["bad"]) == (0, 3, 1)
@@ -72,6 +75,58 @@ def test_an_upload_is_recognised_and_each_image_is_added_once(home, root, world)
     assert list((root / "birds" / adding.INCOMING).iterdir()) == []
     with Workspace(root / "birds") as workspace:
         assert workspace.check() == []
+
+
+def detected(**boxes):
+    """A file of MegaDetector: for each file the confidences of boxes on its left half."""
+    found = [
+        {"file": name, "detections": [{"category": "1", "conf": conf, "bbox": [0, 0, 0.5, 1]} for conf in confidences]}
+        for name, confidences in boxes.items()
+    ]
+    return json.dumps({"images": found}).encode()
+
+
+def test_boxes_of_an_upload_or_a_folder_are_cut_out(home, root, tmp_path):
+    """One image has a box, one none, one is not named; the detector saw the folder inside of what was uploaded."""
+    images = {f"night/{n}.png": png("blue", n) for n in range(3)}
+    boxes = detected(**{"0.png": [0.9], "1.png": [0.1]})
+    one = upload(home, images | {"md.json": boxes})
+    job = add(home, upload=one, boxes="md.json")
+    assert (job["result"]["images"], job["result"]["empty"], job["result"]["bad"]) == (1, 1, 1)
+    for name, content in ({"md.json": boxes} | images).items():
+        file = tmp_path / "camera" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    job = add(home, folder=str(tmp_path / "camera"), boxes="md.json", min_confidence=0.05)
+    assert (job["result"]["images"], job["result"]["duplicates"]) == (1, 1)
+    for wrong in ("none.json", "night/0.png", "../secret.json", "/etc/passwd"):
+        ask(home, "POST", "images", {"folder": str(tmp_path / "camera"), "boxes": wrong}, 409)
+    with Workspace(root / "birds") as workspace:
+        assert workspace.check() == []
+
+
+def test_vectors_are_uploaded_and_watched(home, root, tmp_path):
+    """What fits in a project of vectors: rows, each once; pictures of the server's machine are refused."""
+
+    def file(numbers, shift=0.1, **more):
+        raw = io.BytesIO()
+        np.savez(raw, X=np.eye(4, 8)[numbers] + shift + 0.01 * np.arange(len(numbers))[:, None], **more)
+        return raw.getvalue()
+
+    labels = np.repeat(["owl", "wren"], 3)
+    (tmp_path / "known.npz").write_bytes(file([0, 0, 0, 1, 1, 1], 0.0, labels=labels))
+    shutil.rmtree(root / "birds")
+    with Workspace.create(root / "birds", "vectors", recognizer=RECOGNIZER) as workspace:
+        workspace.fit(tmp_path / "known.npz")
+    new = {"new.npz": file([0, 1, 2])}
+    assert add(home, upload=upload(home, new))["result"]["images"] == 3
+    assert add(home, upload=upload(home, new))["result"]["duplicates"] == 3
+    refused = add(home, upload=upload(home, {"spy.npz": file([3], thumbnails=np.array(["/etc/logo.png"]))}))
+    assert (refused["state"], "were not uploaded" in refused["error"]) == ("failed", True)
+    (tmp_path / "inbox").mkdir()
+    ask(home, "PUT", "watch", {"folder": str(tmp_path / "inbox")})
+    (tmp_path / "inbox" / "later.npz").write_bytes(file([2, 3, 3, 3]))
+    eventually(lambda: ask(home, "GET", "watch")["images"] == 4)
 
 
 def test_a_folder_of_the_machine_is_added_where_it_is(home, root, world):

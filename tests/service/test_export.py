@@ -13,7 +13,10 @@ OFFERED = {name: one for name, one in FORMATS.items() if not one.needs_places}
 
 def test_all_formats_are_offered(client):
     told = client.get(f"{API}/export/formats").json()
-    assert {one["name"]: one["suffix"] for one in told} == {name: one.suffix or "zip" for name, one in OFFERED.items()}
+    assert {one["name"]: one["suffix"] for one in told} == {name: one.suffix or "zip" for name, one in FORMATS.items()}
+    places = {one["name"]: one["places"] for one in told}
+    assert places["camtrap-dp"] == "needed"
+    assert {name for name, used in places.items() if used == "used"} == {"darwin-core", "inaturalist"}
     document = client.get(f"{API}/openapi.json").json()["paths"][f"{API}/export"]["get"]
     schemas = {one["name"]: one["schema"] for one in document["parameters"]}
     assert schemas["format"]["enum"] == list(OFFERED)
@@ -59,3 +62,34 @@ def test_too_many_zip_files_at_a_time_are_refused_and_places_are_given_back(app,
     limit.present -= 10
     assert client.get(f"{API}/export", params={"format": "folders"}).status_code == 200
     assert limit.present == 0
+
+
+DEPLOYMENTS = (
+    "folder,deploymentID,latitude,longitude,deploymentStart,deploymentEnd\n"
+    "{folder},cam1,49.5,8.5,2024-05-01T00:00:00Z,2024-05-31T00:00:00Z\n"
+)
+
+
+def test_places_come_with_the_request(client, workspace, world, tmp_path):
+    """The folder of a camera is the end of its path; a table that cannot be used is refused in words."""
+    times = tmp_path / "times.csv"
+    files = sorted(world[1].glob("*.png"))
+    times.write_text("file,time\n" + "".join(f"{file},2024-05-02T08:00:00\n" for file in files))
+    workspace.set_times(times)
+
+    def export(code=200, **wanted):
+        answer = client.post(f"{API}/export", json={"format": "camtrap-dp", **wanted})
+        assert answer.status_code == code, answer.text
+        return answer
+
+    given = DEPLOYMENTS.format(folder=world[1].name)
+    answer = export(deployments=given, metadata={"title": "Night"})
+    archive = zipfile.ZipFile(io.BytesIO(answer.content))
+    assert "cam1" in archive.read("deployments.csv").decode()
+    assert len(archive.read("media.csv").decode().splitlines()) == 1 + len(files)
+    assert b"Night" in archive.read("datapackage.json")
+    assert answer.headers["content-disposition"].endswith("workspace-camtrap-dp.zip")
+    assert b"8.5" in export(format="inaturalist", deployments=DEPLOYMENTS.format(folder=".")).content
+    assert "cannot be exported" in export(409).json()["detail"]
+    assert "no column 'deploymentID'" in export(409, deployments="folder\n").json()["detail"]
+    assert "Unknown format" in export(409, format="xml").json()["detail"]

@@ -14,9 +14,11 @@ from opengcd._internal.durable_files import make_folder, sync_folder
 from opengcd.service.job_reports import JobReport
 from opengcd.service.supervision import Task
 from opengcd.service.uploads import Uploads
+from opengcd.service.vector_uploads import read_inside
 from opengcd.workspace import MissingError, Workspace, WorkspaceError, find_files, readable
+from opengcd.workspace.boxes import CONFIDENCE
 from opengcd.workspace.database import in_parts
-from opengcd.workspace.files import Found, content_hash
+from opengcd.workspace.files import Found, content_hash, look_at
 from opengcd.workspace.schema import failures, items, paths
 from opengcd.workspace.videos import FPS, Frames
 
@@ -52,6 +54,8 @@ def add_images(
     upload: str | None = None,
     folder: str | None = None,
     fps: float = FPS,
+    boxes: str | None = None,
+    min_confidence: float = CONFIDENCE,
 ) -> None:
     """Recognise the images of an upload or a folder, as a job.
 
@@ -67,21 +71,32 @@ def add_images(
         A folder of the machine, whose files stay where they are.
     fps : float
         Frames per second that are taken of videos.
+    boxes : str or None
+        A file of boxes that are cut out, relative to the upload or the folder.
+    min_confidence : float
+        The lowest confidence of a box that is used.
 
     """
     report.expect(0.0)  # so the time that is left follows the pace
     skipped = 0
     start = Path(folder) if folder is not None else workspace.path.absolute() / ADDED / str(upload)
     if upload is not None:
-        skipped = _move_in(workspace, upload, start, report)
+        skipped = _move_in(workspace, upload, start, report, boxes)
     with workspace.store.database.reading() as connection:
         newest = connection.scalar(select(items.c.id).order_by(items.c.id.desc()).limit(1)) or 0
-    counts = {"images": 0, "rejected": 0, "duplicates": skipped, "bad": 0}
+    counts = {"images": 0, "rejected": 0, "duplicates": skipped, "bad": 0, "empty": 0}
     seen: set[int] = set()
     reasons: list[str] = []
-    files = list(find_files([start])) if start.exists() else []  # all of an upload may be duplicates
-    for result in workspace.recognition.recognize_files(files, fps=fps, progress=report.progress):
-        if result.item is None:
+    given: dict[str, Any] = {
+        "boxes": None if boxes is None else start / boxes,
+        "min_confidence": min_confidence,
+        "fps": fps,
+    }
+    starts = [start] if start.exists() else []  # all of an upload may be duplicates
+    for result in workspace.recognition.recognize(starts, **given, progress=report.progress) if starts else ():
+        if result.item is None and not result.reason:
+            counts["empty"] += 1
+        elif result.item is None:
             counts["bad"] += 1
             reasons += [f"{os.path.basename(readable(result.path))}: {result.reason}"][: MOST_REASONS - len(reasons)]
         elif result.item <= newest or result.item in seen:
@@ -96,7 +111,7 @@ def add_images(
         uploads_of(workspace).drop(upload)
 
 
-def _move_in(workspace: Workspace, upload: str, target: Path, report: JobReport) -> int:
+def _move_in(workspace: Workspace, upload: str, target: Path, report: JobReport, boxes: str | None) -> int:
     """Move the files of an upload into the workspace; return how many are duplicates, which stay out."""
     try:
         root = uploads_of(workspace).files(upload)
@@ -104,13 +119,14 @@ def _move_in(workspace: Workspace, upload: str, target: Path, report: JobReport)
         if target.exists():  # the job was interrupted at its very end
             return 0
         raise
-    files = list(find_files([root]))
+    vectors = workspace.settings.takes_vectors
+    files = _files_of(workspace, root, boxes)
     there = {content_hash(found.path) for found in find_files([target])} if target.exists() else set()
     hashes: dict[str, str] = {}
     for number, found in enumerate(files):
         report.progress("looking for duplicates", number, len(files))
         if not found.reason:
-            hashes[found.path] = content_hash(found.path)
+            hashes[found.path] = found.path if vectors else content_hash(found.path)  # rows tell duplicates apart
     there |= _present(workspace, list(set(hashes.values())))
     skipped = 0
     folders: set[Path] = set()
@@ -129,6 +145,16 @@ def _move_in(workspace: Workspace, upload: str, target: Path, report: JobReport)
     for folder in folders:
         sync_folder(folder)
     return skipped
+
+
+def _files_of(workspace: Workspace, root: Path, boxes: str | None) -> list[Found]:
+    """Return the files of an upload that are of use: images and their boxes, or vectors and what they name."""
+    if workspace.settings.takes_vectors:
+        for found in workspace.recognition.find([root]):
+            read_inside(Path(found.path), root)
+        return [look_at(str(file)) for file in root.rglob("*") if file.is_file()]
+    more = [] if boxes is None or not (root / boxes).is_file() else [look_at(str(root / boxes))]
+    return [*find_files([root]), *more]
 
 
 def _present(workspace: Workspace, hashes: Sequence[str]) -> set[str]:
@@ -226,7 +252,7 @@ class Watch:
                 if not os.path.isdir(folder):
                     self.problem, before = "The folder is not there. It is watched again as soon as it is back.", set()
                     continue
-                now = set(find_files([folder]))
+                now = set(workspace.recognition.find([folder]))
                 settled = sorted(now & before - tried)
                 for result in workspace.recognition.recognize_files(not_taken(workspace, settled), progress=go_on):
                     self.images += result.item is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from fastapi import Depends, HTTPException
 from fastapi.concurrency import run_in_threadpool
@@ -15,6 +16,7 @@ from opengcd.service.job_runner import as_job
 from opengcd.service.machine import Local, refuse_strangers
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.service.uploads import upload_routes
+from opengcd.workspace.boxes import read_boxes
 
 reading = guarded("read", "images")
 writing = guarded("write", "images")
@@ -28,12 +30,19 @@ def add(workspace: UserWorkspace, service: Service, local: Local, wanted: api.Ad
         raise HTTPException(409, "Name either an upload or a folder of the server's machine.")
     if not workspace.models.knows_classes():
         raise HTTPException(409, "No class has been learnt yet, so nothing can be recognised.")
+    arguments: dict[str, Any]
     if wanted.upload is not None:
-        uploads_of(workspace).files(wanted.upload)
-        arguments: dict[str, str | float] = {"upload": wanted.upload}
+        root = uploads_of(workspace).files(wanted.upload)
+        arguments = {"upload": wanted.upload}
     else:
         assert wanted.folder is not None
-        arguments = {"folder": _folder(wanted.folder, local)}
+        root = Path(_folder(wanted.folder, local))
+        arguments = {"folder": str(root)}
+    if wanted.boxes is not None:
+        if not (file := Path(os.path.normpath(root / wanted.boxes))).is_relative_to(root):
+            raise HTTPException(409, "The file of boxes must be among the images.")
+        read_boxes(file)
+        arguments |= {"boxes": wanted.boxes, "min_confidence": wanted.min_confidence}
     if wanted.fps is not None:
         arguments["fps"] = wanted.fps
     job = workspace.jobs.add("recognize", arguments, workspace.who)

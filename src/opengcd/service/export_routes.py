@@ -14,7 +14,8 @@ from opengcd.service import wire as api
 from opengcd.service.authentication import guarded
 from opengcd.service.concurrency import ConcurrencyLimit
 from opengcd.service.state import Service, UserWorkspace
-from opengcd.workspace import FORMATS, IMAGES
+from opengcd.workspace import FORMATS, IMAGES, Workspace
+from opengcd.workspace.exports.registry import Format, format_named
 
 AT_ONCE, MOST_WAITING = 2, 8
 """Zip files that are made at a time, and requests that may wait: each reads images from the disk."""
@@ -54,10 +55,16 @@ class _Zip(StreamingResponse):
 
 @reading.get("/export/formats", summary="List the formats of exports", response_description="The formats.")
 def formats(workspace: UserWorkspace) -> list[api.ExportFormat]:
-    """Return the formats of `/export`. Camtrap DP needs a table of deployments: use `opengcd export`."""
+    """Return the formats of exports. Those that need a table of deployments are for `POST /export`."""
     return [
-        api.ExportFormat(name=one.name, title=one.title, about=one.about, suffix=one.suffix or "zip")
-        for one in OFFERED.values()
+        api.ExportFormat(
+            name=one.name,
+            title=one.title,
+            about=one.about,
+            suffix=one.suffix or "zip",
+            places="needed" if one.needs_places else "used" if one.uses_places else "none",
+        )
+        for one in FORMATS.values()
         if not (one.needs_images and workspace.settings.takes_vectors)
     ]
 
@@ -84,11 +91,27 @@ def export(
 
     Folders come as a zip file with copies of the images. Images whose file is missing are listed in its `left-out.txt`.
     """
-    chosen = OFFERED[format]
+    return _download(workspace, service, OFFERED[format], images=images)
+
+
+@reading.post(
+    "/export",
+    summary="Download the labels with places",
+    response_description="A file, or a folder as a zip file.",
+    response_class=Response,
+    responses={200: {"content": {kind: {} for kind in sorted({one.media_type for one in FORMATS.values()})}}},
+)
+def export_with_places(workspace: UserWorkspace, service: Service, wanted: api.ExportWanted) -> Response:
+    """Return what `GET /export` does, with a table of deployments: where and when each camera was."""
+    return _download(workspace, service, format_named(wanted.format), **wanted.model_dump(exclude={"format"}))
+
+
+def _download(workspace: Workspace, service: Service, chosen: Format, **options: Any) -> Response:
+    format = chosen.name
     name = quote(f"{workspace.path.resolve().name}-{format}.{chosen.suffix or 'zip'}")
     headers = {"Content-Disposition": f"attachment; filename*=utf-8''{name}"}
     if chosen.is_folder:
-        pieces = workspace.formats.export_zip(format, images=images)
+        pieces = workspace.formats.export_zip(format, **options)
         return _Zip(service.exports, pieces, media_type=chosen.media_type, headers=headers)
-    content = workspace.formats.export_bytes(format, images=images)
+    content = workspace.formats.export_bytes(format, **options)
     return Response(content, media_type=chosen.media_type, headers=headers)

@@ -16,6 +16,7 @@ from opengcd.adapt.reports import REHEARSING, TRAINING
 from opengcd.service import wire as api
 from opengcd.service.adding import add_images
 from opengcd.service.authentication import MISSING, guarded
+from opengcd.service.checking import check_workspace
 from opengcd.service.job_reports import JobReport
 from opengcd.service.recognition_routes import Recognition
 from opengcd.service.state import Service, UserWorkspace
@@ -215,6 +216,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "learn": _learn,
     "teach": _teach,
     "measure": _measure,
+    "check": check_workspace,
     "adapt": _adapt,
     ADDING: add_images,
 }

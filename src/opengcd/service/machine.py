@@ -14,7 +14,7 @@ from opengcd.workspace import WorkspaceError
 
 IMAGES = {".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm"}
 """Ends of names by which images are counted here; they are not looked into."""
-FILES = {".csv", ".onnx", ".zip", ".tsv", ".txt"}
+FILES = {".csv", ".onnx", ".zip", ".tsv", ".txt", ".json", ".jsonl", ".npz", ".npy", ".parquet"}
 """Ends of names of other files that may be chosen."""
 MOST_ENTRIES = 2000
 MOST_LOOKED_AT = 200_000

@@ -130,6 +130,17 @@ def set_taxonomy(workspace: UserWorkspace, wanted: api.TaxonomyWanted) -> api.Ed
     return api.EditMade(edit=workspace.taxonomies.set(given, wanted.error, on=wanted.on).id)
 
 
+@writing.put("/taxonomy/table", summary="Set the taxonomy by a table", response_description="The edit.")
+def set_taxonomy_table(workspace: UserWorkspace, wanted: api.TaxonomyFile) -> api.EditMade:
+    """Set the ranks above the classes as `opengcd taxonomy` does; the share of wrong names stays as it is."""
+    taxonomies = workspace.taxonomies
+    try:
+        given = Taxonomy.read(wanted.table, taxonomies.classes())
+    except TaxonomyError as error:
+        raise WorkspaceError(f"The table cannot be used: {error}") from None
+    return api.EditMade(edit=taxonomies.set(given, taxonomies.setting().error, on=wanted.on).id)
+
+
 @reading.get("/history", summary="List the history", response_description="The edits, the latest first.")
 def history(
     workspace: UserWorkspace,

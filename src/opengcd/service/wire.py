@@ -222,6 +222,13 @@ class AddImages(Model):
     fps: float | None = Field(
         None, gt=0, le=1000, description="Frames per second that are taken of videos; null for one."
     )
+    boxes: str | None = Field(
+        None,
+        min_length=1,
+        max_length=1000,
+        description="A file of boxes in it, from MegaDetector or in COCO's format: each box becomes an image.",
+    )
+    min_confidence: float = Field(0.2, ge=0, le=1, description="The lowest confidence of a box that is used.")
 
 
 class WatchFolder(Model):
@@ -436,6 +443,30 @@ class MeasureJob(_Job):
     result: MeasureResult | None = Field(description="Null until the job is done.")
 
 
+class Finding(Model):
+    """Damage that was found."""
+
+    what: str = Field(description="The damaged file, or the part of the workspace.")
+    problem: str = Field(description="What is wrong.")
+    remedy: str = Field(description="What to do, or what was done.")
+    repaired: bool = Field(description="Whether it was repaired.")
+
+
+class CheckResult(Model):
+    """What the job ``check`` found."""
+
+    findings: list[Finding] = Field(description="The damage, at most 200 parts of it; empty if there is none.")
+    total: int = Field(description="How many parts are damaged.")
+    repair: bool = Field(description="Whether it was to be repaired.")
+
+
+class CheckJob(_Job):
+    """A job that verifies the workspace."""
+
+    verb: Literal["check"] = Field(description="What the job does.")
+    result: CheckResult | None = Field(description="Null until the job is done.")
+
+
 class RecognizeResult(Model):
     """What the job ``recognize`` added."""
 
@@ -443,6 +474,7 @@ class RecognizeResult(Model):
     rejected: int = Field(description="How many of them were recognised as unknown.")
     duplicates: int = Field(description="How many files were images that are in the workspace already.")
     bad: int = Field(description="How many files could not be used.")
+    empty: int = Field(0, description="In how many images there was no box to cut out.")
     reasons: list[str] = Field(description="Some of them, with reasons.")
 
 
@@ -504,7 +536,10 @@ class AdaptJob(_Job):
 
 class Job(
     RootModel[
-        Annotated[DiscoverJob | LearnJob | TeachJob | MeasureJob | AdaptJob | RecognizeJob, Field(discriminator="verb")]
+        Annotated[
+            DiscoverJob | LearnJob | TeachJob | MeasureJob | CheckJob | AdaptJob | RecognizeJob,
+            Field(discriminator="verb"),
+        ]
     ]
 ):
     """Long work that runs in the server. Its fields depend on ``verb``."""
@@ -985,6 +1020,13 @@ class Measure(Model):
     verb: Literal["measure"] = Field(description="What the job is to do.")
 
 
+class Check(Model):
+    """Verify all data of the workspace, and repair what can be computed again."""
+
+    verb: Literal["check"] = Field(description="What the job is to do.")
+    repair: StrictBool = Field(False, description="Whether to repair what can be computed from the images.")
+
+
 class Uploaded(Model):
     """An image that was uploaded."""
 
@@ -999,7 +1041,7 @@ class Adapt(AdaptOptions):
     verb: Literal["adapt"] = Field(description="What the job is to do.")
 
 
-JobRequest = Annotated[Discover | Learn | Teach | Measure | Adapt, Field(discriminator="verb")]
+JobRequest = Annotated[Discover | Learn | Teach | Measure | Check | Adapt, Field(discriminator="verb")]
 
 
 class LastAdaptation(Model):
@@ -1164,6 +1206,23 @@ class ExportFormat(Model):
     title: str = Field(description="Its name for people.")
     about: str = Field(description="What it holds or is for.")
     suffix: str = Field(description="The suffix of the file: `zip` for a folder.")
+    places: Literal["none", "used", "needed"] = Field(
+        description="Whether a table of deployments is of use, or needed; `POST /export` takes it."
+    )
+
+
+class ExportWanted(Model):
+    """An export with places."""
+
+    format: str = Field(max_length=100, description="The name of the format.")
+    images: Literal["all", "reviewed", "new"] = Field("all", description="Which images.")
+    deployments: str | None = Field(
+        None,
+        max_length=4_000_000,
+        description="A table of deployments in CSV, with the columns of Camtrap DP and `folder`: the end of the path "
+        "of the images, such as `cam1`.",
+    )
+    metadata: dict[str, Any] | None = Field(None, description="Fields of the `datapackage.json` of Camtrap DP.")
 
 
 class Failure(Model):
@@ -1242,6 +1301,15 @@ class TaxonomyTable(Model):
 
 class TaxonomyWanted(TaxonomyTable, _On):
     """The taxonomy to set."""
+
+
+class TaxonomyFile(_On):
+    """The taxonomy to set, as a CSV file."""
+
+    table: str = Field(
+        max_length=4_000_000,
+        description="CSV whose first line names the ranks, such as `family,genus,species`, with a line for each class.",
+    )
 
 
 class Phase(Model):

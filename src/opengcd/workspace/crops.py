@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -187,10 +188,18 @@ def _encoded(image: Image, box: tuple[int, int, int, int], taken: float | None) 
     return stream.getvalue()
 
 
-def starts_of(sources: Iterable[str | os.PathLike[str]], boxes: str | os.PathLike[str]) -> list[str]:
-    """Return the folders that names in a file of boxes may be relative to: its own, and those that are searched."""
+def starts_of(
+    sources: Iterable[str | os.PathLike[str]], files: Sequence[Found], boxes: str | os.PathLike[str]
+) -> list[str]:
+    """Return the folders that names in a file of boxes may be relative to.
+
+    These are its own, those that are searched, and the one that all files are in.
+    """
     found = [os.path.abspath(source) for source in sources]
-    return [
+    places = [
         os.path.dirname(os.path.abspath(boxes)),
         *(one if os.path.isdir(one) else os.path.dirname(one) for one in found),
     ]
+    with suppress(ValueError):  # there are no files, or they are on several drives
+        places.append(os.path.commonpath([os.path.dirname(one.path) for one in files]))
+    return places

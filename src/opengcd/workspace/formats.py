@@ -19,6 +19,8 @@ from opengcd.workspace.store import Store
 from opengcd.workspace.taxonomies import Taxonomies
 from opengcd.workspace.videos import Frames
 
+Metadata = Mapping[str, Any]
+
 
 class Formats:
     """Writes the labels and groups of a workspace to files, and reads a review back."""
@@ -47,7 +49,9 @@ class Formats:
         exports.write(chosen, labels, out, copy=copy, overwrite=overwrite)
         return labels.left_out
 
-    def export_bytes(self, format: str, *, images: str = "all") -> bytes:
+    def export_bytes(
+        self, format: str, *, images: str = "all", deployments: str | None = None, metadata: Metadata | None = None
+    ) -> bytes:
         """Return what :meth:`export` would write to a file.
 
         Parameters
@@ -56,6 +60,10 @@ class Formats:
             One of :data:`opengcd.workspace.FORMATS` that is a file.
         images : {"all", "reviewed", "new"}
             Which images.
+        deployments : str or None
+            The text of a table of deployments; its folders are ends of paths.
+        metadata : mapping or None
+            As for :meth:`export`.
 
         Returns
         -------
@@ -65,17 +73,21 @@ class Formats:
         chosen = self._format(format)
         if chosen.is_folder:
             raise WorkspaceError(f"The format {format!r} is a folder of files; name a folder to write to.")
-        return exports.as_bytes(chosen, self._labels(images))
+        return exports.as_bytes(chosen, self._labels(images, **_places(deployments, metadata)))
 
-    def export_zip(self, format: str, *, images: str = "all") -> Iterator[bytes]:
+    def export_zip(
+        self, format: str, *, images: str = "all", deployments: str | None = None, metadata: Metadata | None = None
+    ) -> Iterator[bytes]:
         """Return the folder that :meth:`export` would write as a zip file, in pieces.
 
         Parameters
         ----------
         format : str
-            One of :data:`opengcd.workspace.FORMATS` that is a folder and needs no table of deployments.
+            One of :data:`opengcd.workspace.FORMATS` that is a folder.
         images : {"all", "reviewed", "new"}
             Which images.
+        deployments, metadata
+            As for :meth:`export_bytes`.
 
         Returns
         -------
@@ -84,9 +96,9 @@ class Formats:
 
         """
         chosen = self._format(format)
-        if not chosen.is_folder or chosen.needs_places:
+        if not chosen.is_folder or (chosen.needs_places and deployments is None):
             raise WorkspaceError(f"The format {format!r} cannot be exported as a zip file; use opengcd export.")
-        return exports.as_zip(chosen, self._labels(images))
+        return exports.as_zip(chosen, self._labels(images, **_places(deployments, metadata)))
 
     def _format(self, name: str) -> exports.Format:
         found = exports.format_named(name)
@@ -150,3 +162,9 @@ class Formats:
                 edit.details = ReviewDetails(changes.named, changes.moved, changes.removed).as_dict()
         review_folder.write_note(folder, note)
         return changes
+
+
+def _places(deployments: str | None, metadata: Metadata | None) -> dict[str, Any]:
+    """Return deployments and metadata as options of an export."""
+    places = None if deployments is None else exports.places_from(deployments, "The table")
+    return {"places": places, "metadata": metadata or {}}

@@ -84,7 +84,7 @@ class Learning:
             else:
                 images = read_known(known, on_skipped)
                 if boxes is not None:
-                    start = _common_folder(images) if isinstance(known, Mapping) else [known]
+                    start = [] if isinstance(known, Mapping) else [known]
                     images = _cut(Crops(self._store.path), images, start, boxes, min_confidence, progress)
                 source = _known_images(self._intake, images, fps, progress)
             from opengcd.recognizer import OpenWorldRecognizer
@@ -211,7 +211,8 @@ def _cut(
     progress: Progress,
 ) -> KnownImages:
     """Return the crops of known images, which have the classes of the images."""
-    places, read = starts_of(starts, boxes), read_boxes(boxes)
+    files = [found for some in images.classes.values() for found in some]
+    places, read = starts_of(starts, files, boxes), read_boxes(boxes)
     classes, bad = {}, list(images.bad)
     for label, files in images.classes.items():
         cuts = list(crops.cut(files, places, read, min_confidence, progress))
@@ -221,15 +222,6 @@ def _cut(
         why = bad[0][1] if bad else "no box has the confidence that is needed"
         raise WorkspaceError(f"{boxes} has no boxes for these images: {why}.")
     return KnownImages(classes, bad)
-
-
-def _common_folder(images: KnownImages) -> list[str]:
-    """Return the folder that all images are in, if there is one: names of a detector may be relative to it."""
-    folders = [os.path.dirname(found.path) for files in images.classes.values() for found in files]
-    try:
-        return [os.path.commonpath(folders)]
-    except ValueError:  # there are none, or they are on several drives
-        return []
 
 
 def _known_images(intake: Intake, known: KnownImages, fps: float, progress: Progress) -> _Known:

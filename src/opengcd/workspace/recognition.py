@@ -52,10 +52,29 @@ class Recognition:
     ) -> Iterator[Result]:
         """Recognise the images under some paths, or their crops: see :meth:`Workspace.recognize`."""
         sources = list(sources)
-        files = list(self._intake.find(sources, on_skipped))
+        files = list(self.find(sources, on_skipped))
         if boxes is None:
             return self.recognize_files(files, fps=fps, progress=progress)
-        return self._recognize_crops(files, starts_of(sources, boxes), read_boxes(boxes), min_confidence, progress)
+        starts = starts_of(sources, files, boxes)
+        return self._recognize_crops(files, starts, read_boxes(boxes), min_confidence, progress)
+
+    def find(
+        self, sources: Iterable[str | os.PathLike[str]], on_skipped: Callable[[str], object] = ignore_file
+    ) -> Iterator[Found]:
+        """Find the files under some paths that may hold items: images, or files of vectors.
+
+        Parameters
+        ----------
+        sources : iterable of path
+        on_skipped : callable
+            Called with the path of each file in a folder that is skipped.
+
+        Returns
+        -------
+        iterator of Found
+
+        """
+        return self._intake.find(sources, on_skipped)
 
     def _recognize_crops(
         self, files: Sequence[Found], starts: Sequence[str], boxes: Boxes, min_confidence: float, progress: Progress
@@ -108,7 +127,7 @@ class Recognition:
         taken: set[Found] = set()
         before: set[Found] = set()
         while True:
-            now = set(self._intake.find(sources))
+            now = set(self.find(sources))
             settled = sorted((now & before) - taken)
             if settled:
                 yield from self.recognize_files(settled, fps=fps)

@@ -1,9 +1,13 @@
 """From an empty folder of projects to a recognised stream, with no command but the first."""
 
+import json
 import shutil
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from opengcd import Workspace
 from tests.helpers.browsing import WAIT, violations
 from tests.helpers.homing import home_process, home_serving
 from tests.helpers.pictures import paint
@@ -96,15 +100,39 @@ def test_an_upload_goes_on_after_a_reload_and_a_lost_connection(page, world, tmp
         assert len(again) == 7
 
 
+def test_boxes_that_come_with_images_are_cut_out(page, tmp_path, reviewable):
+    paint(tmp_path / "night", "blue", range(700, 703))
+    boxes = [{"category": "1", "conf": 0.4, "bbox": [0, 0, 0.5, 1]}]
+    found = [{"file": f"blue{n}.png", "detections": boxes if n < 702 else []} for n in range(700, 703)]
+    (tmp_path / "night" / "md.json").write_text(json.dumps({"images": found}))
+    shutil.copytree(reviewable, tmp_path / "projects" / "colours")
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
+        page.get_by_role("link", name="colours", exact=True).click()
+        page.get_by_role("heading", name="Add images").wait_for()
+        choose(page, "Choose a folder", tmp_path / "night")
+        dialog = page.get_by_role("dialog", name="Cut out the boxes of a detector?")
+        dialog.get_by_label("Lowest confidence of a box").fill("0.3")
+        assert violations(page) == []
+        dialog.get_by_role("button", name="Cut out the boxes").click()
+        page.locator(".toast", has_text="2 images were added").wait_for()
+        page.locator(".toast", has_text="1 image has no box").wait_for()
+
+
 def test_a_failed_creation_keeps_what_was_entered(page, world, tmp_path):
     with home_serving(tmp_path / "projects") as (address, access):
         page.goto(f"{address}#token={access.make('bob')}")
         page.goto(f"{address}#/new")
         page.get_by_label("Name", exact=True).fill("Colours")
+        held = []
+        page.route("**/folders*", lambda route: held.append(route), times=1)
         page.get_by_role("button", name="Choose a folder").click()
         dialog = page.get_by_role("dialog")
         dialog.get_by_label("Folder", exact=True).fill(str(world[0].parent))
         dialog.get_by_label("Folder", exact=True).press("Enter")
+        dialog.get_by_role("button", name="known").wait_for()
+        with page.expect_response("**/folders*"):
+            held[0].continue_()  # the first listing comes late, and changes nothing
         dialog.get_by_role("button", name="known").click()
         dialog.get_by_text("4 folders").wait_for()
         dialog.get_by_role("button", name="Use this folder").click()
@@ -121,3 +149,47 @@ def test_a_failed_creation_keeps_what_was_entered(page, world, tmp_path):
         page.get_by_label("Name", exact=True).fill("Colours 2")
         page.get_by_role("button", name="Create project").click()
         page.wait_for_url("**/projects/Colours%202/**", timeout=90_000)
+
+
+def test_vectors_boxes_and_settings_are_chosen_in_the_form(page, world, tmp_path):
+    """What `opengcd init` takes: a file of vectors needs no backbone; boxes are cut out; settings reach the project."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 8)) + 9 * np.repeat(np.eye(2, 8), 10, axis=0)
+    np.savez(tmp_path / "sounds.npz", X=X, labels=np.repeat(["owl", "wren"], 10))
+    known = sorted(world[0].glob("*/*.png"))
+    half = [{"category": "1", "conf": 0.9, "bbox": [0, 0, 0.5, 1]}]
+    found = [{"file": f"{file.parent.name}/{file.name}", "detections": half} for file in known]
+    shutil.copytree(world[0], tmp_path / "camera" / "known")
+    (tmp_path / "camera" / "known" / "md.json").write_text(json.dumps({"images": found}))
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob')}")
+        page.goto(f"{address}#/new")
+        page.get_by_label("Name", exact=True).fill("Sounds")
+        page.get_by_text("Upload", exact=True).click()
+        choose(page, "Choose files or a zip", [tmp_path / "sounds.npz"])
+        page.get_by_text("20 vectors of 2 classes").wait_for()
+        assert page.get_by_role("heading", name="Backbone").count() == 0
+        assert violations(page) == []
+        page.get_by_text("More settings").click()
+        page.get_by_label("Most exemplars in memory").fill("11")
+        page.get_by_label("Classifier").select_option("svm")
+        page.get_by_role("button", name="Create project").click()
+        page.wait_for_url("**/projects/Sounds/**", timeout=90_000)
+        with Workspace(tmp_path / "projects" / "Sounds") as made:
+            assert made.settings.recognizer == {
+                "random_state": 0, "preset": "best", "classifier": "svm", "memory_size": 11
+            }  # fmt: skip
+        page.goto(f"{address}#/new")
+        page.get_by_label("Name", exact=True).fill("Camera")
+        page.get_by_text("Upload", exact=True).click()
+        choose(page, "Choose a folder", tmp_path / "camera" / "known")
+        page.get_by_text("32 images of 4 classes").wait_for()
+        page.get_by_label("Cut out the boxes of a detector").select_option("known/md.json")
+        page.get_by_label("Lowest confidence of a box").fill("0.5")
+        page.get_by_text("pixels (no network)").click()
+        page.get_by_text("It works: 192 numbers per image").wait_for()
+        assert violations(page) == []
+        page.get_by_role("button", name="Create project").click()
+        page.wait_for_url("**/projects/Camera/**", timeout=90_000)
+        with Workspace(tmp_path / "projects" / "Camera") as made:
+            assert {"crops"} == {Path(path).parts[-3] for item in range(1, 33) for path in made.views.paths(item)}

@@ -30,6 +30,17 @@ def workspace(mislabelled, tmp_path):
         yield opened
 
 
+def offered(one):
+    one.page.locator(".options li").first.wait_for()
+    return one.page.locator(".options .label").all_text_contents()
+
+
+def likely(workspace, items, but=""):
+    """The known classes, the most likely first."""
+    homes = workspace.suggestions.of_items(items).homes
+    return [home.label for home in homes if home.known and home.label != but]
+
+
 def asked(one, label):
     one.page.get_by_role("heading", name=f"Is this really “{label}”?").wait_for()
 
@@ -58,6 +69,7 @@ def test_suspected_labels_are_judged_by_one_key_each_and_undone(site):
     one.said("Undone: confirming a label.")
     asked(one, second.label)
     one.press("o")
+    assert offered(one) == likely(workspace, [second.item])
     one.page.get_by_role("dialog").get_by_role("combobox").fill("red")
     one.page.get_by_role("dialog").get_by_role("button", name="Change the label").click()
     one.said("The image is now “red”.")
@@ -109,6 +121,8 @@ def test_classes_are_renamed_and_merged_from_the_overview(site):
     box.press("Enter")
     one.said("“red” is now “scarlet”.")
     one.page.get_by_role("button", name="Merge scarlet into another class").click()
+    scarlet = [each.id for each in workspace.browsing.images(limit=100).images if each.label == "scarlet"]
+    assert offered(one) == likely(workspace, scarlet, "scarlet")
     one.page.get_by_role("dialog").get_by_role("combobox").fill("green")
     one.page.get_by_text("The recogniser tells them apart until it learns again.").wait_for()
     one.page.get_by_role("dialog").get_by_role("button", name="Merge").click()
@@ -128,7 +142,7 @@ def test_a_folder_is_taught_and_conflicts_are_replaced_when_asked(site, tmp_path
     (tmp_path / "more" / "orange" / "notes.txt").write_text("no image")
     one = visit()
     one.go("learn")
-    one.page.locator(".teach input[type=file]").set_input_files(tmp_path / "more")
+    one.page.get_by_label("Folder of labelled images").set_input_files(tmp_path / "more")
     one.page.get_by_text("4 images labelled.").wait_for()
     one.page.get_by_text("red, not green").wait_for()
     one.page.get_by_text("1 file could not be used").wait_for()
@@ -137,6 +151,34 @@ def test_a_folder_is_taught_and_conflicts_are_replaced_when_asked(site, tmp_path
     one.page.get_by_text("1 image labelled, 4 images had the label already.").wait_for()
     assert workspace.views.corrected() == {"green": 1}
     one.page.get_by_role("heading", name="1 new class, 5 images").wait_for()
+
+
+def test_images_are_taught_by_a_table(site, tmp_path):
+    """As `opengcd teach --labels`: by paths or names; what a table does not name is told; a bad one teaches nothing."""
+    workspace, visit = site
+    paint(tmp_path / "new" / "all", "blue", range(900, 903))
+    paint(tmp_path / "new" / "all", "yellow", range(900, 902))
+    table = tmp_path / "new" / "labels.csv"
+    one = visit()
+    one.go("learn")
+    region = one.page.get_by_role("region", name="Teach labelled images")
+
+    def teach(chosen, label):
+        one.page.get_by_label(label).set_input_files(chosen)
+
+    table.write_text("name,label\nall/blue900.png,sky\n")
+    teach(str(tmp_path / "new"), "Folder of labelled images")
+    region.get_by_text("labels.csv has no column “file”").wait_for()
+    table.write_text('file;label\nall/blue900.png;"deep ""sky"""\nblue901.png;"deep ""sky"""\nyellow900.png;sun\n')
+    teach(str(tmp_path / "new"), "Folder of labelled images")
+    region.get_by_text("3 images labelled").wait_for()
+    region.get_by_text("2 files could not be used").wait_for()
+    learnable = workspace.views.learnable()
+    assert (learnable['deep "sky"'], learnable["sun"]) == (2, 1)
+    table.write_text("file,label\nyellow901.png,sun\n")
+    teach([str(table), str(tmp_path / "new" / "all" / "yellow901.png")], "Images and a CSV file")
+    region.get_by_text("1 image labelled").wait_for()
+    assert workspace.views.learnable()["sun"] == 2
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

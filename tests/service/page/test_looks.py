@@ -127,6 +127,21 @@ def test_a_phone_reaches_every_view_by_touch(workspace, visit):
     one.said("“sky” is named and confirmed")
 
 
+def test_a_phone_shows_legible_charts_and_says_what_touch_does(workspace, visit):
+    workspace.discover()  # without a chosen number there is a curve
+    one = visit(**PHONE, is_mobile=True)
+    for view, chart in (("number", "svg.score"), ("overview", "figure svg.chart")):
+        one.go(view)
+        text = one.page.locator(f"{chart} text").first
+        text.wait_for()
+        assert text.bounding_box()["height"] > 9, view
+    one.go("images")
+    one.page.get_by_text("Tap images to select them.").wait_for()
+    one.page.get_by_role("heading", name="Images").wait_for()
+    boxes = [one.page.locator(".filters select").nth(i).bounding_box() for i in range(2)]
+    assert boxes[0]["y"] == boxes[1]["y"]  # the filters leave room for the images
+
+
 def test_dark_follows_the_system_until_one_chooses(visit):
     one = visit(color_scheme="dark")
 

@@ -463,12 +463,14 @@ export async function renameClass(known, images, shown) {
 
 /** Merge a known class into another one. @param {string} known @param {number[]} images @param {number} shown */
 export async function mergeClass(known, images, shown) {
+  const options = knownClasses()
+    .filter((label) => label !== known)
+    .map((label) => ({ label, kind: "known class" }));
   const chosen = await pick({
     title: `Merge the class “${known}” into …`,
     images,
-    options: knownClasses()
-      .filter((label) => label !== known)
-      .map((label) => ({ label, kind: "known class" })),
+    options,
+    ranked: byLikeness(options, images),
     tell: (text) =>
       text ? `All images of “${known}” become “${text}”. The recogniser tells them apart until it learns again.` : "",
     submit: "Merge",
@@ -492,10 +494,12 @@ export function relabelItem(item, label, shown) {
 /** Ask for the label of a learnt image, and correct it. @param {number} item @param {number} shown */
 export async function chooseLabel(item, shown) {
   const known = new Set(knownClasses());
+  const options = [...known].map((label) => ({ label, kind: "known class" }));
   const chosen = await pick({
     title: "What does this image show?",
     images: [item],
-    options: [...known].map((label) => ({ label, kind: "known class" })),
+    options,
+    ranked: byLikeness(options, [item]),
     free: true,
     tell: (text) => (text && !known.has(text) ? `“${text}” is a new class.` : ""),
     submit: "Change the label",
@@ -571,6 +575,21 @@ export function limitRejection(share, shown) {
   return perform(
     () => api.setRejection(share, basis(shown)),
     () => ({ text: "The new limit is in use. Images that were already recognised keep their labels.", counts: {} }),
+  );
+}
+
+/**
+ * Set the ranks above the classes, by the text of a CSV file or as they were read.
+ * @param {string|import("./types.d.ts").TaxonomyTable} wanted
+ * @param {number} shown the edit on display
+ */
+export function setRanks(wanted, shown) {
+  return perform(
+    () =>
+      typeof wanted === "string"
+        ? api.setTaxonomyTable(wanted, basis(shown))
+        : api.setTaxonomy({ ...wanted, on: basis(shown) }),
+    () => ({ text: "The ranks were changed.", counts: {} }),
   );
 }
 

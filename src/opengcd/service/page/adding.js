@@ -1,6 +1,7 @@
 /** Add images from any view: drop them, or choose files or a folder. They are uploaded, and then recognised in a job. */
 
 import { api } from "./api.js";
+import { askForBoxes } from "./cutting.js";
 import { byId, h } from "./dom.js";
 import { icon } from "./icons.js";
 import { noteJob, state } from "./store.js";
@@ -10,9 +11,29 @@ import { uploadCard } from "./views/uploadcard.js";
 import { count } from "./words.js";
 
 /** @typedef {import("./uploading.js").Chosen} Chosen */
+/** @typedef {import("./cutting.js").Cutting} Cutting */
 
+/** What is cut out of the images of the upload that is under way, for after the page was loaded again. */
+const CUTTING = `opengcd.cutting.${location.pathname}`;
 const upload = resumable("images");
 let sending = false;
+
+/** Whether the items of this project are vectors instead of images. */
+export const takesVectors = () => state.status.embedder === "vectors";
+
+async function forget() {
+  localStorage.removeItem(CUTTING);
+  await upload.forget();
+}
+
+/** @returns {Cutting} */
+function cuttingBefore() {
+  try {
+    return JSON.parse(localStorage.getItem(CUTTING) ?? "{}");
+  } catch {
+    return {};
+  }
+}
 
 /** Whether images can be added here. */
 export const canAdd = () => state.session.scopes.includes("write") && state.status.version !== null;
@@ -23,6 +44,13 @@ async function add(chosen) {
   if (!canAdd())
     return toast("Images cannot be added here: no classes are known, or your token is read only.", { kind: "error" });
   if (sending) return toast("Images are being uploaded; add more when that is done.", { kind: "error" });
+  const cutting = takesVectors() ? {} : await askForBoxes(chosen.map(({ path }) => path));
+  if (cutting) await send(chosen, cutting);
+}
+
+/** @param {Chosen[]} chosen @param {Cutting} cutting */
+async function send(chosen, cutting) {
+  localStorage.setItem(CUTTING, JSON.stringify(cutting));
   const stopping = new AbortController();
   const card = uploadCard("Uploading images", () => stopping.abort());
   const place = byId("adding");
@@ -30,8 +58,8 @@ async function add(chosen) {
   place.replaceChildren(card.element);
   try {
     const id = await upload.send(chosen, { progress: card.paint, signal: stopping.signal });
-    await recognise({ upload: id });
-    await upload.forget();
+    await recognise({ upload: id, ...cutting });
+    await forget();
   } catch (error) {
     if (stopping.signal.aborted) {
       await upload.drop().catch(complain);
@@ -48,7 +76,14 @@ async function recognise(what) {
 }
 
 /** Recognise the images of a folder of the server's machine. @param {string} folder */
-export const addFolder = (folder) => recognise({ folder }).catch(complain);
+export async function addFolder(folder) {
+  try {
+    const cutting = takesVectors() ? {} : await askForBoxes((await api.folders(folder)).files);
+    if (cutting) await recognise({ folder, ...cutting });
+  } catch (error) {
+    complain(error);
+  }
+}
 
 /** Let a person choose files, or a folder. @param {boolean} folder */
 export function chooseFiles(folder) {
@@ -58,10 +93,11 @@ export function chooseFiles(folder) {
 }
 
 /** What a finished job has added, in words. @param {import("./types.d.ts").RecognizeResult} result */
-export function addedWords({ images, rejected, duplicates, bad }) {
+export function addedWords({ images, rejected, duplicates, bad, empty }) {
   const parts = [`${count(images, "image was", "images were")} added`];
   if (images) parts[0] += `, ${rejected ? `${rejected} of them unknown` : "all of known classes"}`;
   if (duplicates) parts.push(`${count(duplicates, "file was", "files were")} there already`);
+  if (empty) parts.push(`${count(empty, "image has", "images have")} no box`);
   if (bad) parts.push(`${count(bad, "file", "files")} could not be used`);
   return `${parts.join("; ")}.`;
 }
@@ -99,13 +135,13 @@ export function startAdding() {
 async function resume() {
   if (!upload.begun() || !canAdd()) return;
   const kept = await upload.kept();
-  if (kept.length) return add(kept);
+  if (kept.length) return send(kept, cuttingBefore());
   // The files have arrived, or the browser could not keep them: then only the person has them.
   const id = /** @type {string} */ (upload.begun());
   try {
-    await recognise({ upload: id });
+    await recognise({ upload: id, ...cuttingBefore() });
   } catch {
     // It is used up, or gone.
   }
-  await upload.forget();
+  await forget();
 }

@@ -77,7 +77,7 @@ const call = (operation, ...given) => request(operation, given[0]);
  * @returns {Promise<any>}
  */
 export async function request(operation, given = {}) {
-  const { path: parts, query, body, signal } = given;
+  const { path: parts, query, body, signal, blob } = given;
   const [method, template] = operation.split(" ");
   /** @type {Record<string, string>} */
   const headers = {};
@@ -93,6 +93,7 @@ export async function request(operation, given = {}) {
     await new Promise((resolve) => setTimeout(resolve, 1000 * Number(response.headers.get("Retry-After") ?? 5)));
     response = await answerTo(path, options);
   }
+  if (blob && response.ok) return response.blob();
   const type = response.headers.get("Content-Type") ?? "";
   const answer = response.status !== 204 && type.includes("json") ? await response.json() : null;
   if (!response.ok) throw new ApiError(response.status, answer);
@@ -211,9 +212,17 @@ export const api = {
   rejection: () => call("GET /rejection"),
   /** @param {number|null} share @param {number} on */
   setRejection: (share, on) => call("PUT /rejection", { body: { max_known_rejected: share, on } }),
+  taxonomy: () => call("GET /taxonomy"),
+  /** @param {Operations["PUT /taxonomy"]["body"]} body */
+  setTaxonomy: (body) => call("PUT /taxonomy", { body }),
+  /** @param {string} table @param {number} on */
+  setTaxonomyTable: (table, on) => call("PUT /taxonomy/table", { body: { table, on } }),
+  failures: () => call("GET /failures"),
   exportFormats: () => call("GET /export/formats"),
   /** @param {string} format @param {string} images */
   exported: (format, images) => ROOT + address("/export", {}, { format, images }),
+  /** @param {Operations["POST /export"]["body"]} body @returns {Promise<Blob>} */
+  exportedWithPlaces: (body) => request("POST /export", { body, blob: true }),
   /** @param {string} page the name of this page */
   events: (page) => new EventSource(`${ROOT}/events?page=${page}`),
   /** @param {string} page @param {number|null} group */

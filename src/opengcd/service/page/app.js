@@ -49,6 +49,7 @@ const HOMES = {
   learn: "#/learn",
   teach: "#/learn",
   measure: "#/labels",
+  check: "#/history",
   adapt: "#/overview",
   recognize: "#/overview",
 };

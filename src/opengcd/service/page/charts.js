@@ -124,7 +124,8 @@ export const legend = (lines) =>
  *   range: [number, number]}} options
  */
 export function scoreChart({ curve, k, interval, known, chosen, range }) {
-  const [width, height, left, right, top, bottom] = [880, 236, 56, 20, 26, 26];
+  const narrow = matchMedia("(max-width: 600px)").matches; // the drawing is scaled, and its text should stay legible
+  const [width, height, left, right, top, bottom] = [narrow ? 360 : 880, 236, 56, 20, 26, 26];
   const points = [...curve].filter(([, score]) => Number.isFinite(score)).sort((a, b) => a[0] - b[0]);
   const scores = points.map(([, score]) => score);
   const [low, high] = scores.length ? [Math.min(...scores), Math.max(...scores)] : [0, 1];
@@ -156,7 +157,7 @@ export function scoreChart({ curve, k, interval, known, chosen, range }) {
       s("line", { class: "rule", x1: left, x2: width - right, y1: y(score), y2: y(score) }),
       s("text", { x: left - 8, y: y(score) + 4, "text-anchor": "end" }, String(Number(score.toPrecision(3)))),
     ]),
-    ticks(range[0], range[1], 10)
+    ticks(range[0], range[1], narrow ? 4 : 10)
       .filter(Number.isInteger)
       .map((value) => s("text", { x: x(value), y: height - 8, "text-anchor": "middle" }, number(value))),
     s(

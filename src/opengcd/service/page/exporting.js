@@ -56,7 +56,12 @@ export async function exportLabels() {
   }
   const chosen = await ask(
     "Export labels",
-    (/** @type {(value: {format: Format, images: Images}|null) => void} */ answer) => {
+    (
+      /** @type {(value: {format: Format, images: Images, table: File|null, metadata: File|null}|null) => void} */ answer,
+    ) => {
+      const table = h("input", { type: "file", accept: ".csv,text/csv" });
+      const metadata = h("input", { type: "file", accept: ".json,application/json" });
+      const places = h("div", { class: "places" });
       const form = h("form", { class: "export" });
       const note = h("p", { class: "note", role: "status" });
       const picked = () => {
@@ -64,13 +69,35 @@ export async function exportLabels() {
         return {
           format: /** @type {Format} */ (formats.find(({ name }) => name === data.get("format"))),
           images: /** @type {Images} */ (data.get("images")),
+          table: table.files?.[0] ?? null,
+          metadata: metadata.files?.[0] ?? null,
         };
       };
-      const tell = () =>
-        (note.textContent =
-          picked().format.suffix === "zip"
+      const tell = () => {
+        const { format } = picked();
+        table.required = format.places === "needed";
+        places.hidden = format.places === "none";
+        about.hidden = format.places !== "needed";
+        note.textContent =
+          format.suffix === "zip"
             ? "You get a zip file with copies of the images."
-            : `You get one file (.${picked().format.suffix}), without the images.`);
+            : `You get one file (.${format.suffix}), without the images.`;
+      };
+      const about = h("label", { class: "field" }, h("span", {}, "More fields of the data package (JSON)"), metadata);
+      places.append(
+        h(
+          "label",
+          { class: "field" },
+          h("span", {}, "Table of deployments (CSV): where and when each camera was"),
+          table,
+        ),
+        h(
+          "p",
+          { class: "soft" },
+          "With the columns deploymentID, latitude, longitude, deploymentStart, deploymentEnd, and folder: the end of the path of its images, such as cam1.",
+        ),
+        about,
+      );
       form.append(
         cards(
           "format",
@@ -79,6 +106,7 @@ export async function exportLabels() {
           "formats",
         ),
         cards("images", "Images", choices(), "images"),
+        places,
         note,
         h(
           "footer",
@@ -95,9 +123,40 @@ export async function exportLabels() {
     "wide",
   );
   if (!chosen) return;
-  const link = h("a", { href: api.exported(chosen.format.name, chosen.images), download: "", hidden: true });
+  const { format, images, table, metadata } = chosen;
+  try {
+    if (table && format.places !== "none") await withPlaces(format, images, table, metadata);
+    else download(api.exported(format.name, images), "");
+  } catch (error) {
+    return complain(error);
+  }
+  toast(`Downloading the labels: ${chosen.format.title}.`);
+}
+
+/** @param {string} href @param {string} name the server's if it is empty */
+function download(href, name) {
+  const link = h("a", { href, download: name, hidden: true });
   document.body.append(link);
   link.click();
   link.remove();
-  toast(`Downloading the labels: ${chosen.format.title}.`);
+}
+
+/** @param {Format} format @param {Images} images @param {File} table @param {File|null} metadata */
+async function withPlaces(format, images, table, metadata) {
+  let fields = null;
+  if (metadata && format.places === "needed")
+    try {
+      fields = JSON.parse(await metadata.text());
+    } catch {
+      throw new Error(`${metadata.name} is not JSON.`);
+    }
+  const made = await api.exportedWithPlaces({
+    format: format.name,
+    images,
+    deployments: await table.text(),
+    metadata: fields,
+  });
+  const address = URL.createObjectURL(made);
+  download(address, `${state.status.name}-${format.name}.${format.suffix}`);
+  setTimeout(() => URL.revokeObjectURL(address), 60_000); // by then the browser has it
 }

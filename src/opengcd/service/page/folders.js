@@ -8,8 +8,20 @@ import { api } from "./api.js";
 
 const PLACE = "opengcd.folder";
 
+/** @typedef {"images"|"project"|"backbone"|"table"|"boxes"|"vectors"} Kind */
+
+/** Files that may be chosen, by their ends; where there are some, a folder may be chosen for a network only. @type {Record<Kind, string[]>} */
+const ENDS = {
+  images: [],
+  project: [],
+  backbone: [".onnx"],
+  table: [".csv", ".tsv", ".txt", ".jsonl", ".json"],
+  boxes: [".json"],
+  vectors: [".npz", ".npy", ".parquet", "state.json"],
+};
+
 /**
- * @param {{title: string, submit: string, kind: "images"|"project"|"backbone"|"table", start?: string|null}} question
+ * @param {{title: string, submit: string, kind: Kind, start?: string|null}} question
  * @returns {Promise<string|null>} the path
  */
 export function chooseFolder({ title, submit, kind, start }) {
@@ -27,7 +39,11 @@ export function chooseFolder({ title, submit, kind, start }) {
       const places = h("div", { class: "row places", role: "group", "aria-label": "Places" });
       const note = h("p", { class: "note", role: "status" });
       let here = "";
-      const button = h("button", { type: "submit", class: "primary", hidden: kind === "table" }, submit);
+      const button = h(
+        "button",
+        { type: "submit", class: "primary", hidden: ENDS[kind].length > 0 && kind !== "backbone" },
+        submit,
+      );
       /** @param {string} name */
       const join = (name) => (here.endsWith("/") || here.endsWith("\\") ? here : `${here}/`) + name;
       /** @param {string} label @param {import("./icons.js").Icon} picture @param {() => unknown} run */
@@ -48,8 +64,7 @@ export function chooseFolder({ title, submit, kind, start }) {
           if (mine !== asked) return;
           here = found.path;
           path.value = found.path;
-          const ends = kind === "backbone" ? [".onnx"] : kind === "table" ? [".csv", ".tsv", ".txt"] : [];
-          const files = found.files.filter((name) => ends.some((end) => name.toLowerCase().endsWith(end)));
+          const files = found.files.filter((name) => ENDS[kind].some((end) => name.toLowerCase().endsWith(end)));
           list.replaceChildren(
             ...[
               found.parent !== null && entry("One folder up", "previous", () => show(found.parent)),
@@ -78,7 +93,8 @@ export function chooseFolder({ title, submit, kind, start }) {
       };
       path.addEventListener("input", () => (asked += 1));
       path.addEventListener("change", () => show(path.value));
-      show(start || localStorage.getItem(PLACE)).then(() => (here ? undefined : show(null)));
+      // A folder that is gone by now is replaced by the person's own, unless they have typed another one meanwhile.
+      show(start || localStorage.getItem(PLACE)).then(() => (here || asked > 1 ? undefined : show(null)));
       return [
         h(
           "form",

@@ -166,6 +166,10 @@ export interface AddImages {
   folder?: string | null;
   /** Frames per second that are taken of videos; null for one. */
   fps?: number | null;
+  /** A file of boxes in it, from MegaDetector or in COCO's format: each box becomes an image. */
+  boxes?: string | null;
+  /** The lowest confidence of a box that is used. */
+  min_confidence?: number;
 }
 
 /** How often two people gave the same images the same name. */
@@ -232,6 +236,48 @@ export interface Camera {
   latitude: number | null;
   /** Degrees east. */
   longitude: number | null;
+}
+
+/** Verify all data of the workspace, and repair what can be computed again. */
+export interface Check {
+  /** What the job is to do. */
+  verb: "check";
+  /** Whether to repair what can be computed from the images. */
+  repair?: boolean;
+}
+
+/** A job that verifies the workspace. */
+export interface CheckJob {
+  /** The number of the job. */
+  id: number;
+  /** Whether the job waits for its turn, is running, or how it ended. */
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** What it is doing, in words. */
+  stage: string;
+  /** How many steps of this stage are done. */
+  done: number;
+  /** How many steps the stage has; 0 if that is not known. */
+  total: number;
+  /** Why it failed or was cancelled; null otherwise. */
+  error: string | null;
+  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  at: string;
+  /** Who started it. */
+  who: string;
+  /** What the job does. */
+  verb: "check";
+  /** Null until the job is done. */
+  result: CheckResult | null;
+}
+
+/** What the job ``check`` found. */
+export interface CheckResult {
+  /** The damage, at most 200 parts of it; empty if there is none. */
+  findings: Finding[];
+  /** How many parts are damaged. */
+  total: number;
+  /** Whether it was to be repaired. */
+  repair: boolean;
 }
 
 /** A known class with its exemplars. */
@@ -582,6 +628,20 @@ export interface ExportFormat {
   about: string;
   /** The suffix of the file: `zip` for a folder. */
   suffix: string;
+  /** Whether a table of deployments is of use, or needed; `POST /export` takes it. */
+  places: "none" | "used" | "needed";
+}
+
+/** An export with places. */
+export interface ExportWanted {
+  /** The name of the format. */
+  format: string;
+  /** Which images. */
+  images?: "all" | "reviewed" | "new";
+  /** A table of deployments in CSV, with the columns of Camtrap DP and `folder`: the end of the path of the images, such as `cam1`. */
+  deployments?: string | null;
+  /** Fields of the `datapackage.json` of Camtrap DP. */
+  metadata?: Record<string, any> | null;
 }
 
 /** A file that could not be used. */
@@ -598,6 +658,18 @@ export interface File {
   path: string;
   /** Whether it is still there with the content of the image, is missing, or has other content now. */
   state: "present" | "missing" | "changed";
+}
+
+/** Damage that was found. */
+export interface Finding {
+  /** The damaged file, or the part of the workspace. */
+  what: string;
+  /** What is wrong. */
+  problem: string;
+  /** What to do, or what was done. */
+  remedy: string;
+  /** Whether it was repaired. */
+  repaired: boolean;
 }
 
 /** An upload that is complete. */
@@ -829,7 +901,7 @@ export interface ItemPage {
 }
 
 /** Long work that runs in the server. Its fields depend on ``verb``. */
-export type Job = DiscoverJob | LearnJob | TeachJob | MeasureJob | AdaptJob | RecognizeJob;
+export type Job = DiscoverJob | LearnJob | TeachJob | MeasureJob | CheckJob | AdaptJob | RecognizeJob;
 
 /** Say that a group is one class: discover leaves its images together. */
 export interface Keep {
@@ -1367,6 +1439,8 @@ export interface RecognizeResult {
   duplicates: number;
   /** How many files could not be used. */
   bad: number;
+  /** In how many images there was no box to cut out. */
+  empty?: number;
   /** Some of them, with reasons. */
   reasons: string[];
 }
@@ -1711,6 +1785,14 @@ export interface TaxonomyDetails {
   error: number;
 }
 
+/** The taxonomy to set, as a CSV file. */
+export interface TaxonomyFile {
+  /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
+  on: number;
+  /** CSV whose first line names the ranks, such as `family,genus,species`, with a line for each class. */
+  table: string;
+}
+
 /** The ranks above the classes. */
 export interface TaxonomyTable {
   /** The ranks, the broadest first, without that of the classes. */
@@ -2013,6 +2095,11 @@ export interface Operations {
     body: Rollback;
     answer: EditMade;
   };
+  /** Set the ranks above the classes as `opengcd taxonomy` does; the share of wrong names stays as it is. */
+  "PUT /taxonomy/table": {
+    body: TaxonomyFile;
+    answer: EditMade;
+  };
   /** Return all groups under review, in the order of the review. */
   "GET /groups": {
     answer: Groups;
@@ -2145,7 +2232,7 @@ export interface Operations {
     query?: { limit?: number; offset?: number };
     answer: Suspects;
   };
-  /** Return the formats of `/export`. Camtrap DP needs a table of deployments: use `opengcd export`. */
+  /** Return the formats of exports. Those that need a table of deployments are for `POST /export`. */
   "GET /export/formats": {
     answer: ExportFormat[];
   };
@@ -2154,13 +2241,18 @@ export interface Operations {
     query?: { format?: "csv" | "json" | "coco" | "crops" | "folders" | "yolo" | "imagefolder" | "fiftyone" | "darwin-core" | "inaturalist"; images?: "all" | "reviewed" | "new" };
     answer: any;
   };
+  /** Return what `GET /export` does, with a table of deployments: where and when each camera was. */
+  "POST /export": {
+    body: ExportWanted;
+    answer: any;
+  };
   /** Return the last hundred jobs, the latest first. */
   "GET /jobs": {
     answer: Job[];
   };
   /** Add a job: discover, learn, teach or adapt. Jobs run one after another, in the order in which they were added. */
   "POST /jobs": {
-    body: Discover | Learn | Teach | Measure | Adapt;
+    body: Discover | Learn | Teach | Measure | Check | Adapt;
     answer: Job;
   };
   /** Return a job: how far it is, or how it ended. */

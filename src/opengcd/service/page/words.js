@@ -63,6 +63,7 @@ export const DOING = {
   learn: "Learning",
   teach: "Teaching",
   measure: "Measuring",
+  check: "Checking",
   adapt: "Adapting",
   recognize: "Recognising",
 };

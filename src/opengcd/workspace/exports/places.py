@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from opengcd.workspace.errors import WorkspaceError
-from opengcd.workspace.tables import read_table
+from opengcd.workspace.tables import parse_table, read_text
 
 FOLDER = "folder"
 """The one column that Camtrap DP does not have: where the images of a deployment are."""
@@ -35,6 +35,7 @@ class Places:
     """Deployments by the folder of their images."""
 
     by_folder: Mapping[str, Place]
+    """By absolute paths, or by the ends of paths; ``.`` stands for all folders."""
     columns: Sequence[str]
     """Those of the table but ``folder``."""
 
@@ -54,12 +55,16 @@ class Places:
         for file in files:
             folder = os.path.dirname(file)
             while True:
-                if folder in self.by_folder:
-                    return self.by_folder[folder]
+                if (place := self._at(folder)) is not None:
+                    return place
                 if (above := os.path.dirname(folder)) == folder:
                     break
                 folder = above
-        return None
+        return self.by_folder.get(os.curdir)
+
+    def _at(self, folder: str) -> Place | None:
+        ends = [folder, *(os.path.join(*Path(folder).parts[start:]) for start in range(1, len(Path(folder).parts)))]
+        return next((self.by_folder[end] for end in ends if end in self.by_folder), None)
 
     def all(self) -> list[Place]:
         """Return the deployments in the order of the table."""
@@ -86,14 +91,33 @@ def read_places(table: str | os.PathLike[str]) -> Places:
         If a column is missing, or a value cannot be used.
 
     """
-    base = Path(os.path.abspath(table)).parent
+    return places_from(read_text(table), str(table), os.path.dirname(os.path.abspath(table)))
+
+
+def places_from(text: str, table: str, base: str = "") -> Places:
+    """Read deployments from the text of a table.
+
+    Parameters
+    ----------
+    text : str
+        As for :func:`read_places`.
+    table : str
+        What to call it in messages.
+    base : str
+        The folder that the folders are relative to; if it is empty, they are the ends of paths, such as ``cam1``.
+
+    Returns
+    -------
+    Places
+
+    """
     places: dict[str, Place] = {}
     rows: dict[str, Mapping[str, str]] = {}
-    columns, given = read_table(table)
+    columns, given = parse_table(text, table)
     if missing := [name for name in NEEDED if name not in columns]:
         raise WorkspaceError(f"{table} has no column {missing[0]!r}; it needs {', '.join(NEEDED)}.")
     for where, cells in given:
-        folder = os.path.normpath(base / cells[FOLDER])
+        folder = os.path.normpath(os.path.join(base, cells[FOLDER]))
         row = {name: cell.strip() for name, cell in cells.items() if name != FOLDER}
         id = row["deploymentID"]
         if not id:

@@ -28,6 +28,8 @@ class Format(NamedTuple):
     """Makes its files, one after the other."""
     needs_places: bool = False
     """Whether it cannot do without a table of deployments."""
+    uses_places: bool = False
+    """Whether it tells where images were taken if there is such a table."""
     needs_images: bool = False
     """Whether it cannot be made of vectors that have no images."""
 
@@ -100,6 +102,7 @@ _ALL = (
         ZIP,
         as_camtrap_dp,
         needs_places=True,
+        uses_places=True,
         needs_images=True,
     ),
     Format(
@@ -109,6 +112,7 @@ _ALL = (
         "dwca.zip",
         ZIP,
         as_darwin_core,
+        uses_places=True,
     ),
     Format(
         "inaturalist",
@@ -117,6 +121,7 @@ _ALL = (
         "csv",
         "text/csv; charset=iso-8859-1",
         as_inaturalist,
+        uses_places=True,
     ),
 )
 FORMATS = {one.name: one for one in _ALL}

@@ -8,25 +8,42 @@ import { chosenFiles, droppedFiles, resumable } from "../uploading.js";
 import { uploadCard } from "../views/uploadcard.js";
 import { count, number } from "../words.js";
 import { addressOf, home } from "./api.js";
+import { boxesPart } from "./boxes.js";
 import { creationCard, followCreation } from "./creation.js";
+import { settingsPart } from "./settings.js";
 import { chooseFolder } from "../folders.js";
 
 /** @typedef {import("./types.d.ts").Backbone} Backbone */
 /** @typedef {import("./types.d.ts").BackboneCheck} BackboneCheck */
 /** @typedef {import("./types.d.ts").KnownPreview} KnownPreview */
-/** @typedef {{name: string, from: "folder"|"upload", folder: string|null, upload: string|null, labels: "folders"|"table", table: string|null, backbone: string|null}} Draft */
+/** @typedef {"folders"|"table"|"vectors"} Labels how the images are labelled, or that they are vectors */
+/**
+ * @typedef {{name: string, from: "folder"|"upload", folder: string|null, upload: string|null, labels: Labels, table: string|null,
+ *   boxes: string|null, confidence: number, backbone: string|null, settings: import("./types.d.ts").ProjectSettings}} Draft
+ */
 
 const PLACE = "opengcd.draft";
 const CLASSES = 12;
-/** @type {Draft} */
-const EMPTY = { name: "", from: "folder", folder: null, upload: null, labels: "folders", table: null, backbone: null };
+/** Nothing is said yet of the images that are chosen. @type {Pick<Draft, "labels"|"table"|"boxes">} */
+const UNSAID = { labels: "folders", table: null, boxes: null };
 
 /** @returns {Draft} */
 function readDraft() {
+  /** @type {Draft} */
+  const empty = {
+    name: "",
+    from: "folder",
+    folder: null,
+    upload: null,
+    ...UNSAID,
+    confidence: 0.2,
+    backbone: null,
+    settings: {},
+  };
   try {
-    return { ...EMPTY, ...JSON.parse(localStorage.getItem(PLACE) ?? "{}") };
+    return { ...empty, ...JSON.parse(localStorage.getItem(PLACE) ?? "{}") };
   } catch {
-    return { ...EMPTY };
+    return empty;
   }
 }
 
@@ -60,6 +77,7 @@ export function newProject(root) {
   const source = h("div", { class: "choices", role: "radiogroup", "aria-label": "Where the images are" });
   const chosen = h("div", {});
   const labelling = h("div", {});
+  const cutting = h("div", {});
   const found = h("div", { class: "found", "aria-live": "polite" });
   const networks = h("div", { class: "networks", role: "radiogroup", "aria-label": "Backbone" });
   const tested = h("div", { class: "found", "aria-live": "polite" });
@@ -83,7 +101,9 @@ export function newProject(root) {
   const known = () => ({
     folder: draft.from === "folder" ? draft.folder : null,
     upload: draft.from === "upload" ? draft.upload : null,
-    table: draft.labels === "table" ? draft.table : null,
+    table: draft.labels === "folders" ? null : draft.table,
+    boxes: draft.labels === "vectors" ? null : draft.boxes,
+    min_confidence: draft.confidence,
   });
 
   const paint = () => {
@@ -97,13 +117,16 @@ export function newProject(root) {
             ? "The images are being checked."
             : preview.problem
               ? "The images cannot be used as they are; see above."
-              : !draft.backbone
-                ? "Choose a backbone."
-                : checking
-                  ? "The backbone is being checked."
-                  : !check?.usable
-                    ? "This backbone cannot be used; see above."
-                    : "";
+              : draft.labels === "vectors"
+                ? ""
+                : !draft.backbone
+                  ? "Choose a backbone."
+                  : checking
+                    ? "The backbone is being checked."
+                    : !check?.usable
+                      ? "This backbone cannot be used; see above."
+                      : "";
+    network.hidden = draft.labels === "vectors";
     submit.disabled = missing !== "";
     why.textContent = missing;
   };
@@ -122,10 +145,11 @@ export function newProject(root) {
       const seen = await home.known(wanted);
       if (mine !== asked) return;
       preview = seen;
-      if (seen.problem && draft.labels === "folders" && seen.tables.length && wanted.table === null) {
-        // No folders, but a table: that is how it is meant.
-        draft.labels = "table";
-        draft.table = seen.tables[0];
+      const [list] = [...seen.vectors, ...seen.tables];
+      if (seen.problem && draft.labels === "folders" && list && wanted.table === null) {
+        // No folders, but a table or vectors: that is how it is meant.
+        draft.labels = seen.vectors.length ? "vectors" : "table";
+        draft.table = list;
         save();
         return look();
       }
@@ -159,7 +183,7 @@ export function newProject(root) {
             "p",
             { class: "good" },
             icon("check"),
-            `${count(seen.files, "image")} of ${count(seen.classes.length, "class", "classes")}`,
+            `${count(seen.files, draft.labels === "vectors" ? "vector" : "image")} of ${count(seen.classes.length, "class", "classes")}`,
           ),
           h(
             "ul",
@@ -232,9 +256,7 @@ export function newProject(root) {
           start: draft.folder,
         });
         if (path === null) return;
-        draft.folder = path;
-        draft.table = null;
-        draft.labels = "folders";
+        Object.assign(draft, { folder: path }, UNSAID);
         save();
         paintChosen();
         look();
@@ -281,9 +303,7 @@ export function newProject(root) {
   };
 
   const startAgain = async () => {
-    draft.upload = null;
-    draft.labels = "folders";
-    draft.table = null;
+    Object.assign(draft, { upload: null }, UNSAID);
     save();
     await upload.drop().catch(complain);
     paintChosen();
@@ -301,8 +321,7 @@ export function newProject(root) {
     paint();
     try {
       draft.upload = await upload.send(list, { progress: card.paint, signal: stopping.signal });
-      draft.labels = "folders";
-      draft.table = null;
+      Object.assign(draft, UNSAID);
     } catch (error) {
       if (ending.signal.aborted) return;
       if (stopping.signal.aborted) await upload.drop().catch(complain);
@@ -317,30 +336,47 @@ export function newProject(root) {
   };
 
   const paintLabels = () => {
-    const tables = preview?.tables ?? [];
-    const has = draft.from === "folder" ? draft.folder : draft.upload;
-    if (!has || (draft.labels === "folders" && !preview?.problem && !tables.length)) return labelling.replaceChildren();
-    /** @param {"folders"|"table"} labels */
+    const lists = { folders: [], table: preview?.tables ?? [], vectors: preview?.vectors ?? [] }; // by how they are meant
+    const there = lists[draft.labels];
+    const local = draft.from === "folder";
+    const any = lists.table.length || lists.vectors.length;
+    const has = local ? draft.folder : draft.upload;
+    const plain = !has || (draft.labels === "folders" && !preview?.problem);
+    cutting.replaceChildren(
+      ...(has && draft.labels !== "vectors"
+        ? boxesPart({
+            there: preview?.boxes ?? [],
+            boxes: draft.boxes,
+            confidence: draft.confidence,
+            folder: local ? draft.folder : null,
+            choose: (boxes, confidence) => (Object.assign(draft, { boxes, confidence }), save(), look()),
+          })
+        : []
+      ).filter((one) => one instanceof Node),
+    );
+    if (!has || (plain && !any)) return labelling.replaceChildren();
+    /** @param {Labels} labels */
     const choose = (labels) => {
+      draft.table = lists[labels][0] ?? null;
       draft.labels = labels;
-      draft.table = labels === "table" ? (draft.table ?? tables[0] ?? null) : null;
       save();
-      if (labels === "table" && draft.table === null) return paintLabels();
+      if (labels !== "folders" && draft.table === null) return (paintLabels(), paint());
       look();
     };
+    const kind = draft.labels === "vectors" ? "File of vectors" : "List of labels";
     /** @type {HTMLSelectElement} */
     const select = h(
       "select",
-      { "aria-label": "CSV file", on: { change: () => ((draft.table = select.value), save(), look()) } },
-      [...new Set([...(draft.table ? [draft.table] : []), ...tables])].map((one) =>
+      { "aria-label": kind, on: { change: () => ((draft.table = select.value), save(), look()) } },
+      [...new Set([...(draft.table ? [draft.table] : []), ...there])].map((one) =>
         h("option", { value: one, selected: one === draft.table }, one),
       ),
     );
     const other = async () => {
       const path = await chooseFolder({
-        title: "CSV file with the labels",
+        title: draft.labels === "vectors" ? "File of labelled vectors" : "List with the labels",
         submit: "",
-        kind: "table",
+        kind: draft.labels === "vectors" ? "vectors" : "table",
         start: draft.folder,
       });
       if (path === null) return;
@@ -353,22 +389,27 @@ export function newProject(root) {
         "div",
         { class: "choices", role: "radiogroup", "aria-label": "How the images are labelled" },
         choice("labels", "folders", draft.labels, "By folders", "Each class has a folder with its name.", choose),
-        choice("labels", "table", draft.labels, "By a CSV file", "With the columns file and label.", choose),
+        choice(
+          "labels",
+          "table",
+          draft.labels,
+          "By a list",
+          "CSV with the columns file and label, JSON lines, or COCO.",
+          choose,
+        ),
+        choice("labels", "vectors", draft.labels, "Vectors, no images", "Labelled, in .npz or .parquet.", choose),
       ),
-      ...(draft.labels === "table"
-        ? [
+      ...(draft.labels === "folders"
+        ? []
+        : [
             h(
               "div",
               { class: "row" },
-              (draft.table || tables.length > 0) && select,
-              draft.from === "folder" &&
-                h("button", { type: "button", on: { click: other } }, "Choose another CSV file"),
-              draft.from === "upload" &&
-                !tables.length &&
-                h("p", { class: "soft" }, "Drop the CSV file above, beside the images."),
+              (draft.table || there.length > 0) && select,
+              local && h("button", { type: "button", on: { click: other } }, "Choose another file"),
+              !local && !there.length && h("p", { class: "soft" }, "Drop the file above, beside the images."),
             ),
-          ]
-        : []),
+          ]),
     );
   };
 
@@ -460,7 +501,8 @@ export function newProject(root) {
   const create = async () => {
     submit.disabled = true;
     try {
-      await home.create({ name: draft.name, known: known(), backbone: draft.backbone ?? "" });
+      const backbone = draft.labels === "vectors" ? "vectors" : (draft.backbone ?? "");
+      await home.create({ name: draft.name, known: known(), backbone, settings: draft.settings });
       follow();
     } catch (error) {
       complain(error);
@@ -468,6 +510,19 @@ export function newProject(root) {
     }
   };
 
+  const settings = h("section", { class: "card part" });
+  const network = h(
+    "section",
+    { class: "card part" },
+    h("h2", {}, h("span", { class: "step", "aria-hidden": "true" }, "3"), "Backbone"),
+    h(
+      "p",
+      { class: "soft" },
+      "The network that turns each image into a vector (an embedding), by which images are compared. You cannot change it later.",
+    ),
+    networks,
+    tested,
+  );
   const form = h(
     "form",
     { class: "newproject", on: { submit: (event) => (event.preventDefault(), create()) } },
@@ -489,20 +544,11 @@ export function newProject(root) {
       source,
       chosen,
       labelling,
+      cutting,
       found,
     ),
-    h(
-      "section",
-      { class: "card part" },
-      h("h2", {}, h("span", { class: "step", "aria-hidden": "true" }, "3"), "Backbone"),
-      h(
-        "p",
-        { class: "soft" },
-        "The network that turns each image into a vector (an embedding), by which images are compared. You cannot change it later.",
-      ),
-      networks,
-      tested,
-    ),
+    network,
+    settings,
     h("footer", { class: "row" }, submit, why),
     files,
     folder,
@@ -575,9 +621,12 @@ export function newProject(root) {
         from: request.known.upload ? "upload" : "folder",
         folder: request.known.folder ?? null,
         upload: request.known.upload ?? null,
-        labels: request.known.table ? "table" : "folders",
+        labels: !request.known.table ? "folders" : request.backbone === "vectors" ? "vectors" : "table",
         table: request.known.table ?? null,
-        backbone: request.backbone,
+        boxes: request.known.boxes ?? null,
+        confidence: request.known.min_confidence,
+        backbone: request.backbone === "vectors" ? null : request.backbone,
+        settings: request.settings,
       });
       name.value = draft.name;
       save();
@@ -590,6 +639,7 @@ export function newProject(root) {
     paintSource();
     paintChosen();
     paintNetworks(backbones);
+    settings.replaceChildren(settingsPart(draft.settings, save));
     look();
     tryIt();
     const kept = draft.upload ? [] : await upload.kept();

@@ -154,8 +154,12 @@ export interface KnownImages {
   folder?: string | null;
   /** Or an upload that is complete. */
   upload?: string | null;
-  /** The CSV file with the columns file and label, relative to the folder or the upload, or a path of this machine; null if each class has a folder. */
+  /** The list of files with labels (CSV with the columns file and label, JSON lines, COCO) or the file of labelled vectors (.npz, .parquet, or state.json of a dataset on disk), relative to the folder or the upload, or a path of this machine; null if each class has a folder. */
   table?: string | null;
+  /** A file of boxes from MegaDetector or in COCO's format, named like the list: each box becomes an image of its own; null for whole images. */
+  boxes?: string | null;
+  /** The lowest confidence of a box that is used. */
+  min_confidence?: number;
 }
 
 /** The classes of some labelled images. */
@@ -166,8 +170,12 @@ export interface KnownPreview {
   files: number;
   /** What is left out, and why. */
   notes: string[];
-  /** CSV files among them that could hold the labels. */
+  /** Lists among them that could hold the labels. */
   tables: string[];
+  /** Files of vectors among them. */
+  vectors: string[];
+  /** JSON files among them that could hold boxes. */
+  boxes: string[];
   /** Why they cannot be used; empty if they can. */
   problem: string;
 }
@@ -186,8 +194,10 @@ export interface NewProject {
   name: string;
   /** Images of the classes that it knows from the start. */
   known: KnownImages;
-  /** The network that turns images into vectors. */
+  /** The network that turns images into vectors; it is not used if vectors are given. */
   backbone: string;
+  /** What may be left as it is. */
+  settings?: ProjectSettings;
 }
 
 /** A folder to begin at. */
@@ -238,6 +248,22 @@ export interface Project {
   changed_verb?: string | null;
   /** What to do next: `wait` for a job, or the step that the status of the project names. */
   next: "wait" | "init" | "view" | "adapt" | "review" | "learn" | "discover" | "recognize" | "export";
+}
+
+/** Settings of a new project that have good defaults. */
+export interface ProjectSettings {
+  /** The methods of all steps. */
+  preset?: "best" | "paper" | "robust" | "authors";
+  /** The classifier; null for that of the preset. */
+  classifier?: "svm" | "mlp" | "xgb" | "logistic" | null;
+  /** The largest number of exemplars; null for the default. */
+  memory?: number | null;
+  /** The largest share of known images that may be rejected; null to follow the images that arrive. */
+  max_known_rejected?: number | null;
+  /** 16-bit arithmetic on GPUs only (auto), on all devices (half), or never (full). */
+  precision?: "auto" | "half" | "full";
+  /** The seed of the random number generator. */
+  seed?: number;
 }
 
 /** How much of a file has arrived. */

@@ -1,6 +1,6 @@
 /** Ways to add images, and the folder that is watched. */
 
-import { addFolder, canAdd, chooseFiles } from "../adding.js";
+import { addFolder, canAdd, chooseFiles, takesVectors } from "../adding.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { h } from "../dom.js";
@@ -24,8 +24,14 @@ export function addCard() {
       h(
         "div",
         {},
-        h("h2", {}, "Add images"),
-        h("p", { class: "soft" }, "Drop images, videos, folders or a zip anywhere on this page, or choose them."),
+        h("h2", {}, takesVectors() ? "Add vectors" : "Add images"),
+        h(
+          "p",
+          { class: "soft" },
+          takesVectors()
+            ? "Drop files of vectors (.npz, .npy, .parquet) or a zip anywhere on this page, or choose them."
+            : "Drop images, videos, folders or a zip anywhere on this page, or choose them; with boxes of a detector (JSON), if you have some.",
+        ),
       ),
       h(
         "div",

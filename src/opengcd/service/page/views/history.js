@@ -9,6 +9,7 @@ import { exportLabels } from "../exporting.js";
 import { state, subscribe } from "../store.js";
 import { tally, total } from "../tally.js";
 import { complain } from "../toast.js";
+import { checkCard } from "./checkcard.js";
 import { ago, clock, count, day, doing, story } from "../words.js";
 
 const PART = 100;
@@ -19,6 +20,7 @@ export function history(root) {
   const days = h("div", { class: "days" });
   const foot = h("div", { class: "row" });
   const session = h("p", { class: "soft" });
+  const check = checkCard();
   root.append(
     heading(
       "History",
@@ -30,6 +32,7 @@ export function history(root) {
     agreement(),
     days,
     foot,
+    check.element,
   );
   /** @type {import("../types.d.ts").Entry[]} */
   let entries = [];
@@ -78,11 +81,12 @@ export function history(root) {
     );
   };
   const read = async (older = false) => {
-    const found = await api.history(PART, older ? entries.at(-1)?.id : undefined);
+    const [found, jobs] = await Promise.all([api.history(PART, older ? entries.at(-1)?.id : undefined), api.jobs()]);
+    check.paint(jobs);
     entries = older ? [...entries, ...found] : found;
     foot.replaceChildren(found.length === PART ? button("Show older", () => read(true).catch(complain)) : "");
     paint();
   };
   read().catch(complain);
-  return subscribe((topic) => topic === "review" && read());
+  return subscribe((topic) => (topic === "review" ? read() : topic === "job" && check.paint()));
 }

@@ -49,7 +49,9 @@ export function images(root) {
     selection,
     on: () => list.edit,
     correct: true,
-    hint: "Click to select, hold Shift for a range, drag for a box, double-click to enlarge.",
+    hint: matchMedia("(pointer: coarse)").matches
+      ? "Tap images to select them. Hold one to select a range."
+      : "Click to select, hold Shift for a range, drag for a box, double-click to enlarge.",
     done: () => grid.element.focus({ preventScroll: true }),
   });
   const sizes = h(

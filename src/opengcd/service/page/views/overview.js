@@ -1,6 +1,7 @@
 /** Where the workspace stands: what to do next, how well it does, the map, and what it knows. */
 
 import { mergeClass, renameClass } from "../acts.js";
+import { takesVectors } from "../adding.js";
 import { api } from "../api.js";
 import { invitation } from "../asking.js";
 import { button } from "../buttons.js";
@@ -9,18 +10,20 @@ import { h, heading } from "../dom.js";
 import { imagesOf } from "../router.js";
 import { state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
+import { showFailures } from "../failures.js";
 import { count, number, percent } from "../words.js";
 import { adaptCard } from "./adapt.js";
 import { addCard } from "./addcard.js";
 import { mapCard } from "./mapcard.js";
 import { nextCard } from "./nextstep.js";
+import { ranksCard } from "./ranks.js";
 
 const CLASSES = 24;
 
 function tiles() {
   const { status } = state;
   const seen = Object.values(status.counts).reduce((sum, n) => sum + n, 0);
-  /** @param {string} value @param {string} label @param {string|null} note @param {string} [title] what the words mean */
+  /** @param {string} value @param {string} label @param {import("../dom.js").Child} note @param {string} [title] what the words mean */
   const tile = (value, label, note, title) =>
     h("div", { class: "tile", title }, h("dt", {}, label), h("dd", {}, value, note && h("small", {}, note)));
   const { memory } = status;
@@ -33,7 +36,12 @@ function tiles() {
       `phase ${status.version?.phase ?? 0}`,
       "A new phase begins each time the recogniser learns",
     ),
-    tile(number(seen), "images seen", status.failures ? `${count(status.failures, "file")} could not be used` : null),
+    tile(
+      number(seen),
+      takesVectors() ? "vectors seen" : "images seen",
+      status.failures > 0 &&
+        button(`${count(status.failures, "file")} could not be used`, showFailures, { quiet: true }),
+    ),
     tile(number(status.to_review), "to review", `in ${count(toReview().length, "group")}`),
     tile(number(status.to_learn), "ready to learn", null),
     memory &&
@@ -159,6 +167,7 @@ export function overview(root) {
   const map = mapCard();
   const adapt = adaptCard();
   const add = addCard();
+  const ranks = ranksCard();
 
   const readPhases = async () => {
     const phases = await api.phases();
@@ -183,7 +192,9 @@ export function overview(root) {
   root.append(
     heading(
       name,
-      `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}. It turns each image into a vector (an embedding), by which images are compared.`,
+      takesVectors()
+        ? "Its items are vectors that were given. Where there is no picture, the name is shown."
+        : `Embedder: ${embedder.startsWith("/") ? embedder.split("/").at(-1) : embedder}. It turns each image into a vector (an embedding), by which images are compared.`,
     ),
     next.element,
     add.element,
@@ -191,12 +202,15 @@ export function overview(root) {
     h("div", { class: "overview" }, map.element, curves),
     adapt.element,
     knows,
+    state.status.version ? ranks.element : "",
   );
   paint();
   const version = () =>
     JSON.stringify([state.status.version?.id, state.status.version?.classes, state.status.to_learn]);
   let known = version();
-  Promise.all([map.read(), readPhases(), readClasses(), adapt.read()]).catch(complain).then(questions.read);
+  Promise.all([map.read(), readPhases(), readClasses(), adapt.read(), state.status.version && ranks.read()])
+    .catch(complain)
+    .then(questions.read);
   const ends = [
     subscribe(async (topic) => {
       if (topic === "job") {
@@ -212,6 +226,7 @@ export function overview(root) {
         readPhases().catch(complain);
         readClasses().catch(complain);
       }
+      if (state.status.version) ranks.read().catch(complain);
       adapt.refresh()?.catch(complain);
       return map.read();
     }),

@@ -5,20 +5,37 @@ import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { progress } from "../charts.js";
 import { h } from "../dom.js";
+import { labelsOf } from "../labeltable.js";
 import { currentJob, isOver, state } from "../store.js";
-import { complain } from "../toast.js";
 import { count } from "../words.js";
 
 const AT_ONCE = 20;
 const TOLD = 5;
 
-/**
- * The class of each file: the name of the folder that it is in, below the one that was chosen.
- * @param {File} file
- */
-function classOf(file) {
-  const parts = file.webkitRelativePath.split("/");
+/** The class of a file without a table: the folder that it is in, below the one that was chosen. @param {string} path */
+function folderOf(path) {
+  const parts = path.split("/");
   return parts.length > 2 ? parts[1] : parts[0];
+}
+
+/**
+ * Sort what was chosen into images and their classes; a CSV file among them gives the labels.
+ * @param {File[]} chosen
+ * @returns {Promise<{files: File[], classOf: (file: File) => string|null}>}
+ */
+async function labelled(chosen) {
+  /** @param {File} file */
+  const path = (file) => file.webkitRelativePath || file.name;
+  const tables = chosen.filter((file) => /\.csv$/i.test(file.name));
+  const files = chosen.filter((file) => !tables.includes(file));
+  if (tables.length > 1) throw new Error("There are several CSV files; choose the one with the labels.");
+  if (tables.length) {
+    const labels = labelsOf(await tables[0].text(), tables[0].name);
+    return { files, classOf: (file) => labels(path(file)) };
+  }
+  if (!files.some((file) => file.webkitRelativePath))
+    throw new Error("Choose the CSV file with the labels together with the images.");
+  return { files, classOf: (file) => folderOf(path(file)) };
 }
 
 /** @typedef {{label: string, items: number[]}[]} Given */
@@ -37,19 +54,20 @@ async function teach(given, replace) {
   lastJob = job?.id ?? null;
 }
 
-/** @param {File[]} files @param {(done: number) => void} report */
-async function upload(files, report) {
+/** @param {File[]} all @param {(file: File) => string|null} classOf @param {(done: number) => void} report */
+async function upload(all, classOf, report) {
   /** @type {Map<string, Set<number>>} */
   const items = new Map();
   /** @type {Map<number, string>} */
   const labelOf = new Map();
-  unusable = [];
+  unusable = all.filter((file) => classOf(file) === null).map((file) => `${file.name}: the table does not name it`);
+  const files = all.filter((file) => classOf(file) !== null);
   for (let start = 0; start < files.length; start += AT_ONCE) {
     report(start);
     const some = files.slice(start, start + AT_ONCE);
     const stored = await api.upload(some);
     stored.forEach(({ id, reason }, i) => {
-      const label = classOf(some[i]);
+      const label = classOf(some[i]) ?? "";
       const other = id === null ? undefined : labelOf.get(id);
       if (id === null) unusable.push(`${some[i].name}: ${reason}`);
       else if (other !== undefined && other !== label)
@@ -117,33 +135,35 @@ export function teachCard() {
   /** @type {string|null} */
   let problem = null;
   let busy = false;
-  const input = h("input", {
-    type: "file",
-    webkitdirectory: true,
-    multiple: true,
-    hidden: true,
-    "aria-label": "Folder of labelled images",
-  });
+  /** @param {string} label @param {boolean} webkitdirectory */
+  const input = (label, webkitdirectory) =>
+    h("input", { type: "file", webkitdirectory, multiple: true, hidden: true, "aria-label": label });
+  const folder = input("Folder of labelled images", true);
+  const single = input("Images and a CSV file", false);
   const bar = h("div", {});
-  const choose = button("Choose a folder", () => input.click(), { icon: "plus" });
+  const choose = button("Choose a folder", () => folder.click(), { icon: "plus" });
+  const chooseTable = button("Choose images and a CSV file", () => single.click(), { icon: "plus" });
   const told = h("div", { class: "stack" });
   const paint = () => {
     choose.disabled = busy || currentJob() !== null;
+    chooseTable.disabled = choose.disabled;
     told.replaceChildren(
       ...[problem && h("p", { class: "note bad", role: "alert" }, problem), outcome()]
         .flat(2)
         .filter((part) => part instanceof Node),
     );
   };
-  input.addEventListener("change", async () => {
-    const files = [...(input.files ?? [])].filter((file) => !file.name.startsWith("."));
-    input.value = "";
-    if (!files.length) return;
+  /** @param {HTMLInputElement} from */
+  const begin = async (from) => {
+    const chosen = [...(from.files ?? [])].filter((file) => !file.name.startsWith("."));
+    from.value = "";
+    if (!chosen.length) return;
     busy = true;
     problem = null;
     paint();
     try {
-      const given = await upload(files, (done) =>
+      const { files, classOf } = await labelled(chosen);
+      const given = await upload(files, classOf, (done) =>
         bar.replaceChildren(
           progress(done / files.length, "Uploading"),
           h("p", { class: "soft" }, `Uploading ${count(files.length, "file")} …`),
@@ -152,21 +172,22 @@ export function teachCard() {
       if (given.length) await teach(given, false);
       else problem = `No file in this folder can be used. ${unusable[0] ?? ""}`;
     } catch (error) {
-      complain(error);
+      problem = error instanceof Error ? error.message : String(error);
     } finally {
       busy = false;
       bar.replaceChildren();
       paint();
     }
-  });
+  };
+  for (const one of [folder, single]) one.addEventListener("change", () => begin(one));
   element.append(
     h("h2", {}, "Teach labelled images"),
     h(
       "p",
       { class: "soft" },
-      "Choose a folder with one folder of images per class, named after the class: known classes or new ones. The next learning takes them.",
+      "Choose a folder with one folder of images per class, named after the class: known classes or new ones. Or choose images with a CSV file with the columns file and label. The next learning takes them.",
     ),
-    h("div", { class: "row" }, choose, input),
+    h("div", { class: "row" }, choose, chooseTable, folder, single),
     bar,
     told,
   );

@@ -1,0 +1,101 @@
+/** Settings of a new project that have good defaults, folded away. */
+
+import { h } from "../dom.js";
+
+/** @typedef {import("./types.d.ts").ProjectSettings} Settings */
+
+/** @type {[NonNullable<Settings["preset"]>, string][]} */
+const PRESETS = [
+  ["best", "best (recommended)"],
+  ["paper", "paper: the methods of the paper"],
+  ["robust", "robust: with fewer assumptions"],
+  ["authors", "authors: as the authors' code does"],
+];
+/** @type {[string, string][]} */
+const CLASSIFIERS = [
+  ["", "that of the methods"],
+  ["logistic", "logistic regression"],
+  ["svm", "support vector machine"],
+  ["mlp", "neural network (mlp)"],
+  ["xgb", "boosted trees (xgb)"],
+];
+/** @type {[string, string][]} */
+const PRECISIONS = [
+  ["auto", "16 bits on GPUs only"],
+  ["half", "16 bits on all devices"],
+  ["full", "32 bits"],
+];
+
+/** @param {Settings} settings changed in place @param {() => unknown} save */
+export function settingsPart(settings, save) {
+  /**
+   * @param {string} label @param {string} about
+   * @param {HTMLInputElement|HTMLSelectElement} control
+   * @param {(value: string) => unknown} set
+   */
+  const field = (label, about, control, set) => {
+    control.addEventListener("change", () => control.reportValidity() && (set(control.value), save()));
+    return h("label", {}, h("span", {}, label), control, h("small", { class: "soft" }, about));
+  };
+  /** @param {[string, string][]} options @param {string} value */
+  const select = (options, value) =>
+    h(
+      "select",
+      {},
+      options.map(([one, label]) => h("option", { value: one, selected: one === value }, label)),
+    );
+  /** @param {number|null|undefined} value @param {Record<string, any>} limits */
+  const input = (value, limits) => {
+    const made = h("input", { type: "number", ...limits });
+    made.value = value === null || value === undefined ? "" : String(value);
+    return made;
+  };
+  /** @param {string} text */
+  const orNull = (text) => (text === "" ? null : Number(text));
+  const percent = settings.max_known_rejected ?? null;
+  return h(
+    "details",
+    {},
+    h("summary", {}, "More settings"),
+    h(
+      "div",
+      { class: "fields" },
+      field(
+        "Most exemplars in memory",
+        "Labelled images that are kept, and learnt from each time: 20,000, or all known images if there are more.",
+        input(settings.memory, { min: 1, max: 10_000_000, step: 1, placeholder: "20,000" }),
+        (value) => (settings.memory = orNull(value)),
+      ),
+      field(
+        "Most known images rejected, in %",
+        "Empty: the limit follows the images that arrive. It can be changed later.",
+        input(percent === null ? null : 100 * percent, { min: 0, max: 100, step: "any", placeholder: "automatic" }),
+        (value) => (settings.max_known_rejected = value === "" ? null : Number(value) / 100),
+      ),
+      field(
+        "Methods",
+        "How images are recognised, rejected and grouped.",
+        select(PRESETS, settings.preset ?? "best"),
+        (value) => (settings.preset = /** @type {Settings["preset"]} */ (value)),
+      ),
+      field(
+        "Classifier",
+        "What tells the known classes apart.",
+        select(CLASSIFIERS, settings.classifier ?? ""),
+        (value) => (settings.classifier = /** @type {Settings["classifier"]} */ (value || null)),
+      ),
+      field(
+        "Arithmetic of the network",
+        "16 bits are faster on most GPUs.",
+        select(PRECISIONS, settings.precision ?? "auto"),
+        (value) => (settings.precision = /** @type {Settings["precision"]} */ (value)),
+      ),
+      field(
+        "Seed",
+        "The same seed gives the same results.",
+        input(settings.seed ?? 0, { min: 0, max: 2 ** 32 - 1, step: 1, required: true }),
+        (value) => (settings.seed = Number(value)),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,65 @@
+"""What keeps a project in order: checking and repairing its data, and the files that could not be used."""
+
+from tests.helpers.browsing import violations
+
+
+def test_the_data_are_checked_and_repaired(site):
+    workspace, visit = site
+    one = visit()
+    one.go("history")
+    card = one.page.get_by_role("region", name="Check the data")
+    card.get_by_role("button", name="Check now").click()
+    card.get_by_text("No damage found").wait_for()
+    one.go("groups")
+    one.page.locator(".card.group img").first.wait_for()
+    one.page.wait_for_load_state("networkidle")
+    picture = next((workspace.path / "thumbnails").glob("*/*.jpg"))
+    picture.write_bytes(b"no picture")
+    one.go("history")
+    card.get_by_role("button", name="Check now").click()
+    card.get_by_text("1 problem found").wait_for()
+    card.get_by_text(picture.name).wait_for()
+    assert violations(one.page) == []
+    card.get_by_role("button", name="Repair what can be repaired").click()
+    card.get_by_text("Repaired:").wait_for()
+    assert workspace.check() == []
+
+
+def test_files_that_could_not_be_used_are_listed(site, tmp_path):
+    workspace, visit = site
+    (tmp_path / "night.png").write_bytes(b"no picture")
+    list(workspace.recognize([tmp_path / "night.png"]))
+    one = visit()
+    one.page.get_by_role("button", name="1 file could not be used").click()
+    dialog = one.page.get_by_role("dialog", name="1 file could not be used")
+    dialog.get_by_text("night.png: not a readable image").wait_for()
+    assert violations(one.page) == []
+
+
+def test_ranks_are_set_from_a_table_undone_and_removed(site):
+    """As `opengcd taxonomy` does; a table that cannot be used changes nothing, and says why."""
+    workspace, visit = site
+    one = visit()
+    one.expected = ("409",)
+    card = one.page.get_by_role("region", name="Ranks")
+
+    def choose(button, table):
+        with one.page.expect_file_chooser() as chooser:
+            card.get_by_role("button", name=button).click()
+        chooser.value.set_files({"name": "ranks.csv", "mimeType": "text/csv", "buffer": table.encode()})
+
+    choose("Choose a CSV file", "hue\n")
+    one.page.locator(".toast.error", has_text="The table cannot be used").wait_for()
+    choose("Choose a CSV file", "hue,colour\ncoloured,red\ncoloured,green\ngrey,black\n")
+    card.get_by_text("hue › colour, for 3 classes.").wait_for()
+    card.get_by_text("Without a rank above them: white.").wait_for()
+    assert violations(one.page) == []
+    card.get_by_label("Most images with a wrong name").fill("10")
+    card.get_by_label("Most images with a wrong name").press("Enter")
+    one.said("The ranks were changed")
+    assert workspace.taxonomies.setting().error == 0.1
+    assert workspace.taxonomies.missing() == ["white"]
+    card.get_by_role("button", name="Remove the ranks").click()
+    card.get_by_role("button", name="Choose a CSV file").wait_for()
+    one.press("u")
+    card.get_by_text("hue › colour, for 3 classes.").wait_for()
