@@ -45,7 +45,7 @@ class Group(NamedTuple):
     assignee: str | None
     """Who is to review it."""
     confirmed_by: list[str]
-    """Who has confirmed it, in the order of time; empty also if an older version of OpenGCD stored it."""
+    """Who has confirmed it, in the order of time; empty, too, where an older version of OpenGCD stored it."""
     probabilities: list[float | None]
     """Probability of each item to belong to it, by discovery; None for items that a person put there."""
     stacks: list[int | None]

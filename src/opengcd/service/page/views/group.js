@@ -13,17 +13,14 @@ import { lookAt, lookersLine } from "../presence.js";
 import { go, imagesOf } from "../router.js";
 import { Selection } from "../selection.js";
 import { selectionBar } from "../selectionbar.js";
+import { cellSizes } from "../sizes.js";
 import { groupById, nextToReview, ofOthers, state, subscribe } from "../store.js";
 import { agree, canAgree, discussion } from "../team.js";
 import { complain, toast } from "../toast.js";
-import { capital, count, title } from "../words.js";
+import { count, title } from "../words.js";
 import { badges, FACTS, facts, groupActs } from "./groups.js";
 import { inspector } from "./inspector.js";
 import { rail } from "./rail.js";
-
-/** @type {Record<string, number>} the side of an image in pixels */
-const SIZES = { small: 84, medium: 124, large: 184 };
-const SIZE = "opengcd.size";
 
 /** @type {import("../router.js").View} */
 export function group(root, which, item) {
@@ -44,7 +41,7 @@ export function group(root, which, item) {
     list,
     selection,
     label: "Images of the group",
-    side: SIZES[localStorage.getItem(SIZE) ?? ""] ?? SIZES.medium,
+    side: cellSizes.value(),
     look: (found) => image.look(found),
     moved: () => image.follow(grid.current()),
   });
@@ -89,20 +86,10 @@ export function group(root, which, item) {
   opener.hidden = true;
   const oddFirst = button("Show odd ones first", () => reorder(), { icon: "odd", key: ["images", "odd"] });
   oddFirst.setAttribute("aria-pressed", "false");
-  const sizes = h(
-    "select",
-    {
-      "aria-label": "Size of the images",
-      on: {
-        change: () => {
-          localStorage.setItem(SIZE, sizes.value);
-          grid.side = SIZES[sizes.value];
-          grid.layout();
-        },
-      },
-    },
-    Object.keys(SIZES).map((name) => h("option", { value: name, selected: SIZES[name] === grid.side }, capital(name))),
-  );
+  const sizes = cellSizes.field("Size of the images", "", () => {
+    grid.side = cellSizes.value();
+    grid.layout();
+  });
 
   function paintHead() {
     const one = groupById(id);

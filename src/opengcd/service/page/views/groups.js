@@ -9,20 +9,20 @@ import { icon } from "../icons.js";
 import { useKeys } from "../keys.js";
 import { lookers, lookersBadge, lookersText } from "../presence.js";
 import { go } from "../router.js";
+import { sizesKept } from "../sizes.js";
 import { groupById, sortAgain, state, subscribe, toReview } from "../store.js";
 import { tally, total } from "../tally.js";
 import { assignGroup, commentOn, confirmedText, isListed, owners, teamBadges } from "../team.js";
 import { toast } from "../toast.js";
-import { capital, count, number, title } from "../words.js";
+import { count, number, title } from "../words.js";
 
 /** @typedef {import("../types.d.ts").Group} Group */
 
 /** What the words below a group's name mean. */
 export const FACTS = "Spread: how far the images lie from their centre; the smaller it is, the more alike they look.";
 
-/** The sizes of the pictures on the cards, and how many a card has. @type {Record<string, number>} */
-const SIZES = { small: 8, medium: 6, large: 6 };
-const SIZE = "opengcd.cards";
+/** The sizes of the pictures on the cards, and how many a card has. */
+const cards = sizesKept("opengcd.cards", { small: 8, medium: 6, large: 6 });
 
 /** What stands below a group's name. @param {Group} group */
 export function facts(group) {
@@ -80,7 +80,7 @@ export function groupActs(current, after) {
  * @param {HTMLElement|undefined} old
  */
 function card(group, acts, old) {
-  const pictures = SIZES[size()];
+  const pictures = cards.value();
   const shown = JSON.stringify([group, pictures, lookers(group.id)]);
   if (old?.dataset.shown === shown) return old;
   const signs = badges(group).map((one) => one.textContent);
@@ -134,12 +134,6 @@ function card(group, acts, old) {
   return element;
 }
 
-/** The size of the pictures on the cards, as it was chosen last. */
-const size = () => {
-  const chosen = localStorage.getItem(SIZE) ?? "";
-  return chosen in SIZES ? chosen : "medium";
-};
-
 /** @type {[string, string, string|null][]} */
 const SECTIONS = [
   ["waiting", "To review", null],
@@ -173,21 +167,7 @@ export function groups(root) {
     const section = h("section", {}, h("h2", {}, heading, " ", n), note && h("p", { class: "soft" }, note), grid);
     return { kind, grid, section, n };
   });
-  const sizes = h(
-    "select",
-    {
-      "aria-label": "Size of the pictures",
-      on: {
-        change: () => {
-          localStorage.setItem(SIZE, sizes.value);
-          paint();
-        },
-      },
-    },
-    Object.keys(SIZES).map((name) =>
-      h("option", { value: name, selected: name === size() }, `${capital(name)} pictures`),
-    ),
-  );
+  const sizes = cards.field("Size of the pictures", "pictures", () => paint());
   const whose = owners(() => paint());
   const sort = button("Sort again", () => {
     sections = new Map();
@@ -247,7 +227,7 @@ export function groups(root) {
       const entries = state.groups.filter((group) => sections.get(group.id) === kind && isListed(group));
       section.hidden = entries.length === 0;
       n.textContent = number(entries.length);
-      grid.dataset.size = size();
+      grid.dataset.size = cards.chosen();
       keyed(
         grid,
         entries,

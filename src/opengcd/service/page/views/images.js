@@ -10,14 +10,12 @@ import { useKeys } from "../keys.js";
 import { query, setQuery } from "../router.js";
 import { Selection } from "../selection.js";
 import { selectionBar } from "../selectionbar.js";
+import { cellSizes } from "../sizes.js";
 import { state, subscribe } from "../store.js";
 import { complain, toast } from "../toast.js";
-import { capital, count, number } from "../words.js";
+import { count, number } from "../words.js";
 import { inspector } from "./inspector.js";
 
-/** @type {Record<string, number>} the side of an image in pixels */
-const SIZES = { small: 84, medium: 124, large: 184 };
-const SIZE = "opengcd.size";
 /** More than this would take long to read, only to be selected. */
 const MOST_SELECTED = 20_000;
 
@@ -36,7 +34,7 @@ export function images(root) {
     list,
     selection,
     label: "Images",
-    side: SIZES[localStorage.getItem(SIZE) ?? ""] ?? SIZES.medium,
+    side: cellSizes.value(),
     look: (item) => image.enlarge(item),
     moved: () => image.follow(grid.current()),
     caption: (item) => item.label,
@@ -54,20 +52,10 @@ export function images(root) {
       : "Click to select, hold Shift for a range, drag for a box, double-click to enlarge.",
     done: () => grid.element.focus({ preventScroll: true }),
   });
-  const sizes = h(
-    "select",
-    {
-      "aria-label": "Size of the images",
-      on: {
-        change: () => {
-          localStorage.setItem(SIZE, sizes.value);
-          grid.side = SIZES[sizes.value];
-          grid.layout();
-        },
-      },
-    },
-    Object.keys(SIZES).map((name) => h("option", { value: name, selected: SIZES[name] === grid.side }, capital(name))),
-  );
+  const sizes = cellSizes.field("Size of the images", "", () => {
+    grid.side = cellSizes.value();
+    grid.layout();
+  });
 
   function show() {
     grid.render();
