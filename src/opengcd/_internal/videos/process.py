@@ -13,7 +13,6 @@ from opengcd._internal.child_process import start_child
 from opengcd._internal.videos import messages as protocol
 from opengcd._internal.videos.reading import VideoError
 
-
 ENDING = 5.0
 """Seconds in which a process that says nothing more ends by itself."""
 
