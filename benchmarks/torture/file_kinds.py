@@ -171,7 +171,7 @@ class Videos(Kind):
         files = []
         for name, codec, pixels in (
             ("a.mp4", "libx264", "yuv420p"),
-            ("a.mkv", "libx265", "yuv420p"),
+            ("a.mkv", "libx264", "yuv420p"),
             ("a.avi", "mjpeg", "yuvj420p"),
             ("a.webm", "libvpx-vp9", "yuv420p"),
             ("a.mpg", "mpeg2video", "yuv420p"),
@@ -179,9 +179,9 @@ class Videos(Kind):
         ):
             with av.open(str(self.folder / name), "w") as container:
                 stream = container.add_stream(codec, rate=25)
-                stream.width, stream.height, stream.pix_fmt = 48, 32, pixels
+                stream.width, stream.height, stream.pix_fmt = 64, 48, pixels
                 for _ in range(30):
-                    frame = av.VideoFrame.from_ndarray(rng.integers(0, 256, (32, 48, 3), dtype=np.uint8), "rgb24")
+                    frame = av.VideoFrame.from_ndarray(rng.integers(0, 256, (48, 64, 3), dtype=np.uint8), "rgb24")
                     container.mux(stream.encode(frame))
                 container.mux(stream.encode())
             files.append((self.folder / name).read_bytes())

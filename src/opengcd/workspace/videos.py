@@ -217,7 +217,7 @@ class Frames:
         names = list(dict.fromkeys(names))
         rate = {"frames": names, "damage": facts.damage}
         record = {"path": video.path, "sha256": content, "name": stem, "taken": facts.taken}
-        record["rates"] = dict(before.get("rates", {})) | {repr(fps): rate}
+        record["rates"] = dict(before.get("rates", {})) | {repr(float(fps)): rate}
         self._write(record)
         return _Taken([home / name for name in names], facts.damage)
 
@@ -226,7 +226,7 @@ class Frames:
 
     def _taken(self, record: Mapping[str, Any], content: str, fps: float) -> _Taken | None:
         """Return the frames that a record has of a rate; None if it has none, or some were deleted."""
-        if (rate := record.get("rates", {}).get(repr(fps))) is None:
+        if (rate := record.get("rates", {}).get(repr(float(fps)))) is None:
             return None
         files = [self._home(content) / name for name in rate["frames"]]
         return _Taken(files, rate["damage"]) if all(file.exists() for file in files) else None

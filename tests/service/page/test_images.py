@@ -5,6 +5,7 @@ import re
 from opengcd import Workspace
 from tests.helpers.browsing import cell
 from tests.helpers.pictures import paint, truth
+from tests.helpers.videos import TAKEN, clip
 
 
 def total(one, n):
@@ -148,6 +149,19 @@ def test_a_word_stands_in_place_of_a_missing_picture(site, tmp_path):
     assert one.page.locator("img[src*='items/']").evaluate_all(
         "(all) => all.every((i) => !i.complete || i.naturalWidth > 0)"
     )
+
+
+def test_the_viewer_shows_which_frame_of_a_video_an_image_is(site, tmp_path):
+    workspace, visit = site
+    video = clip(tmp_path / "deer.mp4", "red", creation_time=f"{TAKEN}Z")
+    _, late = workspace.recognize([video])
+    one = visit()
+    one.go("images?name=deer")
+    total(one, 2)
+    cell(one.page, late.item).click()
+    one.press("i")
+    one.page.get_by_role("heading", name="In its video").wait_for()
+    one.page.locator(".clip").get_by_text(f"0:01.000 in {video}", exact=True).wait_for()
 
 
 def test_the_page_hears_of_what_commands_beside_it_do(site, tmp_path):
