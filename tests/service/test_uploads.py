@@ -96,7 +96,7 @@ def test_zips_are_unpacked_once(uploads):
     with zipfile.ZipFile(raw, "w") as archive:
         archive.writestr("red/1.png", b"x")
     one = uploads.begin()
-    uploads.write(one, "birds.zip", len(raw.getvalue()), 0, raw.getvalue())
+    uploads.write(one, "birds.Zip", len(raw.getvalue()), 0, raw.getvalue())
     assert uploads.finish(one) == uploads.finish(one) == 1
     assert list(uploads.received(one)) == ["birds/red/1.png"]
 
@@ -116,6 +116,7 @@ def test_a_full_disk_and_large_files_are_refused(uploads, monkeypatch):
     one = uploads.begin()
     with pytest.raises(WorkspaceError, match="has more than 256 MiB"):
         uploads.write(one, "a.png", 2**29, 0, b"")
+    assert uploads.write(one, "a.MP4", 2**29, 0, b"x") == 1
     monkeypatch.setattr(uploads_module, "SPARE", 2**60)
     with pytest.raises(WorkspaceError, match="nearly full"):
         uploads.write(one, "a.png", 1, 0, b"x")

@@ -11,10 +11,13 @@ from pathlib import Path
 
 from opengcd._internal.images import MAX_BYTES
 from opengcd.workspace import TooLargeError, WorkspaceError
+from opengcd.workspace.files import VIDEO_SUFFIXES
 
 MOST_FILES = 200_000
 MOST_BYTES = 64 * 2**30
 """Of all files together, unpacked."""
+LARGE = (".zip", ".npz", ".npy", ".parquet", ".arrow", *VIDEO_SUFFIXES)
+"""Ends of names of files that hold many items: they may have as many bytes as a whole zip."""
 SPARE = 2**30
 """Bytes of the disk that stay free."""
 CHUNK = 2**20
@@ -58,6 +61,11 @@ def safe_parts(path: str) -> tuple[str, ...]:
             f"characters, and of at most {LONGEST_PATH} characters."
         )
     return parts
+
+
+def largest(path: str) -> int:
+    """Return how many bytes a file may have, by its name."""
+    return MOST_BYTES if path.lower().endswith(LARGE) else MAX_BYTES
 
 
 def skipped(path: str) -> bool:
@@ -150,10 +158,10 @@ def _unpack(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo], target: Pa
 
 
 def _unpack_file(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, file: Path) -> None:
-    """Write one file, and no more than the zip says and an image may have: what it says may be false."""
-    if entry.file_size > MAX_BYTES:
+    """Write one file, and no more than the zip says and a file may have: what it says may be false."""
+    if entry.file_size > (most := largest(entry.filename)):
         raise TooLargeError(
-            f"{entry.filename[:200]!r} in the zip has more than {MAX_BYTES // 2**20} MiB; leave it out of the zip."
+            f"{entry.filename[:200]!r} in the zip has more than {most // 2**20:,} MiB; leave it out of the zip."
         )
     left = entry.file_size
     try:

@@ -19,18 +19,14 @@ from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
 from fastapi.concurrency import run_in_threadpool
 
-from opengcd._internal.images import MAX_BYTES
 from opengcd.service import wire as api
-from opengcd.service.archives import safe_parts, skipped, unpack
+from opengcd.service.archives import MOST_BYTES, largest, safe_parts, skipped, unpack
 from opengcd.service.authentication import MISSING, guarded
 from opengcd.workspace import MissingError, UnavailableError, WorkspaceError
 from opengcd.workspace.settings import PRIVATE, PRIVATE_FOLDER
 
 PIECE = 8 * 2**20
 """Maximal bytes of a piece."""
-LARGEST_ZIP = 64 * 2**30
-MANY = (".zip", ".npz", ".npy", ".parquet", ".arrow")
-"""Ends of names of files that hold many items, and may be as large as a zip."""
 MOST_UPLOADS = 20
 """Uploads that are kept; the oldest are deleted."""
 LASTS = 14 * 86400.0
@@ -141,8 +137,7 @@ class Uploads:
         """
         root = self.files(upload)
         file = root.joinpath(*safe_parts(path))
-        most = LARGEST_ZIP if path.lower().endswith(MANY) else MAX_BYTES
-        if size > most:
+        if size > (most := largest(path)):
             raise WorkspaceError(f"{path} has more than {most // 2**20:,} MiB; leave it out.")
         if offset + len(piece) > size:
             raise WorkspaceError(f"{path} has changed since it was chosen; choose it again.")
@@ -187,9 +182,8 @@ class Uploads:
         root = self.files(upload)
         if any(here < size for here, size in self.received(upload).values()):
             raise WorkspaceError("Not all files have arrived yet; let the upload go on, then try again.")
-        for archive in sorted(root.rglob("*.zip")) + sorted(root.rglob("*.ZIP")):
-            if not archive.is_file():
-                continue
+        zips = [file for file in sorted(root.rglob("*")) if file.suffix.lower() == ".zip" and file.is_file()]
+        for archive in zips:
             target = archive.with_suffix("")
             number = 1
             while target.exists():
@@ -286,8 +280,8 @@ def upload_routes(uploads: Callable[[Request], Uploads]) -> APIRouter:
         request: Request,
         upload: Name,
         path: Annotated[str, Query(min_length=1, max_length=1000, description="The name of the file, with folders.")],
-        size: Annotated[int, Query(ge=0, le=LARGEST_ZIP, description="Bytes of the whole file.")],
-        offset: Annotated[int, Query(ge=0, le=LARGEST_ZIP, description="Where in the file the piece begins.")] = 0,
+        size: Annotated[int, Query(ge=0, le=MOST_BYTES, description="Bytes of the whole file.")],
+        offset: Annotated[int, Query(ge=0, le=MOST_BYTES, description="Where in the file the piece begins.")] = 0,
     ) -> api.Received:
         """Send a piece of a file. If it does not follow what has arrived, nothing is written: send what is missing."""
         here = uploads(request)
