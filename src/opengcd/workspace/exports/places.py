@@ -35,7 +35,7 @@ class Places:
     """Deployments by the folder of their images."""
 
     by_folder: Mapping[str, Place]
-    """By absolute paths, or by the ends of paths; ``.`` means all folders."""
+    """By absolute paths, or by the ends of paths; ``.`` means every folder."""
     columns: Sequence[str]
     """Those of the table but ``folder``."""
 
