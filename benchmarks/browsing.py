@@ -2,8 +2,8 @@
 
 The workspace has 1,797 pictures; the other images are rows of the database that share their pictures, so that making it
 takes a minute. Times are those of the browser: from the request of the page to the first images, for several filters
-and orders; from a jump to the end of the list to the images there; and how smoothly the images scroll. Then follow the
-seconds that single requests take. Nothing is asserted. Needs playwright and a Chromium.
+and orders; from a jump to the end of the list to the images there; and how smoothly the images scroll. First comes the
+processor time of single requests, in seconds. Nothing is asserted. Needs playwright and a Chromium.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def at_the_end(page: Page, n: int) -> float:
 
 
 def requests(folder: Path) -> None:
-    """Print how long the parts of the API's answers take."""
+    """Print the processor time of the parts of the API's answers, which other work on the machine hardly changes."""
     asked = {
         "newest first": (Wanted(), Order("added", True)),
         "most doubtful first": (Wanted(), Order("doubt", True)),
@@ -121,20 +121,20 @@ def requests(folder: Path) -> None:
     }
     with Workspace(folder) as workspace:
         for name, (wanted, order) in asked.items():
-            begun = time.perf_counter()
+            begun = time.process_time()
             workspace.browsing.images(wanted, order)
-            first = time.perf_counter() - begun
-            begun = time.perf_counter()
+            first = time.process_time() - begun
+            begun = time.process_time()
             starts = workspace.browsing.starts(wanted, order)
-            counted = time.perf_counter() - begun
-            begun = time.perf_counter()
+            counted = time.process_time() - begun
+            begun = time.process_time()
             workspace.browsing.images(wanted, order, after=starts.cursors[-1] if starts.cursors else None)
-            last = time.perf_counter() - begun
+            last = time.process_time() - begun
             told = f"first page {first:5.2f} s, last page {last:5.2f} s, count of {starts.total:,} {counted:5.2f} s"
             print(f"request: {name:25} {told}")
-        begun = time.perf_counter()
+        begun = time.process_time()
         workspace.browsing.choices()
-        print(f"request: {'what to filter by':25} {time.perf_counter() - begun:5.2f} s")
+        print(f"request: {'what to filter by':25} {time.process_time() - begun:5.2f} s")
 
 
 def main() -> None:

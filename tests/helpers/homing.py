@@ -54,10 +54,10 @@ def home_serving(path, *, local=True):
 
 
 @contextmanager
-def home_process(path, *options):
+def home_process(path, *options, **environment):
     """Run `opengcd app` in a process of its own; yield it and the address that signs in once."""
     command = [sys.executable, "-u", "-m", "opengcd", "app", path, "--port", "0", "--no-open", *options]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"OMP_NUM_THREADS": "1"} | environment
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     try:
         lines = iter(process.stdout.readline, "")

@@ -19,6 +19,7 @@ def test_a_taxonomy_is_set_shown_and_used(client, workspace):
     taxon = client.get("/api/v1/items/1/reasons").json()["taxon"]
     assert taxon == {
         "name": label, "rank": "colour", "path": [*WANTED["lineages"][label], label], "probability": 1.0,
+        "error": 0.1,
     }  # fmt: skip
     assert client.put("/api/v1/taxonomy", json=WANTED | {"on": seen}).status_code == 409
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-from itertools import count
 
 import numpy as np
 import pytest
@@ -17,32 +16,9 @@ from opengcd.service import create_app
 from opengcd.workspace import WorkspaceError
 from opengcd.workspace.boxes import Box, read_boxes
 from opengcd.workspace.crops import Crops
-from tests.helpers.pictures import COLOURS, KNOWN, RECOGNIZER, picture
+from tests.helpers.pictures import COLOURS, KNOWN, RECOGNIZER
+from tests.helpers.scenes import SIDE, detections, scene
 from tests.helpers.serving import connect, get
-
-SIDE = 40
-SEEDS = count()
-
-
-def scene(file, *colours, exif=None):
-    """Write a grey image with squares of colours side by side; return MegaDetector's boxes of them."""
-    image = Image.new("RGB", (SIDE * max(1, len(colours)), 2 * SIDE), (128, 128, 128))
-    for place, colour in enumerate(colours):
-        image.paste(picture(colour, next(SEEDS), SIDE), (place * SIDE, SIDE))
-    file.parent.mkdir(parents=True, exist_ok=True)
-    image.save(file, **({} if exif is None else {"exif": exif, "quality": 95}))
-    share = 1 / max(1, len(colours))
-    return [
-        {"category": "1", "conf": 0.9 - 0.01 * place, "bbox": [place * share, 0.5, share, 0.5]}
-        for place in range(len(colours))
-    ]
-
-
-def detections(file, found):
-    names = {"1": "animal", "2": "person", "3": "vehicle"}
-    images = [{"file": name, "detections": boxes} for name, boxes in found.items()]
-    file.write_text(json.dumps({"images": images, "detection_categories": names, "info": {"format_version": "1.4"}}))
-    return file
 
 
 @pytest.fixture

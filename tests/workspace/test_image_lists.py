@@ -86,10 +86,15 @@ def test_a_workspace_learns_from_a_list(tmp_path, form):
 
 
 def test_what_is_exported_can_be_learnt_from(workspace, tmp_path):
+    learnt = {one.hash: one.label for one in workspace.views.labels() if one.source == "learnt"}
+    assert len(learnt) == 32
     for format in ("csv", "coco", "imagefolder", "yolo", "folders"):
         out = tmp_path / f"{format}{ {'csv': '.csv', 'coco': '.json'}.get(format, '') }"
         workspace.export(format, out, images="reviewed")
         assert {label: len(files) for label, files in read_known(out).classes.items()} == dict.fromkeys(KNOWN, 8)
+        with Workspace.create(tmp_path / f"from {format}", "pixels", recognizer=RECOGNIZER) as again:
+            assert again.fit(out) == []
+            assert {one.hash: one.label for one in again.views.labels()} == learnt
 
 
 def test_missing_files_and_files_without_a_label_are_listed(images, tmp_path):

@@ -822,6 +822,7 @@ class Taxon(Model):
     rank: str = Field(description="Its rank, such as `genus`.")
     path: list[str] = Field(description="The names from the broadest taxon to this one.")
     probability: float = Field(description="How likely it is; 1 if a person gave the label.")
+    error: float = Field(description="The largest share of images with a wrong name, as it was chosen.")
 
 
 class Reasons(Model):

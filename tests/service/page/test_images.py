@@ -2,9 +2,14 @@
 
 import re
 
+import pytest
+
 from opengcd import Workspace
-from tests.helpers.browsing import cell
-from tests.helpers.pictures import paint, truth
+from opengcd.taxonomy import Taxonomy
+from tests.helpers.browsing import Visit, cell
+from tests.helpers.pictures import RECOGNIZER, paint, truth
+from tests.helpers.scenes import detections, scene
+from tests.helpers.serving import serving
 from tests.helpers.videos import TAKEN, clip
 
 
@@ -126,6 +131,52 @@ def test_the_viewer_tells_why(site):
     viewer.locator(".bars a").first.click()
     assert "label=" in page.url
     viewer.wait_for(state="detached")
+
+
+def test_a_crop_is_shown_in_its_image(browser, tmp_path):
+    known = {}
+    for colour in ("red", "green"):
+        for number in range(4):
+            name = f"{colour}/{number}.png"
+            known[name] = scene(tmp_path / "known" / name, colour)
+    both = {"both.png": scene(tmp_path / "both.png", "red", "green")}
+    with Workspace.create(tmp_path / "crops", "pixels", recognizer=RECOGNIZER) as workspace:
+        workspace.fit(tmp_path / "known", boxes=detections(tmp_path / "known.json", known))
+        found = list(workspace.recognize([tmp_path / "both.png"], boxes=detections(tmp_path / "stream.json", both)))
+        with serving(workspace) as address:
+            one = Visit(browser, address, workspace.access.make("ann"))
+            one.go("images?sort=added-")
+            for number, crop in enumerate(found):
+                cell(one.page, crop.item).dblclick()
+                viewer = one.page.get_by_role("dialog", name="Details of the image")
+                viewer.get_by_role("heading", name="both.png").wait_for()
+                image = viewer.get_by_role("img", name="The whole image, both.png")
+                image.wait_for()
+                assert image.evaluate("(one) => one.decode().then(() => [one.naturalWidth, one.naturalHeight])") == [
+                    80,
+                    80,
+                ]
+                inside, outside = viewer.locator(".whole rect").bounding_box(), image.bounding_box()
+                share = [
+                    (inside[axis] - outside[axis]) / outside[side] for axis, side in (("x", "width"), ("y", "height"))
+                ]
+                assert share == pytest.approx([0.5 * number, 0.5], abs=0.02)
+                one.press("Escape")
+                viewer.wait_for(state="detached")
+            one.end()
+
+
+def test_the_deepest_sure_rank_is_told_with_the_stated_error(site):
+    """An image of a new class is of none of the known ones, but its hue is sure."""
+    workspace, visit = site
+    lineages = {"red": ["a hue"], "green": ["a hue"], "black": ["a hue"], "white": ["a hue"]}
+    workspace.taxonomies.set(Taxonomy(["hue"], lineages, "colour"), 0.25)
+    (answer,) = workspace.taxonomies.answers([blue := stream(workspace, "blue")[0]]).values()
+    assert (answer.taxon.path, answer.taxon.is_class) == (("a hue",), False)
+    one = visit()
+    one.go("images?name=blue10&sort=added")
+    cell(one.page, blue).dblclick()
+    one.page.get_by_text("What is sure: a hue (hue, 100 %). At most 25 % of images get a wrong name.").wait_for()
 
 
 def test_a_word_stands_in_place_of_a_missing_picture(site, tmp_path):

@@ -59,7 +59,9 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 
 
 @pytest.mark.parametrize(
-    "options", [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"color_scheme": "light"} | PHONE], ids=str
+    "options",
+    [{"color_scheme": scheme} | screen for screen in ({}, PHONE) for scheme in ("light", "dark")],
+    ids=str,
 )
 def test_an_automated_accessibility_check_finds_nothing(workspace, visit, options):
     first, second = workspace.groups()

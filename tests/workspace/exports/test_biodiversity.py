@@ -12,8 +12,13 @@ from xml.etree import ElementTree
 import pytest
 
 from opengcd import Workspace
+from opengcd.taxonomy import Taxon, Taxonomy
 from opengcd.workspace import WorkspaceError
 from opengcd.workspace.exports import read_places
+from opengcd.workspace.exports.biodiversity import Named, named
+from opengcd.workspace.exports.labels import ExportLabels
+from opengcd.workspace.labels import Labelled
+from opengcd.workspace.taxonomies import Answer
 from tests.helpers import pictures
 from tests.helpers.needed import needed_module
 from tests.helpers.places import ROOT
@@ -55,7 +60,7 @@ def traps(template, tmp_path):
         yield opened
 
 
-def table(text):
+def table_of(text):
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
@@ -85,8 +90,8 @@ def test_camtrap_dp_is_valid_by_the_published_schemas(traps, template, tmp_path)
         ("black100.png", "it is not known when it was taken; see opengcd recognize --times")
     ]
     validate(tmp_path / "out")
-    media = table((tmp_path / "out" / "media.csv").read_text())
-    observations = table((tmp_path / "out" / "observations.csv").read_text())
+    media = table_of((tmp_path / "out" / "media.csv").read_text())
+    observations = table_of((tmp_path / "out" / "observations.csv").read_text())
     assert len(media) == len(observations) == 79
     assert [one["mediaID"] for one in media] == [one["mediaID"] for one in observations]
     assert {one["deploymentID"] for one in media} == {"cam/1", "cam2"}
@@ -105,7 +110,7 @@ def test_camtrap_dp_is_valid_by_the_published_schemas(traps, template, tmp_path)
     assert (red["scientificName"], red["classificationMethod"], red["classifiedBy"]) == ("red", "machine", "OpenGCD")
     assert 0 < float(red["classificationProbability"]) <= 1
     assert (learnt["classificationMethod"], learnt["classificationProbability"]) == ("human", "")
-    deployments = table((tmp_path / "out" / "deployments.csv").read_text())
+    deployments = table_of((tmp_path / "out" / "deployments.csv").read_text())
     assert deployments[0]["locationName"] == "Käfertal"
     assert "folder" not in deployments[0]
     package = json.loads((tmp_path / "out" / "datapackage.json").read_text())
@@ -192,6 +197,52 @@ def test_darwin_core(traps, tmp_path):
     assert rows["red0.png"]["locality"] == "Käfertal"
     without = read_archive(traps.formats.export_bytes("darwin-core"))
     assert {row["decimalLatitude"] for row in without.values()} == {""}
+
+
+def test_names_at_the_deepest_sure_rank_by_hand():
+    """Of a jay only the genus is sure; a new bird is of a family; nothing is sure of the last one."""
+    genus = Answer(Taxon("Cyanocitta", "genus", ("Corvidae", "Cyanocitta"), False), 0.97)
+    family = Answer(Taxon("Corvidae", "family", ("Corvidae",), False), 0.99)
+    species = Answer(Taxon("Corvus corax", "species", ("Corvidae", "Corvus", "Corvus corax"), True), 1.0)
+
+    def item(number, label, source, provisional=False):
+        return Labelled(number, "", [], 1, 1, label, source, None, [(label, 0.6)], None, provisional)
+
+    jay, new, learnt = item(1, "jay", "recognized"), item(2, "unknown", "rejected"), item(3, "raven", "learnt")
+    lost, group = item(4, "jay", "recognized"), item(5, "Pica pica", "grouped")
+    labels = ExportLabels("birds", "ann", [jay, new, learnt, lost, group], taxa={1: genus, 2: family, 3: species})
+    assert [named(labels, one) for one in labels.found] == [
+        Named("Cyanocitta", "genus", ("Corvidae",), 0.97), Named("Corvidae", "family", (), 0.99),
+        Named("Corvus corax", "species", ("Corvidae", "Corvus")), None, Named("Pica pica", probability=0.6),
+    ]  # fmt: skip
+    bare = ExportLabels("birds", "ann", [jay, new])
+    assert [named(bare, one) for one in bare.found] == [Named("jay", probability=0.6), None]
+
+
+def test_records_have_the_deepest_sure_rank(traps, tmp_path):
+    """No image is called by a name that is not sure, and those of new classes are named, if above the classes only."""
+    table = "hue,colour\ncoloured,red\ncoloured,green\ngrey,black\ngrey,white\n"
+    traps.taxonomies.set(Taxonomy.read(table), 0.2)
+    answers = traps.taxonomies.answers()
+    expected = {}
+    for item, answer in answers.items():
+        (path,) = traps.views.paths(item)
+        expected[Path(path).name] = (answer.taxon.name, answer.taxon.rank, " | ".join(answer.taxon.path[:-1]))
+    expected |= {
+        f"blue{i}.png": ("Cyanistes caeruleus", "colour", "") for i in range(100, 108)
+    }  # a person confirmed it
+    rows = read_archive(traps.formats.export_bytes("darwin-core")).values()
+    terms = "scientificName", "taxonRank", "higherClassification"
+    assert {row["associatedMedia"]: tuple(row[term] for term in terms) for row in rows} == expected
+    assert expected["red100.png"] == ("red", "colour", "coloured")
+    names = [row[0] for row in csv.reader(traps.formats.export_bytes("inaturalist").decode("iso-8859-1").splitlines())]
+    assert sorted(names[1:]) == sorted(name for name, *_ in expected.values())
+    traps.export("camtrap-dp", tmp_path / "out", deployments=tmp_path / "deployments.csv")
+    validate(tmp_path / "out")
+    media, found = (table_of((tmp_path / "out" / f"{name}.csv").read_text()) for name in ("media", "observations"))
+    for one, two in zip(media, found, strict=True):
+        name = expected.get(one["fileName"], ("",))[0]
+        assert (two["scientificName"], two["observationType"]) == (name, "animal" if name else "unknown")
 
 
 def test_inaturalist(traps, tmp_path):

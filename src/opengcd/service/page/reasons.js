@@ -51,7 +51,9 @@ const short = (value) => (Math.abs(value) < 0.01 ? value.toPrecision(2) : value.
 export function why(one, { score, threshold, rejected, nearest, taxon }) {
   const told = [origin(one)];
   if (taxon && taxon.name !== one.label)
-    told.push(`What is sure: ${taxon.path.join(" › ")} (${taxon.rank}, ${percent(taxon.probability)}).`);
+    told.push(
+      `What is sure: ${taxon.path.join(" › ")} (${taxon.rank}, ${percent(taxon.probability)}). At most ${percent(taxon.error)} of images get a wrong name.`,
+    );
   if (score !== null && threshold !== null && rejected !== null) {
     const above = score > threshold;
     const beside = `Its unknown score, ${short(score)}, is ${above ? "above" : "below"} the threshold, ${short(threshold)}`;

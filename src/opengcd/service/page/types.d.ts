@@ -1773,6 +1773,8 @@ export interface Taxon {
   path: string[];
   /** How likely it is; 1 if a person gave the label. */
   probability: number;
+  /** The largest share of images with a wrong name, as it was chosen. */
+  error: number;
 }
 
 /** The taxonomy was set. */

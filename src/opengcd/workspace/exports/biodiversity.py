@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import quoteattr
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -29,7 +29,52 @@ from opengcd.workspace.exports.tables import document, plain_csv
 from opengcd.workspace.labels import BY_PERSON, Labelled
 from opengcd.workspace.outgoing import Source
 
-NO_CLASS = "it has no class, and this format has classes only"
+NO_NAME = "it has no class, or none of its ranks is sure; this format has names only"
+
+
+class Named(NamedTuple):
+    """What an organism is called."""
+
+    name: str
+    rank: str = ""
+    """Empty without a taxonomy."""
+    above: tuple[str, ...] = ()
+    """The broader taxa, the broadest first."""
+    probability: float | None = None
+    """None if a person gave or confirmed the name."""
+
+
+def named(labels: ExportLabels, one: Labelled) -> Named | None:
+    """Return the class of an item, or with a taxonomy the deepest taxon that is sure; None if it has neither.
+
+    Parameters
+    ----------
+    labels : ExportLabels
+    one : Labelled
+        An item of them.
+
+    Returns
+    -------
+    Named or None
+
+    """
+    if labels.taxa is None or (one.source == "grouped" and has_class(one)):  # a person has named its group
+        return Named(one.label, probability=certainty(one)) if has_class(one) else None
+    answer = labels.taxa.get(one.item)
+    if answer is None:
+        return None
+    taxon = answer.taxon
+    return Named(taxon.name, taxon.rank, taxon.path[:-1], None if one.source in BY_PERSON else answer.probability)
+
+
+def _all_named(labels: ExportLabels) -> Iterator[tuple[Labelled, Named]]:
+    """Yield the items that have a name; others are noted as left out."""
+    for one in labels.found:
+        found = named(labels, one)
+        if found is None:
+            labels.left_out.append((one.paths[0] if one.paths else one.hash, NO_NAME))
+        else:
+            yield one, found
 
 
 def as_camtrap_dp(labels: ExportLabels) -> Iterator[Part]:
@@ -49,7 +94,7 @@ def as_camtrap_dp(labels: ExportLabels) -> Iterator[Part]:
         if time is None:
             labels.left_out.append((source.path, "it is not known when it was taken; see opengcd recognize --times"))
             continue
-        picture, observation = _camtrap_rows(one, source, place, time)
+        picture, observation = _camtrap_rows(one, named(labels, one), source, place, time)
         if (frame := labels.frame_of(one)) is not None:
             picture["mediaComments"] = f"{frame.seconds:.3f} s of {_base(frame.path)}"
         yield Part(picture["filePath"], source)
@@ -73,13 +118,14 @@ def as_camtrap_dp(labels: ExportLabels) -> Iterator[Part]:
     yield Part("datapackage.json", document(_camtrap_package(labels, places, taxa)))
 
 
-def _camtrap_rows(one: Labelled, source: Source, place: Place, time: datetime) -> tuple[dict[str, str], dict[str, str]]:
+def _camtrap_rows(
+    one: Labelled, found: Named | None, source: Source, place: Place, time: datetime
+) -> tuple[dict[str, str], dict[str, str]]:
     """Return an image's row of the media, and that of its observation."""
     moment = time.isoformat()
     label = one.label.casefold()
-    named = has_class(one)
-    kind = label if label in TYPES else "animal" if named else "unclassified" if one.source == "waiting" else "unknown"
-    probability = certainty(one) if named else None
+    kind = label if label in TYPES else "animal" if found else "unclassified" if one.source == "waiting" else "unknown"
+    probability = found and found.probability
     by_person = one.source in BY_PERSON
     folder = re.sub(r"[^A-Za-z0-9_-]", "_", place.id)
     name = picture_name(source)
@@ -99,7 +145,7 @@ def _camtrap_rows(one: Labelled, source: Source, place: Place, time: datetime) -
         "eventEnd": moment,
         "observationLevel": "media",
         "observationType": kind,
-        "scientificName": one.label if kind == "animal" else "",
+        "scientificName": found.name if found and kind == "animal" else "",
         "classificationMethod": "" if not classified else "human" if by_person else "machine",
         "classifiedBy": "OpenGCD" if classified and not by_person else "",
         "classificationProbability": "" if probability is None else f"{probability:.6f}",
@@ -147,17 +193,19 @@ def _camtrap_package(labels: ExportLabels, places: list[Place], taxa: list[str])
 
 
 def as_darwin_core(labels: ExportLabels) -> Iterator[Part]:
-    """Make a Darwin Core Archive with one occurrence for each image of a class."""
+    """Make a Darwin Core Archive with one occurrence for each image that has a name."""
     rows = []
-    for one in labels.labelled(NO_CLASS):
-        place, time, p = labels.place_of(one), labels.time_of(one), certainty(one)
+    for one, found in _all_named(labels):
+        place, time, p = labels.place_of(one), labels.time_of(one), found.probability
         row = {
             "occurrenceID": one.hash,
             "basisOfRecord": "MachineObservation",
             "occurrenceStatus": "present",
             "eventDate": "" if time is None else time.isoformat(),
-            "scientificName": one.label,
-            "verbatimIdentification": one.label,
+            "scientificName": found.name,
+            "taxonRank": found.rank,
+            "higherClassification": " | ".join(found.above),
+            "verbatimIdentification": one.label if has_class(one) else "",
             "identificationVerificationStatus": "verified" if one.source in BY_PERSON else "unverified",
             "identificationRemarks": one.source if p is None else f"{one.source}, probability {p:.3f}",
             "associatedMedia": " | ".join(dict.fromkeys(_base(path) for path in one.paths)),
@@ -198,11 +246,11 @@ def _meta_xml() -> str:
 def as_inaturalist(labels: ExportLabels) -> Iterator[Part]:
     """Make a table for the CSV import of iNaturalist, which takes no images."""
     rows = []
-    for one in labels.labelled(NO_CLASS):
+    for one, found in _all_named(labels):
         place, time = labels.place_of(one), labels.time_of(one)
         rows.append(
             [
-                one.label,
+                found.name,
                 "" if time is None else time.strftime("%Y-%m-%d %H:%M:%S"),
                 f"{', '.join(dict.fromkeys(_base(path) for path in one.paths))} ({one.source}; {one.hash[:12]})",
                 "" if place is None else place.row.get("locationName", ""),

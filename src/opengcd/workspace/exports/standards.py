@@ -80,6 +80,8 @@ OCCURRENCE = [
     "occurrenceStatus",
     "eventDate",
     "scientificName",
+    "taxonRank",
+    "higherClassification",
     "verbatimIdentification",
     "identificationVerificationStatus",
     "identificationRemarks",

@@ -1,0 +1,32 @@
+"""Images of several things, and the boxes that a detector finds in them."""
+
+import json
+from itertools import count
+
+from PIL import Image
+
+from tests.helpers.pictures import picture
+
+SIDE = 40
+SEEDS = count()
+
+
+def scene(file, *colours, exif=None):
+    """Write a grey image with squares of colours side by side; return MegaDetector's boxes of them."""
+    image = Image.new("RGB", (SIDE * max(1, len(colours)), 2 * SIDE), (128, 128, 128))
+    for place, colour in enumerate(colours):
+        image.paste(picture(colour, next(SEEDS), SIDE), (place * SIDE, SIDE))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    image.save(file, **({} if exif is None else {"exif": exif, "quality": 95}))
+    share = 1 / max(1, len(colours))
+    return [
+        {"category": "1", "conf": 0.9 - 0.01 * place, "bbox": [place * share, 0.5, share, 0.5]}
+        for place in range(len(colours))
+    ]
+
+
+def detections(file, found):
+    names = {"1": "animal", "2": "person", "3": "vehicle"}
+    images = [{"file": name, "detections": boxes} for name, boxes in found.items()]
+    file.write_text(json.dumps({"images": images, "detection_categories": names, "info": {"format_version": "1.4"}}))
+    return file
