@@ -1,4 +1,4 @@
-// Made by `make types` from the OpenAPI document of the service: change src/opengcd/service/wire.py instead.
+// Made by `make types` from the OpenAPI document of the service: change src/opengcd/service/wire/ instead.
 
 /** The accuracy of a version of the recogniser, from 0 to 1. */
 export interface Accuracy {
