@@ -70,6 +70,12 @@ class AddImages(Model):
         description="A file of boxes in it, from MegaDetector or in COCO's format: each box becomes an image.",
     )
     min_confidence: float = Field(0.2, ge=0, le=1, description="The lowest confidence of a box that is used.")
+    times: str | None = Field(
+        None,
+        min_length=1,
+        max_length=1000,
+        description="A CSV file in it, with the columns file and time: when images were taken, and videos begin.",
+    )
 
 
 class WatchFolder(Model):
