@@ -67,7 +67,7 @@ def incomplete():
     """The module and name of each public function or method, with the arguments that are not listed."""
     exported = [getattr(module, name) for module in public_packages() for name in module.__all__]
     parts = parts_of_a_workspace()
-    for one in dict.fromkeys(one for one in (*exported, *parts) if callable(one) and hasattr(one, "__module__")):
+    for one in dict.fromkeys(one for one in (*exported, *parts) if inspect.isclass(one) or inspect.isfunction(one)):
         if not one.__module__.startswith("opengcd"):
             continue
         if not inspect.isclass(one):

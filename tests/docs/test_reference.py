@@ -12,7 +12,8 @@ from opengcd.cli import app
 from opengcd.workspace.verbs import VERBS
 from tools.docs import api_reference, cli_reference, http_reference
 
-HIDDEN = ("opengcd._internal", "opengcd.__main__", "opengcd.cli")
+HIDDEN = ("opengcd._internal", "opengcd.__main__", "opengcd.cli", "opengcd.service.wire")
+"""Not in the reference of Python; those of the command line and of the HTTP API have the last two."""
 
 
 def commands(command, path):

@@ -8,13 +8,16 @@ import signal
 
 import numpy as np
 import pytest
+from sqlalchemy import select
 
 from opengcd import Workspace
 from opengcd.service import adding
 from opengcd.workspace import find_files
+from opengcd.workspace.schema import captures
 from tests.helpers.homing import home_app, home_client, home_process, signed_in
 from tests.helpers.pictures import RECOGNIZER, paint, picture
 from tests.helpers.serving import API, Pause, connect, eventually, png
+from tests.helpers.videos import film
 
 INSIDE = f"/projects/birds{API}"
 
@@ -103,6 +106,21 @@ def test_boxes_of_an_upload_or_a_folder_are_cut_out(home, root, tmp_path):
         ask(home, "POST", "images", {"folder": str(tmp_path / "camera"), "boxes": wrong}, 409)
     with Workspace(root / "birds") as workspace:
         assert workspace.check() == []
+
+
+def test_times_and_frames_of_an_upload(home, root, tmp_path):
+    """A table says when the image was taken and the video begins; two frames per second are taken of one second."""
+    video = film(tmp_path / "clip.mp4", [picture("blue", n, 32) for n in range(10)]).read_bytes()
+    table = b"file;time\n1.png;2024-05-01T06:30:00\nclip.mp4;2024-05-01T06:31:00\n"
+    files = {"night/1.png": png("red", 901), "night/clip.mp4": video, "night/times.csv": table}
+    job = add(home, upload=upload(home, files), times="night/times.csv", fps=2)
+    assert job["result"]["images"] == 3
+    with Workspace(root / "birds") as workspace, workspace.store.database.reading() as connection:
+        taken = connection.scalars(select(captures.c.taken).order_by(captures.c.item_id.desc()).limit(3)).all()
+    assert sorted(taken) == [1714545000, 1714545060, 1714545060.5]
+    one = upload(home, {"1.png": png("red", 902), "times.csv": b"file,time\n1.png,noon\n"})
+    for wrong, told in (("times.csv", "row 2: 'noon' is not a time"), ("../times.csv", "must be among the images")):
+        assert told in ask(home, "POST", "images", {"upload": one, "times": wrong}, 409)["detail"]
 
 
 def test_vectors_are_uploaded_and_watched(home, root, tmp_path):

@@ -21,7 +21,7 @@ TARGET, HOME_TARGET = PAGE / "types.d.ts", PAGE / "home" / "types.d.ts"
 PREFIX = "/api/v1"
 METHODS = ("get", "post", "put", "delete")
 PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
-HEAD = """// Made by `make types` from the OpenAPI document of the service: change src/opengcd/service/wire.py instead.
+HEAD = """// Made by `make types` from the OpenAPI document of the service: change src/opengcd/service/wire/ instead.
 """
 
 

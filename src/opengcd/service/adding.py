@@ -56,6 +56,7 @@ def add_images(
     fps: float = FPS,
     boxes: str | None = None,
     min_confidence: float = CONFIDENCE,
+    times: str | None = None,
 ) -> None:
     """Recognise the images of an upload or a folder, as a job.
 
@@ -75,13 +76,15 @@ def add_images(
         A file of boxes that are cut out, relative to the upload or the folder.
     min_confidence : float
         The lowest confidence of a box that is used.
+    times : str or None
+        A CSV file with the times of images and videos, relative to the upload or the folder.
 
     """
     report.expect(0.0)  # so the time that is left follows the pace
     skipped = 0
     start = Path(folder) if folder is not None else workspace.path.absolute() / ADDED / str(upload)
     if upload is not None:
-        skipped = _move_in(workspace, upload, start, report, boxes)
+        skipped = _move_in(workspace, upload, start, report, [name for name in (boxes, times) if name])
     with workspace.store.database.reading() as connection:
         newest = connection.scalar(select(items.c.id).order_by(items.c.id.desc()).limit(1)) or 0
     counts = {"images": 0, "rejected": 0, "duplicates": skipped, "bad": 0, "empty": 0}
@@ -105,13 +108,15 @@ def add_images(
             seen.add(result.item)
             counts["images"] += 1
             counts["rejected"] += result.label == "unknown"
+    if times is not None and starts:
+        workspace.set_times(start / times)
     with workspace.store.database.writing() as connection:
         report.record(connection, {**counts, "reasons": reasons})
     if upload is not None:
         uploads_of(workspace).drop(upload)
 
 
-def _move_in(workspace: Workspace, upload: str, target: Path, report: JobReport, boxes: str | None) -> int:
+def _move_in(workspace: Workspace, upload: str, target: Path, report: JobReport, beside: Sequence[str]) -> int:
     """Move the files of an upload into the workspace; return how many are duplicates, which stay out."""
     try:
         root = uploads_of(workspace).files(upload)
@@ -120,7 +125,7 @@ def _move_in(workspace: Workspace, upload: str, target: Path, report: JobReport,
             return 0
         raise
     vectors = workspace.settings.takes_vectors
-    files = _files_of(workspace, root, boxes)
+    files = _files_of(workspace, root, beside)
     there = {content_hash(found.path) for found in find_files([target])} if target.exists() else set()
     hashes: dict[str, str] = {}
     for number, found in enumerate(files):
@@ -147,14 +152,13 @@ def _move_in(workspace: Workspace, upload: str, target: Path, report: JobReport,
     return skipped
 
 
-def _files_of(workspace: Workspace, root: Path, boxes: str | None) -> list[Found]:
-    """Return the files of an upload that are of use: images and their boxes, or vectors and what they name."""
+def _files_of(workspace: Workspace, root: Path, beside: Sequence[str]) -> list[Found]:
+    """Return the files of an upload that are of use: images and files about them, or vectors and what they name."""
     if workspace.settings.takes_vectors:
         for found in workspace.recognition.find([root]):
             read_inside(Path(found.path), root)
         return [look_at(str(file)) for file in root.rglob("*") if file.is_file()]
-    more = [] if boxes is None or not (root / boxes).is_file() else [look_at(str(root / boxes))]
-    return [*find_files([root]), *more]
+    return [*find_files([root]), *(look_at(str(root / name)) for name in beside if (root / name).is_file())]
 
 
 def _present(workspace: Workspace, hashes: Sequence[str]) -> set[str]:

@@ -16,6 +16,7 @@ from opengcd.service.job_runner import as_job
 from opengcd.service.machine import Local, refuse_strangers
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.service.uploads import upload_routes
+from opengcd.workspace import read_times
 from opengcd.workspace.boxes import read_boxes
 
 reading = guarded("read", "images")
@@ -39,10 +40,11 @@ def add(workspace: UserWorkspace, service: Service, local: Local, wanted: api.Ad
         root = Path(_folder(wanted.folder, local))
         arguments = {"folder": str(root)}
     if wanted.boxes is not None:
-        if not (file := Path(os.path.normpath(root / wanted.boxes))).is_relative_to(root):
-            raise HTTPException(409, "The file of boxes must be among the images.")
-        read_boxes(file)
+        read_boxes(_inside(root, wanted.boxes))
         arguments |= {"boxes": wanted.boxes, "min_confidence": wanted.min_confidence}
+    if wanted.times is not None:
+        read_times(_inside(root, wanted.times))
+        arguments["times"] = wanted.times
     if wanted.fps is not None:
         arguments["fps"] = wanted.fps
     job = workspace.jobs.add("recognize", arguments, workspace.who)
@@ -72,6 +74,14 @@ async def stop(service: Service, local: Local) -> api.Watch:
     """Watch the folder no longer. What was recognised stays."""
     await run_in_threadpool(service.watch.stop)
     return watch(service, local)
+
+
+def _inside(root: Path, name: str) -> Path:
+    """Return a file that came with the images."""
+    file = Path(os.path.normpath(root / name))
+    if not file.is_relative_to(root):
+        raise HTTPException(409, f"{name} must be among the images.")
+    return file
 
 
 def _folder(path: str, local: bool) -> str:

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import select
 
 from opengcd import Workspace
+from opengcd.workspace.schema import captures
 from tests.helpers.browsing import WAIT, violations
 from tests.helpers.homing import home_process, home_serving
-from tests.helpers.pictures import paint
+from tests.helpers.pictures import paint, picture
+from tests.helpers.videos import film
 
 
 @pytest.fixture
@@ -117,6 +120,29 @@ def test_boxes_that_come_with_images_are_cut_out(page, tmp_path, reviewable):
         dialog.get_by_role("button", name="Cut out the boxes").click()
         page.locator(".toast", has_text="2 images were added").wait_for()
         page.locator(".toast", has_text="1 image has no box").wait_for()
+
+
+def test_times_and_frames_are_asked_for_before_images_are_added(page, tmp_path, reviewable):
+    film(tmp_path / "night" / "clip.mp4", [picture("blue", n, 32) for n in range(700, 710)])
+    (tmp_path / "night" / "times.csv").write_text("file,time\nclip.mp4,2024-05-01T06:31:00\n")
+    shutil.copytree(reviewable, tmp_path / "projects" / "colours")
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
+        page.get_by_role("link", name="colours", exact=True).click()
+        page.get_by_role("heading", name="Add images").wait_for()
+        choose(page, "Choose a folder", tmp_path / "night")
+        times = page.get_by_role("dialog", name="Read when the images were taken?")
+        times.wait_for()
+        assert violations(page) == []
+        times.get_by_role("button", name="Read the times").click()
+        frames = page.get_by_role("dialog", name="Take frames of the videos")
+        frames.get_by_label("Frames per second").fill("5")
+        assert violations(page) == []
+        frames.get_by_role("button", name="Add the images").click()
+        page.locator(".toast", has_text="5 images were added").wait_for()
+    with Workspace(tmp_path / "projects" / "colours") as workspace, workspace.store.database.reading() as connection:
+        taken = connection.scalars(select(captures.c.taken).order_by(captures.c.item_id.desc()).limit(5)).all()
+    assert sorted(taken) == pytest.approx([1714545060 + n / 5 for n in range(5)])
 
 
 def test_a_failed_creation_keeps_what_was_entered(page, world, tmp_path):

@@ -1,7 +1,7 @@
 /** Add images from any view: drop them, or choose files or a folder. They are uploaded, and then recognised in a job. */
 
 import { api } from "./api.js";
-import { askForBoxes } from "./cutting.js";
+import { askBefore } from "./before.js";
 import { byId, h } from "./dom.js";
 import { icon } from "./icons.js";
 import { noteJob, state } from "./store.js";
@@ -11,10 +11,10 @@ import { uploadCard } from "./views/uploadcard.js";
 import { count } from "./words.js";
 
 /** @typedef {import("./uploading.js").Chosen} Chosen */
-/** @typedef {import("./cutting.js").Cutting} Cutting */
+/** @typedef {import("./before.js").Asked} Asked */
 
-/** What is cut out of the images of the upload that is under way, for after the page was loaded again. */
-const CUTTING = `opengcd.cutting.${location.pathname}`;
+/** The answers about the upload that is under way, for after the page was loaded again. */
+const ASKED = `opengcd.asked.${location.pathname}`;
 const upload = resumable("images");
 let sending = false;
 
@@ -22,14 +22,14 @@ let sending = false;
 export const takesVectors = () => state.status.embedder === "vectors";
 
 async function forget() {
-  localStorage.removeItem(CUTTING);
+  localStorage.removeItem(ASKED);
   await upload.forget();
 }
 
-/** @returns {Cutting} */
-function cuttingBefore() {
+/** @returns {Asked} */
+function askedBefore() {
   try {
-    return JSON.parse(localStorage.getItem(CUTTING) ?? "{}");
+    return JSON.parse(localStorage.getItem(ASKED) ?? "{}");
   } catch {
     return {};
   }
@@ -44,13 +44,13 @@ async function add(chosen) {
   if (!canAdd())
     return toast("Images cannot be added here: no classes are known, or your token is read only.", { kind: "error" });
   if (sending) return toast("Images are being uploaded; add more when that is done.", { kind: "error" });
-  const cutting = takesVectors() ? {} : await askForBoxes(chosen.map(({ path }) => path));
-  if (cutting) await send(chosen, cutting);
+  const asked = takesVectors() ? {} : await askBefore(chosen.map(({ path }) => path));
+  if (asked) await send(chosen, asked);
 }
 
-/** @param {Chosen[]} chosen @param {Cutting} cutting */
-async function send(chosen, cutting) {
-  localStorage.setItem(CUTTING, JSON.stringify(cutting));
+/** @param {Chosen[]} chosen @param {Asked} asked */
+async function send(chosen, asked) {
+  localStorage.setItem(ASKED, JSON.stringify(asked));
   const stopping = new AbortController();
   const card = uploadCard("Uploading images", () => stopping.abort());
   const place = byId("adding");
@@ -58,7 +58,7 @@ async function send(chosen, cutting) {
   place.replaceChildren(card.element);
   try {
     const id = await upload.send(chosen, { progress: card.paint, signal: stopping.signal });
-    await recognise({ upload: id, ...cutting });
+    await recognise({ upload: id, ...asked });
     await forget();
   } catch (error) {
     if (stopping.signal.aborted) {
@@ -78,8 +78,8 @@ async function recognise(what) {
 /** Recognise the images of a folder of the server's machine. @param {string} folder */
 export async function addFolder(folder) {
   try {
-    const cutting = takesVectors() ? {} : await askForBoxes((await api.folders(folder)).files);
-    if (cutting) await recognise({ folder, ...cutting });
+    const asked = takesVectors() ? {} : await askBefore((await api.folders(folder)).files);
+    if (asked) await recognise({ folder, ...asked });
   } catch (error) {
     complain(error);
   }
@@ -135,11 +135,11 @@ export function startAdding() {
 async function resume() {
   if (!upload.begun() || !canAdd()) return;
   const kept = await upload.kept();
-  if (kept.length) return send(kept, cuttingBefore());
+  if (kept.length) return send(kept, askedBefore());
   // The files have arrived, or the browser could not keep them: then only the person has them.
   const id = /** @type {string} */ (upload.begun());
   try {
-    await recognise({ upload: id, ...cuttingBefore() });
+    await recognise({ upload: id, ...askedBefore() });
   } catch {
     // It is used up, or gone.
   }

@@ -1,4 +1,4 @@
-// Made by `make types` from the OpenAPI document of the service: change src/opengcd/service/wire.py instead.
+// Made by `make types` from the OpenAPI document of the service: change src/opengcd/service/wire/ instead.
 
 /** The accuracy of a version of the recogniser, from 0 to 1. */
 export interface Accuracy {
@@ -170,6 +170,8 @@ export interface AddImages {
   boxes?: string | null;
   /** The lowest confidence of a box that is used. */
   min_confidence?: number;
+  /** A CSV file in it, with the columns file and time: when images were taken, and videos begin. */
+  times?: string | null;
 }
 
 /** How often two people gave the same images the same name. */

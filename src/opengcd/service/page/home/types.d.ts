@@ -1,4 +1,4 @@
-// Made by `make types` from the OpenAPI document of the service: change src/opengcd/service/wire.py instead.
+// Made by `make types` from the OpenAPI document of the service: change src/opengcd/service/wire/ instead.
 
 /** A project that lies elsewhere. */
 export interface AddProject {
