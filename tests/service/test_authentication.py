@@ -23,7 +23,12 @@ def routes(app):
 
 
 OPEN = {("GET", "/healthz"), ("POST", f"{API}/session")}
-READ = {("POST", f"{API}/recognize"), ("DELETE", f"{API}/session"), ("POST", f"{API}/export")}
+READ = {
+    ("POST", f"{API}/recognize"),
+    ("DELETE", f"{API}/session"),
+    ("POST", f"{API}/export"),
+    ("PUT", f"{API}/presence"),
+}
 """Besides everything that is got."""
 UNLIKE = {f"{API}/{name}" for name in ("events", "k", "folders", "held-out/items", "suggestions")}
 """What cannot be got by its address alone."""

@@ -7,6 +7,7 @@ from sqlalchemy import select
 
 from opengcd import Workspace
 from opengcd.workspace.schema import held_out
+from tests.helpers.older_schemas import WITHOUT_REVIEWERS
 from tests.helpers.pictures import KNOWN, RECOGNIZER, paint
 from tests.helpers.reviewing import novel
 
@@ -129,9 +130,10 @@ def test_a_version_that_was_not_measured_is_measured_when_asked(doubtful):
 def test_a_workspace_of_the_schema_before_gets_the_new_tables(doubtful):
     before = doubtful.views.labels()
     with doubtful.store.database.writing() as connection:
-        connection.exec_driver_sql("DROP TABLE held_out")
-        connection.exec_driver_sql("DROP TABLE class_names")
-        connection.exec_driver_sql("DROP TABLE corrections")
+        for statement in WITHOUT_REVIEWERS:
+            connection.exec_driver_sql(statement)
+        for table in ("held_out", "class_names", "corrections"):
+            connection.exec_driver_sql(f"DROP TABLE {table}")
         connection.exec_driver_sql("UPDATE meta SET value = '7' WHERE key = 'schema'")
     with Workspace(doubtful.path) as migrated:
         assert migrated.views.labels() == before

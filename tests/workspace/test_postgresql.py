@@ -383,6 +383,7 @@ def test_teaching_and_known_classes_on_postgresql(url, world, tmp_path):
         check(workspace)
     command(
         database,
+        *WITHOUT_REVIEWERS,
         "DROP TABLE class_names, corrections, held_out",
         "UPDATE meta SET value = '7' WHERE key = 'schema'",
     )

@@ -35,9 +35,9 @@ def labels(workspace):
 
 def test_names_are_offered_by_likeness_and_k_marks_the_most_likely_class(site):
     workspace, visit = site
-    one = visit()
     group, other = of_colour(workspace, "yellow"), of_colour(workspace, "blue")
     workspace.name(other.id, "sky")
+    one = visit()
     likely = [home.label for home in workspace.suggestions.of_items(group.items).homes if home.group != group.id]
     assert likely != sorted(likely)
     open_group(one, group)
