@@ -23,3 +23,20 @@ def site(browser, workspace):
             return one
 
         yield workspace, visit
+
+
+@pytest.fixture
+def visit(browser, workspace):
+    """A way to visit the page of a workspace, whose map stays as it is."""
+    workspace.similarity.draw_map()  # a better one must not come in the middle
+    with serving(workspace) as address:
+
+        def visit(**options):
+            one = Visit(browser, address, workspace.access.make("ann"), **options)
+            opened.append(one)
+            return one
+
+        opened = []
+        yield visit
+        for one in opened:
+            one.end()
