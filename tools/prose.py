@@ -1,7 +1,7 @@
 """Check the language of everything that a person reads; ``make lint`` runs it.
 
-Prose is the text of the Markdown files, the docstrings and messages of ``src/opengcd``, and the texts of the review
-page; code is left alone. Three checks: the word list of the project (``tools/prose.toml``), proselint, and the
+Prose is the text of the Markdown files and notebooks, the docstrings and messages of ``src/opengcd``, and the texts of
+the pages that it shows or writes; code is left alone. Three checks: the word list of the project (``tools/prose.toml``), proselint, and the
 misspellings that codespell knows. A finding is printed as ``file:line:column: message``, and the exit code is then 1.
 """
 
@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = ROOT / "tools" / "prose.toml"
-MARKDOWN = ("*.md", ".github/**/*.md", "docs/**/*.md")
+MARKDOWN = ("*.md", ".github/**/*.md", "docs/**/*.md", "docs/**/*.ipynb")
 PYTHON = ("src/opengcd/**/*.py",)
-PAGE = ("src/opengcd/service/page/**/*.js", "src/opengcd/service/page/**/*.html")
+PAGE = ("src/opengcd/service/page/**/*.js", "src/opengcd/**/*.html", "src/opengcd/**/*.html.j2")
 
 # Of a string, only one that holds two words with a space between them is taken for a text.
 TWO_WORDS = re.compile(r"[^\W\d_]{2,}[,.:;!?]? [^\W\d]")
@@ -43,6 +43,11 @@ UNDERLINE = re.compile(r"^[ \t]*-{3,}$", re.MULTILINE)
 MATH = re.compile(r"^[ \t]*\.\. math::.*?(?=\n[ \t]*\n|\Z)", re.DOTALL | re.MULTILINE)
 DOCTEST = re.compile(r"^[ \t]*>>> .*?(?=\n[ \t]*\n|\Z)", re.DOTALL | re.MULTILINE)
 PLACEHOLDER = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
+# The text of a Markdown cell of a notebook, one JSON string or a list of one for each line; what ends a line of it.
+CELL = re.compile(r'"cell_type": "markdown",.*?"source": \[?\s*"((?:[^"\\]|\\.|",\s*")*)"', re.DOTALL)
+LINE_END = re.compile(r'\\n(?:",\s*")?')
+ESCAPED = re.compile(r"\\(.)")
+TEMPLATE = re.compile(r"\{% block style %\}.*?\{% endblock %\}|\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 BLANK_LINE = re.compile(r"\n[ \t]*\n")
 # Between two passages, so that nothing is found across them; a rule can look for it.
 END = "\n\n¶\n\n"
@@ -129,6 +134,13 @@ def markdown(source: str) -> Iterator[Passage]:
     for pattern in (FRONT_MATTER, FENCE, COMMENT):
         source = blank(source, pattern, " ")
     yield from paragraphs(blank(blank(source, INLINE_CODE), LINK_TARGET))
+
+
+def notebook(source: str) -> Iterator[Passage]:
+    """Yield the paragraphs of the Markdown cells."""
+    for cell in CELL.finditer(source):
+        text = ESCAPED.sub(r" \1", LINE_END.sub(lambda found: "\n".ljust(len(found[0])), cell[1]))
+        yield from (Passage(cell.start(1) + start, words) for start, words in markdown(text))
 
 
 def python(source: str) -> Iterator[Passage]:
@@ -240,7 +252,19 @@ def html(source: str) -> Iterator[Passage]:
     yield from _Html(source).found
 
 
-READERS = {".md": markdown, ".py": python, ".js": javascript, ".html": html}
+def template(source: str) -> Iterator[Passage]:
+    """Yield the texts of a page that Jinja fills in."""
+    yield from html(blank(source, TEMPLATE, " "))
+
+
+READERS = {
+    ".md": markdown,
+    ".ipynb": notebook,
+    ".py": python,
+    ".js": javascript,
+    ".html": html,
+    ".j2": template,
+}
 
 
 def unreleased(source: str) -> str:
