@@ -469,7 +469,7 @@ export interface DiscoverDetails {
   /** The number of images. */
   images: number;
   /** How many images were assigned to a known class other than the one that recognition gave them. */
-  put_back: number;
+  returned: number;
   /** The number of groups of new classes. */
   groups: number;
   /** The number of the version of the recogniser. */
@@ -521,7 +521,7 @@ export interface DiscoverResult {
   /** The number of images that were grouped. */
   items: number;
   /** How many of them were assigned to a known class other than the one that recognition gave them. */
-  put_back: number;
+  returned: number;
   /** The number of groups of new classes. */
   groups: number;
   /** Whether the estimated number of classes can be relied on. */
@@ -773,7 +773,7 @@ export interface Image {
   /** Its present label, the name of a class or group, or `unknown`. */
   label: string;
   /** Where its label comes from, as in the `counts` of the status. */
-  source: "learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting";
+  source: "learnt" | "reviewed" | "returned" | "grouped" | "removed" | "recognized" | "rejected" | "waiting";
   /** The number of its group; null if it is in none, or learnt. */
   group: number | null;
   /** The probability that the image is of no known class. */
@@ -1677,7 +1677,7 @@ export interface Status {
   version: Version | null;
   /** How many versions there are. */
   versions: number;
-  /** How many images there are by where their label comes from: `learnt`, `reviewed`, `put back`, `grouped`, `removed`, `recognized`, `rejected` or `waiting`. */
+  /** How many images there are by where their label comes from: `learnt`, `reviewed`, `returned`, `grouped`, `removed`, `recognized`, `rejected` or `waiting`. */
   counts: Record<string, number>;
   /** What the last discovery found; empty if there was none since the last learning. */
   discovered: DiscoverDetails | Nothing;
@@ -2192,7 +2192,7 @@ export interface Operations {
   };
   /** Return the images that all the given filters let pass, page by page. */
   "GET /images": {
-    query?: { after?: string | null; limit?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
+    query?: { after?: string | null; limit?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "returned" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
     answer: ImagePage;
   };
   /** Recognise the images and videos of an upload or a folder, in a job. What the workspace has is not added again. */
@@ -2202,7 +2202,7 @@ export interface Operations {
   };
   /** Return how many images the filters let pass, and the cursors by which to go to any page directly. */
   "GET /images/starts": {
-    query?: { every?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
+    query?: { every?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "returned" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
     answer: ImageStarts;
   };
   /** Return the labels, folders and people that images can be filtered by. */

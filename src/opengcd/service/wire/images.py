@@ -68,7 +68,7 @@ class VideoFrame(Model):
     seconds: float = Field(description="The time of the frame, from the start of the video.")
 
 
-Source = Literal["learnt", "reviewed", "put back", "grouped", "removed", "recognized", "rejected", "waiting"]
+Source = Literal["learnt", "reviewed", "returned", "grouped", "removed", "recognized", "rejected", "waiting"]
 
 
 class Image(Model):

@@ -31,7 +31,7 @@ class DiscoverResult(Model):
         description="The interval that holds the number of classes with a probability of 90 %; null if it is not known."
     )
     items: int = Field(description="The number of images that were grouped.")
-    put_back: int = Field(
+    returned: int = Field(
         description="How many of them were assigned to a known class other than the one that recognition gave them."
     )
     groups: int = Field(description="The number of groups of new classes.")
