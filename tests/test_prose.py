@@ -13,7 +13,6 @@ if not (ROOT / "tools").is_dir():
 
 from tools.prose import END, findings, prose_files, rules  # noqa: E402
 
-
 CELL = """{"cells": [{
    "cell_type": "%s",
    "source": [

@@ -1,8 +1,9 @@
 """Check the language of everything that a person reads; ``make lint`` runs it.
 
 Prose is the text of the Markdown files and notebooks, the docstrings and messages of ``src/opengcd``, and the texts of
-the pages that it shows or writes; code is left alone. Three checks: the word list of the project (``tools/prose.toml``), proselint, and the
-misspellings that codespell knows. A finding is printed as ``file:line:column: message``, and the exit code is then 1.
+the pages that it shows or writes; code is left alone. Three checks: the word list of the project
+(``tools/prose.toml``), proselint, and the misspellings that codespell knows. A finding is printed as
+``file:line:column: message``, and the exit code is then 1.
 """
 
 from __future__ import annotations

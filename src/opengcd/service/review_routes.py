@@ -95,11 +95,11 @@ def people(workspace: UserWorkspace, service: Service) -> list[str]:
 @reading.get(
     "/groups/{id}/parts",
     summary="Tell whether a group is mixed",
-    response_description="How it falls in two.",
+    response_description="The parts.",
     responses=MISSING,
 )
 def parts(workspace: UserWorkspace, id: GroupNumber) -> api.Parts:
-    """Return how a group falls in two, and how likely the two are different classes."""
+    """Return the two parts that a group falls into, and how likely they are different classes."""
     return api.Parts.model_validate(workspace.questions.parts(id))
 
 

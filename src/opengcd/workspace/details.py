@@ -57,7 +57,7 @@ class RecognizeDetails(Details):
 
 @dataclass(frozen=True)
 class DiscoverDetails(Details):
-    """Groups were found; see :class:`opengcd.workspace.group_discovery.Discovered`."""
+    """Groups were found."""
 
     verbs = ("discover",)
     k: int

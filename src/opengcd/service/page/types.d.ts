@@ -70,7 +70,7 @@ export interface AdaptJob {
   total: number;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -262,7 +262,7 @@ export interface CheckJob {
   total: number;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -454,7 +454,7 @@ export interface Discard {
   items: number[];
 }
 
-/** Group the rejected images into new classes. */
+/** Group the images of new classes. */
 export interface Discover {
   /** What the job is to do. */
   verb: "discover";
@@ -462,7 +462,7 @@ export interface Discover {
   k?: number | null;
 }
 
-/** Groups were found; see :class:`opengcd.workspace.group_discovery.Discovered`. */
+/** Groups were found. */
 export interface DiscoverDetails {
   /** The number of classes, known and new ones together. */
   k: number;
@@ -502,7 +502,7 @@ export interface DiscoverJob {
   total: number;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -1003,7 +1003,7 @@ export interface LearnJob {
   total: number;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -1109,7 +1109,7 @@ export interface MeasureJob {
   total: number;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -1291,7 +1291,7 @@ export interface Origin {
   category: string;
 }
 
-/** How a group falls in two, and whether these look like different classes. */
+/** The two parts that a group falls into, and whether they look like different classes. */
 export interface Parts {
   /** The last edit that this shows. Send it as `on` with what you do next. */
   edit: number;
@@ -1309,7 +1309,7 @@ export interface Phase {
   version: number;
   /** The phase: how many times the recogniser had learnt, this time included. */
   phase: number;
-  /** When the version was made. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the version was made, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Whether it is the version in use. */
   in_use: boolean;
@@ -1419,7 +1419,7 @@ export interface RecognizeJob {
   total: number;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -1869,7 +1869,7 @@ export interface TeachJob {
   total: number;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -2123,7 +2123,7 @@ export interface Operations {
   "GET /people": {
     answer: string[];
   };
-  /** Return how a group falls in two, and how likely the two are different classes. */
+  /** Return the two parts that a group falls into, and how likely they are different classes. */
   "GET /groups/{id}/parts": {
     path: { id: number };
     answer: Parts;
@@ -2254,7 +2254,7 @@ export interface Operations {
   "GET /jobs": {
     answer: Job[];
   };
-  /** Add a job: discover, learn, teach or adapt. Jobs run one after another, in the order in which they were added. */
+  /** Add a job; `verb` says what it is to do. Jobs run one after another, in the order in which they were added. */
   "POST /jobs": {
     body: Discover | Learn | Teach | Measure | Check | Adapt;
     answer: Job;
@@ -2269,7 +2269,7 @@ export interface Operations {
     path: { id: number };
     answer: Job;
   };
-  /** Tell the others which group you look at, for half a minute; tell it again to go on. */
+  /** Tell the others which group you look at. It counts for half a minute, so repeat it while you look. */
   "PUT /presence": {
     body: Look;
     answer: Presence;
@@ -2293,7 +2293,7 @@ export interface Operations {
     body: WatchFolder;
     answer: Watch;
   };
-  /** Watch the folder no longer. What was recognised stays. */
+  /** Stop watching the folder. What was recognised stays. */
   "DELETE /watch": {
     answer: Watch;
   };

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, RootModel, StrictBool
 
-from opengcd.service.wire.values import ABOUT_AT, ABOUT_STEPS, Items, Label, Model, pair, refuse_booleans
+from opengcd.service.wire.values import ABOUT_STEPS, Items, Label, Model, pair, refuse_booleans
 from opengcd.service.wire.versions import Accuracy, AdaptOptions, Curves, Rehearsal
 
 
@@ -19,7 +19,7 @@ class _Job(Model):
     done: int = Field(description="How many steps of this stage are done.")
     total: int = Field(description="How many steps the stage has; 0 if that is not known.")
     error: str | None = Field(description="Why it failed or was cancelled; null otherwise.")
-    at: str = Field(description=f"When the job was added. {ABOUT_AT}")
+    at: str = Field(description="When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00.")
     who: str = Field(description="Who started it.")
 
 
@@ -183,7 +183,7 @@ class Job(
 
 
 class Discover(Model):
-    """Group the rejected images into new classes."""
+    """Group the images of new classes."""
 
     verb: Literal["discover"] = Field(description="What the job is to do.")
     k: Annotated[int, Field(ge=1, le=100_000), BeforeValidator(refuse_booleans)] | None = Field(
