@@ -122,7 +122,11 @@ export function tryIt(root) {
           ...one.top.map(([label, value]) => ({ label, value, href: imagesOf({ label }) })),
         ]),
         one.exemplars?.length > 0 && [
-          h("h3", { title: "The exemplars, images kept of known classes, that look most like this one" }, "Nearest exemplars"),
+          h(
+            "h3",
+            { title: "The exemplars, images kept of known classes, that look most like this one" },
+            "Nearest exemplars",
+          ),
           h(
             "div",
             { class: "strip" },
