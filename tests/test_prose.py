@@ -59,6 +59,7 @@ def test_the_advice_of_a_rule_breaks_no_rule():
         ("code.py", "echo(f\"{', '.join(x)} could be\"  # it's a comment\n     ' had from the hub')\n", (1, 29)),
         ("page.js", "const x = `made ${y ? 'one {' : `two ${z}`} anew`;\n", (1, 45)),
         ("page.js", "f(/[\"'`/]/g, 'it is\\'nt there'); g({ title: \"Computed anew\" });\n", (1, 55)),
+        ("page.js", "f('anew', 'Middle');\n", (1, 12)),
         ("page.html", '<p>\n<b title="made anew">x</b></p>\n', (2, 16)),
         ("page.html", "<body><p>made\nanew</p></body>\n", (2, 1)),
         ("page.html.j2", "<p>{{ anew }} {% if made %}made anew{% endif %}</p>\n", (1, 33)),

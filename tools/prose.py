@@ -27,8 +27,10 @@ MARKDOWN = ("*.md", ".github/**/*.md", "docs/**/*.md", "docs/**/*.ipynb")
 PYTHON = ("src/opengcd/**/*.py",)
 PAGE = ("src/opengcd/service/page/**/*.js", "src/opengcd/**/*.html", "src/opengcd/**/*.html.j2")
 
-# Of a string, only one that holds two words with a space between them is taken for a text.
+# Of a string, only one that holds two words with a space between them is taken for a text; in the page, also a word
+# that begins with a capital, such as the label of a button.
 TWO_WORDS = re.compile(r"[^\W\d_]{2,}[,.:;!?]? [^\W\d]")
+LABEL = re.compile(r"[A-Z][a-z]+…?")
 # A quoted piece of a string expression, or a comment between two pieces.
 PIECE = re.compile(r"""#[^\n]*|[rfRF]{0,2}(?P<quote>\"{3}|'{3}|"|')(?P<body>.*?)(?<!\\)(?P=quote)""", re.DOTALL)
 INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)|\$[^$\n]+\$", re.DOTALL)
@@ -183,9 +185,9 @@ def _body(piece: re.Match[str], has_placeholders: bool) -> str:
 
 
 def javascript(source: str) -> Iterator[Passage]:
-    """Yield string and template literals of at least two words; one inside a placeholder counts by itself."""
+    """Yield string and template literals that are texts; one inside a placeholder counts by itself."""
     for start, text in _literals(source):
-        if TWO_WORDS.search(text):
+        if TWO_WORDS.search(text) or LABEL.fullmatch(text):
             yield from paragraphs(text, start)
 
 
