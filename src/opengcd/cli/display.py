@@ -61,10 +61,8 @@ def show_groups(groups: Iterable[GroupSize]) -> None:
         facts = [state]
         if group.kind == "novel" and group.spread is not None:
             facts.append(f"spread {group.spread:.2f}")
-        if group.kind == "novel" and group.probability is not None:
-            facts.append(f"a class with probability {group.probability:.2f}")
         if group.doubtful:
-            facts.append("doubtful")
+            facts.append(f"doubtful: a class with probability {group.probability:.2f}")
         if group.confirmed_by:
             facts[0] += f" by {' and '.join(group.confirmed_by)}"
         if group.assignee is not None:
