@@ -7,7 +7,7 @@ import pytest
 from opengcd import Workspace
 from opengcd.taxonomy import Taxonomy
 from tests.helpers.browsing import Visit, cell
-from tests.helpers.pictures import RECOGNIZER, paint, truth
+from tests.helpers.pictures import RECOGNIZER, paint, picture, truth
 from tests.helpers.scenes import detections, scene
 from tests.helpers.serving import serving
 from tests.helpers.videos import TAKEN, clip
@@ -164,6 +164,14 @@ def test_a_crop_is_shown_in_its_image(browser, tmp_path):
                 one.press("Escape")
                 viewer.wait_for(state="detached")
             one.end()
+            # Where the whole image is gone, a word says so.
+            (tmp_path / "both.png").unlink()
+            other = Visit(browser, address, workspace.access.make("bob"))
+            other.expected = ("404",)
+            other.go("images?sort=added-")
+            cell(other.page, found[0].item).dblclick()
+            other.page.locator(".whole").get_by_role("img", name="cannot be shown").wait_for()
+            other.end()
 
 
 def test_the_deepest_sure_rank_is_told_with_the_stated_error(site):
@@ -268,3 +276,14 @@ def test_any_number_of_files_can_be_tried(site, tmp_path):
     one.page.locator("input[type=file]").set_input_files([*files, tmp_path / "notes.txt"])
     one.page.get_by_text("103 images were recognised. 1 file was left out, because it is not an image.").wait_for()
     assert one.page.locator(".result").count() == 103
+
+
+def test_a_format_that_the_browser_does_not_know_is_tried_with_a_word_in_place_of_the_picture(site, tmp_path):
+    _, visit = site
+    picture("red", 970).save(tmp_path / "scan.tif")
+    one = visit()
+    one.go("try")
+    one.page.locator("input[type=file]").set_input_files(tmp_path / "scan.tif")
+    result = one.page.locator(".result", has_text="scan.tif")
+    result.get_by_role("heading", name="red").wait_for()
+    result.get_by_role("img", name="cannot be shown").wait_for()

@@ -109,7 +109,7 @@ async function signedIn(answer) {
 
 /** The image that a picture of the service is of; null for any other picture. @param {string} url */
 export function itemOf(url) {
-  const found = new URL(url, location.href).pathname.match(/\/items\/(\d+)\/(thumbnail|image)$/);
+  const found = new URL(url, location.href).pathname.match(/\/items\/(\d+)\/(thumbnail|image|origin)$/);
   return found && Number(found[1]);
 }
 

@@ -6,6 +6,7 @@ import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { progress } from "../charts.js";
 import { h } from "../dom.js";
+import { exportLabels } from "../exporting.js";
 import { go } from "../router.js";
 import { currentJob, state, toReview } from "../store.js";
 import { complain } from "../toast.js";
@@ -18,7 +19,7 @@ function stepsOf(job) {
   return steps + (left === null ? "" : ` · ${duration(left)} left`);
 }
 
-/** @returns {[string, HTMLElement, HTMLElement|null]} heading, text and button */
+/** @returns {[string, HTMLElement, import("../dom.js").Child]} heading, text and buttons */
 function nextStep() {
   const { status } = state;
   const { step, images, groups } = status.next;
@@ -89,7 +90,10 @@ function nextStep() {
       h("a", { href: "#/try" }, "try them"),
       ".",
     ),
-    add ? button("Add images", () => chooseFiles(false), { primary: true, icon: "drop" }) : null,
+    [
+      step === "export" && button("Export labels…", exportLabels),
+      add && button("Add images", () => chooseFiles(false), { primary: true, icon: "drop" }),
+    ],
   ];
 }
 
