@@ -95,12 +95,38 @@ def test_accepted_images_are_corrected_and_learnt(site):
     one.said("1 image is now “moss”")
     assert workspace.views.learnable() == {"moss": 1}
     assert workspace.browsing.image(wrong[0]).source == "reviewed"
-    one.expected = ("409",)
-    one.go("images?source=learnt&label=red")
-    total(one, 8)
-    cell(page, shown(one)[0]).click()
+
+
+def test_learnt_images_are_corrected_together_with_others_and_removed(site):
+    workspace, visit = site
+    one = visit()
+    page = one.page
+    one.go("images?label=red&sort=added")
+    total(one, 16)
+    learnt = shown(one)[0]
+    recognised = stream(workspace, "red")[0]
+    for item in (learnt, recognised):
+        cell(page, item).click()
+    one.press("m")
+    one.field.fill("GREEN")
+    page.get_by_text("These images will be learnt as “green”.").wait_for()
+    one.press("Enter")
+    one.said("2 images are now “green”")
+    total(one, 14)
+    assert workspace.browsing.image(learnt)[2:4] == ("green", "reviewed")
+    page.get_by_label("Class", exact=True).select_option("")
+    page.get_by_role("button", name="More filters").click()
+    page.get_by_label("Labelled by", exact=True).select_option("ann")
+    total(one, 2)
+    cell(page, learnt).click()
+    one.press("i")
+    page.get_by_text("Labelled “green” by ann. The next learning step takes it.").wait_for()
     one.press("x")
-    one.said("already learnt item")
+    one.said("1 image moved to the bin")
+    assert workspace.browsing.image(learnt).source == "removed"
+    one.press("u")
+    one.said("Undone")
+    assert workspace.browsing.image(learnt).label == "green"
 
 
 def test_the_viewer_tells_why(site):

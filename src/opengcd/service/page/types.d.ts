@@ -1201,7 +1201,7 @@ export interface Move {
   on: number;
   /** The verb. */
   act: "move";
-  /** Numbers of the images. They need not be under review: moving an image corrects the class it was recognised as. */
+  /** Numbers of the images. They need not be under review: moving an image corrects the class it was recognised as, and one that was learnt gets the name of the group as its label. */
   items: number[];
   /** Number of the group; null if `label` is given. */
   group?: number | null;
@@ -1211,12 +1211,12 @@ export interface Move {
   confirm?: boolean;
 }
 
-/** Images were moved to a group. */
+/** Images were moved to a group, or learnt ones got its name as their label. */
 export interface MoveDetails {
   /** The number of images. */
   images: number;
   /** The number of the group. */
-  group: number;
+  group: number | null;
   /** Whether the group was confirmed, too. */
   confirmed?: boolean | null;
 }
@@ -1557,7 +1557,7 @@ export interface Relabel {
   label: string;
 }
 
-/** Remove images from the review, so that they are neither learnt nor grouped again. */
+/** Remove images, so that they are neither learnt nor grouped again; the next learn forgets those that were learnt. */
 export interface Remove {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
