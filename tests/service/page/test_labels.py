@@ -107,6 +107,15 @@ def test_a_pair_and_a_cell_of_the_matrix_show_their_images(site):
     gallery.get_by_text("recognised").wait_for()
     assert gallery.locator("img").count() == 8
     assert not violations(one.page)
+    gallery.locator("a img").first.click()
+    viewer = one.page.get_by_role("dialog", name="Details of the image")
+    viewer.get_by_role("heading", name="Nearest labelled images").wait_for()
+    one.page.go_back()
+    one.page.locator(".confusion text", has_text="red").click()
+    one.page.get_by_role("button", name="Remove the filter: class red").wait_for()
+    one.go("learn")
+    one.page.get_by_role("table", name="Hardest classes").get_by_role("link", name="green").click()
+    one.page.get_by_role("button", name="Remove the filter: class green").wait_for()
 
 
 def test_classes_are_renamed_and_merged_from_the_overview(site):
@@ -115,7 +124,7 @@ def test_classes_are_renamed_and_merged_from_the_overview(site):
     one.go("overview")
     one.page.get_by_role("button", name="Rename red").click()
     box = one.page.get_by_role("dialog").get_by_role("combobox")
-    box.fill("green")
+    box.fill("GREEN")
     one.page.get_by_text("There is “green” already.").wait_for()
     box.fill("scarlet")
     box.press("Enter")

@@ -6,7 +6,7 @@ import { button } from "../buttons.js";
 import { beforeAfter } from "../charts.js";
 import { h, heading } from "../dom.js";
 import { useKeys } from "../keys.js";
-import { imagesOf } from "../router.js";
+import { classLink } from "../router.js";
 import { currentJob, latestJob, state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { ago, count, number, percent } from "../words.js";
@@ -24,12 +24,7 @@ function table(caption, entries) {
       "tbody",
       {},
       entries.map(({ label, count: n }) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, h("a", { href: imagesOf({ label }) }, label)),
-          h("td", {}, count(n, "image")),
-        ),
+        h("tr", {}, h("th", { scope: "row" }, classLink(label)), h("td", {}, count(n, "image"))),
       ),
     ),
   );

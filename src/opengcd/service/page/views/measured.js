@@ -4,6 +4,7 @@ import { startJob } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { h, s } from "../dom.js";
+import { classLink, imagesOf } from "../router.js";
 import { currentJob, state } from "../store.js";
 import { complain } from "../toast.js";
 import { count, number, percent } from "../words.js";
@@ -48,7 +49,7 @@ function changes({ classes }) {
             h(
               "tr",
               {},
-              h("th", { scope: "row" }, label),
+              h("th", { scope: "row" }, classLink(label)),
               h("td", {}, percent(now)),
               h("td", { class: kind }, points(change)),
             ),
@@ -80,7 +81,7 @@ function weakest({ classes }) {
           h(
             "tr",
             {},
-            h("th", { scope: "row" }, label),
+            h("th", { scope: "row" }, classLink(label)),
             h("td", {}, percent(right / images)),
             h("td", { class: "soft" }, `${number(right)} of ${number(images)}`),
           ),
@@ -200,9 +201,14 @@ function heatMap(measured, size, open) {
       order.map((label, i) =>
         s(
           "text",
-          { x: margin - 5, y: (i + 0.5) * size + 4, "text-anchor": "end" },
+          {
+            x: margin - 5,
+            y: (i + 0.5) * size + 4,
+            "text-anchor": "end",
+            on: { click: () => (location.hash = imagesOf({ label })) },
+          },
           label.length > 14 ? `${label.slice(0, 13)}…` : label,
-          s("title", {}, label),
+          s("title", {}, `Show all images of ${label}`),
         ),
       ),
   );
@@ -229,9 +235,10 @@ export function measuredPart() {
           h(
             "h3",
             {},
-            label === predicted
-              ? `${label}: ${count(items.length, "image")} recognised`
-              : `${label} taken for ${predicted}: ${count(items.length, "image")}`,
+            classLink(label),
+            ...(label === predicted
+              ? [`: ${count(items.length, "image")} recognised`]
+              : [" taken for ", classLink(predicted), `: ${count(items.length, "image")}`]),
           ),
           button("Close", () => (gallery.hidden = true), { icon: "close", bare: true, quiet: true }),
         ),
@@ -246,7 +253,7 @@ export function measuredPart() {
                 {},
                 h(
                   "a",
-                  { href: api.image(id), target: "_blank", rel: "noopener" },
+                  { href: imagesOf({ label, item: id }), title: "Look at this image" },
                   h("img", { src: api.thumbnail(id), alt: `Image ${id}`, loading: "lazy" }),
                 ),
               ),

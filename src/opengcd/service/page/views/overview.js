@@ -7,7 +7,7 @@ import { invitation } from "../asking.js";
 import { button } from "../buttons.js";
 import { legend, lineChart } from "../charts.js";
 import { h, heading } from "../dom.js";
-import { imagesOf } from "../router.js";
+import { classLink } from "../router.js";
 import { state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { showFailures } from "../failures.js";
@@ -124,11 +124,7 @@ function classCards(classes, all) {
         h(
           "div",
           { class: "caption" },
-          h(
-            "strong",
-            {},
-            h("a", { href: imagesOf({ label: one.label }), title: `Show all images of ${one.label}` }, one.label),
-          ),
+          h("strong", {}, classLink(one.label)),
           h(
             "span",
             { class: "soft" },
