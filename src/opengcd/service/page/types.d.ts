@@ -758,9 +758,9 @@ export interface Groups {
   groups: Group[];
 }
 
-/** What held-out images show of the version in use. */
+/** What held-out images show of a version. */
 export interface HeldOut {
-  /** Null if it was not measured; the job `measure` does it. */
+  /** Null if it was not measured; the job `measure` does it for the version in use. */
   measured: Measured | null;
 }
 
@@ -2222,13 +2222,14 @@ export interface Operations {
     body: FormData;
     answer: Uploaded[];
   };
-  /** Return how well the version in use recognises its exemplars when they are held out, and which it mixes up. */
+  /** Return how well a version recognises its exemplars when they are held out, and which it mixes up. */
   "GET /held-out": {
+    query?: { version?: number | null };
     answer: HeldOut;
   };
-  /** Return the held-out images of one class that are taken for another class, or for their own. */
+  /** Return the held-out images of one class that a version takes for another class, or for their own. */
   "GET /held-out/items": {
-    query: { label: string; predicted: string };
+    query: { label: string; predicted: string; version?: number | null };
     answer: ConfusedImages;
   };
   /** Return learnt images whose labels may be wrong. The edits `keep_label`, `relabel` and `discard` judge them. */

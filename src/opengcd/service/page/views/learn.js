@@ -189,7 +189,7 @@ export function learn(root) {
     body.replaceChildren(...parts.filter((part) => part instanceof Node));
     list.replaceChildren(versionList(versions));
     teach.paint();
-    await measured.read();
+    await measured.read(versions);
   };
   read().catch(complain);
   const ends = [
@@ -199,7 +199,7 @@ export function learn(root) {
       if (topic === "job") {
         running.replaceChildren(...jobCard(currentJob()));
         teach.paint();
-        if (!currentJob()) measured.read().catch(complain);
+        if (!currentJob()) measured.refresh();
       }
       if (currentJob()) body.querySelector(".plan")?.remove();
       return undefined;
