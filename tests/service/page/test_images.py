@@ -3,11 +3,12 @@
 import re
 
 import pytest
+from PIL import ExifTags, Image
 
 from opengcd import Workspace
 from opengcd.taxonomy import Taxonomy
 from tests.helpers.browsing import Visit, cell
-from tests.helpers.pictures import RECOGNIZER, paint, truth
+from tests.helpers.pictures import RECOGNIZER, paint, picture, truth
 from tests.helpers.scenes import detections, scene
 from tests.helpers.serving import serving
 from tests.helpers.videos import TAKEN, clip
@@ -157,6 +158,36 @@ def test_the_viewer_tells_why(site):
     viewer.locator(".bars a").first.click()
     assert "label=" in page.url
     viewer.wait_for(state="detached")
+
+
+def test_the_viewer_shows_what_the_camera_noted_and_leads_to_neighbours(site, tmp_path):
+    workspace, visit = site
+    exif = Image.Exif()
+    exif[ExifTags.Base.Model] = "Trail Cam 5"
+    exif.get_ifd(ExifTags.IFD.Exif).update(
+        {
+            ExifTags.Base.DateTimeOriginal: "2026:05:01 06:30:12",
+            ExifTags.Base.ExposureTime: 0.004,
+            ExifTags.Base.ISOSpeedRatings: 400,
+        }
+    )
+    picture("red", 990).save(tmp_path / "heath.jpg", exif=exif, quality=95)
+    (added,) = workspace.recognize([tmp_path / "heath.jpg"])
+    near = next(
+        one.id for one in workspace.similarity.neighbours(added.item)
+        if workspace.browsing.image(one.id).source == "recognized"
+    )  # fmt: skip
+    one = visit()
+    one.go("images?name=heath")
+    cell(one.page, added.item).dblclick()
+    viewer = one.page.get_by_role("dialog", name="Details of the image")
+    notes = viewer.locator(".camera")
+    notes.wait_for()
+    told = {"Taken": "2026-05-01 06:30:12", "Camera": "Trail Cam 5", "Exposure": "1/250 s · ISO 400"}
+    assert notes.locator("dt").all_text_contents() == list(told)
+    assert notes.locator("dd").all_text_contents() == list(told.values())
+    viewer.locator(f".neighbours button:has(img[src*='items/{near}/'])").click()
+    viewer.get_by_role("heading", name=workspace.browsing.image(near).name).wait_for()
 
 
 def test_a_crop_is_shown_in_its_image(browser, tmp_path):

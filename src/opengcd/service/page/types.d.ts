@@ -1251,9 +1251,9 @@ export interface Neighbour {
   id: number;
   /** How different it looks: 1 minus the cosine of the angle between both vectors. */
   distance: number;
-  /** The number of its group; null if it is learnt. */
+  /** The number of its group; null if it is in none, or learnt. */
   group: number | null;
-  /** Its label, or that of its group. */
+  /** Its present label, or "unknown". */
   label: string;
 }
 
@@ -2169,7 +2169,7 @@ export interface Operations {
     path: { id: number };
     answer: null;
   };
-  /** Return the images that look most like one, of those that are under review or learnt. */
+  /** Return the images that look most like one, whatever their labels come from. */
   "GET /items/{id}/neighbours": {
     path: { id: number };
     query?: { limit?: number };

@@ -48,7 +48,9 @@ class Measured(Model):
 class HeldOut(Model):
     """What held-out images show of a version."""
 
-    measured: Measured | None = Field(description="Null if it was not measured; the job `measure` does it for the version in use.")
+    measured: Measured | None = Field(
+        description="Null if it was not measured; the job `measure` does it for the version in use."
+    )
 
 
 class ConfusedImages(Model):

@@ -210,7 +210,7 @@ export function inspector({ group: id = null, selection, step }) {
       {
         type: "button",
         "aria-label": told,
-        title: `Look at this image of ${label}`,
+        title: `Look at this image (${label})`,
         on: { click: () => look({ id: other, name: "" }) },
       },
       h("img", { src: api.thumbnail(other), alt: "", loading: "lazy" }),
