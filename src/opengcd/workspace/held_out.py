@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, func, insert, or_, select
+from sqlalchemy import Connection, case, func, insert, or_, select
 
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.unit_length import unit_rows
@@ -239,6 +239,13 @@ class HeldOut:
             current, previous, _share_right(counts), _share_right(earlier) if earlier else None, counts.total(),
             classes, pairs, trained,
         )  # fmt: skip
+
+    def accuracies(self) -> dict[int, float]:
+        """Return the share of held-out images that each version recognises, for those that were measured."""
+        wrong = func.avg(case((held_out.c.rival > held_out.c.own, 1.0), else_=0.0))
+        with self._database.reading() as connection:
+            rows = connection.execute(select(held_out.c.model_id, wrong).group_by(held_out.c.model_id))
+            return {version: 1.0 - float(share) for version, share in rows}
 
     def cell(self, label: str, predicted: str, version: int | None = None) -> list[int]:
         """Return the held-out images of a class that a version takes for a class, which may be the same.

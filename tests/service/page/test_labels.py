@@ -94,6 +94,8 @@ def test_suspected_labels_are_judged_by_one_key_each_and_undone(site):
     one.page.get_by_role("heading", name="green taken for red: 1 image").wait_for()
     one.page.get_by_label("Version", exact=True).select_option("Version 2, in use")
     one.page.get_by_text("in version 1").wait_for()
+    one.go("overview")
+    one.page.get_by_role("img", name="Accuracy by phase. held out: phase 1 94.1 %, phase 2 100 %").wait_for()
     one.go("history")
     one.page.get_by_text("corrected the label of 1 learnt image to").first.wait_for()
 

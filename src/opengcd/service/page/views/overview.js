@@ -66,7 +66,6 @@ function charts(phases) {
     dashed,
     points: phases.map((phase) => [phase.phase, value(phase) ?? null]),
   });
-  const known = phases.some((phase) => phase.accuracy);
   /** @param {string} label @param {string} note @param {Line[]} lines */
   const figure = (label, note, lines) =>
     h(
@@ -82,15 +81,15 @@ function charts(phases) {
       lineChart({ label, unit: "phase", lines }),
     );
   const accuracy = [
-    line("exemplars", (phase) => phase.accuracy?.memory),
+    line("held out", (phase) => phase.held_out),
     line("confirmed", (phase) => phase.accuracy?.confirmed, true),
   ];
   const told = accuracy.filter(({ points }) => points.some(([, value]) => value !== null));
   return [
-    known && told.length
+    told.length
       ? figure(
           "Accuracy by phase",
-          "On the exemplars that are kept, and on the images that were confirmed in the phase.",
+          "On exemplars that were held out, and on the images that were confirmed in the phase.",
           told,
         )
       : h(
