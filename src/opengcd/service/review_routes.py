@@ -238,7 +238,7 @@ def neighbours(
     id: Number,
     limit: Annotated[int, Query(ge=1, le=500, description="The largest number of images to return.")] = 24,
 ) -> list[api.Neighbour]:
-    """Return the images that look most like one, of those that are under review or learnt."""
+    """Return the images that look most like one, whatever their labels come from."""
     return [api.Neighbour.model_validate(one) for one in workspace.similarity.neighbours(id, limit)]
 
 

@@ -170,11 +170,12 @@ class ConfirmDetails(Details):
 
 @dataclass(frozen=True)
 class MoveDetails(Details):
-    """Images were moved to a group."""
+    """Images were moved to a group, or learnt ones got its name as their label."""
 
     verbs = ("move", "separate")
     images: int
-    group: int
+    group: int | None
+    """None if all of them were learnt."""
     confirmed: bool | None = None
 
 

@@ -131,9 +131,10 @@ export const api = {
   /** @param {number} limit @param {number} [before] */
   history: (limit, before) => call("GET /history", { query: { limit, before } }),
 
-  heldOut: () => call("GET /held-out"),
-  /** @param {string} label @param {string} predicted */
-  confused: (label, predicted) => call("GET /held-out/items", { query: { label, predicted } }),
+  /** @param {number} [version] by default the one in use */
+  heldOut: (version) => call("GET /held-out", { query: { version } }),
+  /** @param {string} label @param {string} predicted @param {number} version */
+  confused: (label, predicted, version) => call("GET /held-out/items", { query: { label, predicted, version } }),
   /** @param {number} limit */
   suspects: (limit) => call("GET /suspects", { query: { limit } }),
   /** Store images, which a job then teaches. @param {File[]} files */

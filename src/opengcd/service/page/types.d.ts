@@ -758,9 +758,9 @@ export interface Groups {
   groups: Group[];
 }
 
-/** What held-out images show of the version in use. */
+/** What held-out images show of a version. */
 export interface HeldOut {
-  /** Null if it was not measured; the job `measure` does it. */
+  /** Null if it was not measured; the job `measure` does it for the version in use. */
   measured: Measured | null;
 }
 
@@ -1201,7 +1201,7 @@ export interface Move {
   on: number;
   /** The verb. */
   act: "move";
-  /** Numbers of the images. They need not be under review: moving an image corrects the class it was recognised as. */
+  /** Numbers of the images. They need not be under review: moving an image corrects the class it was recognised as, and one that was learnt gets the name of the group as its label. */
   items: number[];
   /** Number of the group; null if `label` is given. */
   group?: number | null;
@@ -1211,12 +1211,12 @@ export interface Move {
   confirm?: boolean;
 }
 
-/** Images were moved to a group. */
+/** Images were moved to a group, or learnt ones got its name as their label. */
 export interface MoveDetails {
   /** The number of images. */
   images: number;
   /** The number of the group. */
-  group: number;
+  group: number | null;
   /** Whether the group was confirmed, too. */
   confirmed?: boolean | null;
 }
@@ -1251,9 +1251,9 @@ export interface Neighbour {
   id: number;
   /** How different it looks: 1 minus the cosine of the angle between both vectors. */
   distance: number;
-  /** The number of its group; null if it is learnt. */
+  /** The number of its group; null if it is in none, or learnt. */
   group: number | null;
-  /** Its label, or that of its group. */
+  /** Its present label, or "unknown". */
   label: string;
 }
 
@@ -1325,6 +1325,8 @@ export interface Phase {
   unknown_rate: number | null;
   /** Null if it was not measured. */
   accuracy: Accuracy | null;
+  /** The share of its exemplars that it recognises when they are held out; null if that was not measured. */
+  held_out: number | null;
 }
 
 /** A folder to begin at. */
@@ -1557,7 +1559,7 @@ export interface Relabel {
   label: string;
 }
 
-/** Remove images from the review, so that they are neither learnt nor grouped again. */
+/** Remove images, so that they are neither learnt nor grouped again; the next learn forgets those that were learnt. */
 export interface Remove {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
@@ -2169,7 +2171,7 @@ export interface Operations {
     path: { id: number };
     answer: null;
   };
-  /** Return the images that look most like one, of those that are under review or learnt. */
+  /** Return the images that look most like one, whatever their labels come from. */
   "GET /items/{id}/neighbours": {
     path: { id: number };
     query?: { limit?: number };
@@ -2222,13 +2224,14 @@ export interface Operations {
     body: FormData;
     answer: Uploaded[];
   };
-  /** Return how well the version in use recognises its exemplars when they are held out, and which it mixes up. */
+  /** Return how well a version recognises its exemplars when they are held out, and which it mixes up. */
   "GET /held-out": {
+    query?: { version?: number | null };
     answer: HeldOut;
   };
-  /** Return the held-out images of one class that are taken for another class, or for their own. */
+  /** Return the held-out images of one class that a version takes for another class, or for their own. */
   "GET /held-out/items": {
-    query: { label: string; predicted: string };
+    query: { label: string; predicted: string; version?: number | null };
     answer: ConfusedImages;
   };
   /** Return learnt images whose labels may be wrong. The edits `keep_label`, `relabel` and `discard` judge them. */

@@ -206,8 +206,8 @@ class Neighbour(Model):
 
     id: int = Field(description="Its number.")
     distance: float = Field(description="How different it looks: 1 minus the cosine of the angle between both vectors.")
-    group: int | None = Field(description="The number of its group; null if it is learnt.")
-    label: str = Field(description="Its label, or that of its group.")
+    group: int | None = Field(description="The number of its group; null if it is in none, or learnt.")
+    label: str = Field(description='Its present label, or "unknown".')
 
 
 class Similar(Model):

@@ -217,6 +217,9 @@ class Phase(Model):
     rejected: int = Field(description="How many of them it rejected as unknown.")
     unknown_rate: float | None = Field(description="The same as a share; null before the first image.")
     accuracy: Accuracy | None = Field(description="Null if it was not measured.")
+    held_out: float | None = Field(
+        description="The share of its exemplars that it recognises when they are held out; null if that was not measured."
+    )
 
 
 class Class(Model):

@@ -4,6 +4,7 @@ import { setRanks } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { h } from "../dom.js";
+import { classLink } from "../router.js";
 import { state } from "../store.js";
 import { complain } from "../toast.js";
 import { count, percent } from "../words.js";
@@ -32,7 +33,9 @@ function told(found) {
       h(
         "p",
         { class: "soft" },
-        `Without a rank above them: ${without.slice(0, 20).join(", ")}${without.length > 20 ? " …" : ""}.`,
+        "Without a rank above them: ",
+        without.slice(0, 20).map((name, i) => [i > 0 && ", ", classLink(name)]),
+        without.length > 20 ? " …" : ".",
       ),
   ];
 }

@@ -6,7 +6,7 @@ import { bars } from "../charts.js";
 import { h, heading } from "../dom.js";
 import { icon } from "../icons.js";
 import { useKeys } from "../keys.js";
-import { imagesOf } from "../router.js";
+import { classLink, imagesOf } from "../router.js";
 import { refresh } from "../store.js";
 import { complain } from "../toast.js";
 import { capital, count } from "../words.js";
@@ -115,7 +115,7 @@ export function tryIt(root) {
         "div",
         {},
         h("p", { class: "soft" }, one.name ?? file.name),
-        h("h2", {}, unknown ? "Unknown" : h("a", { href: imagesOf({ label: one.label }) }, one.label)),
+        h("h2", {}, unknown ? "Unknown" : classLink(one.label)),
         unknown && h("p", { class: "soft" }, "This does not look like any known class."),
         bars([
           { label: "unknown", value: one.unknown, kind: "unknown" },
