@@ -18,6 +18,7 @@ from opengcd.workspace.adaptation import Adaptation, Adapted
 from opengcd.workspace.boxes import CONFIDENCE
 from opengcd.workspace.browsing import Browsing
 from opengcd.workspace.check import Check, Finding
+from opengcd.workspace.crops import Crops
 from opengcd.workspace.embedders import StoredEmbedder
 from opengcd.workspace.exemplars import Exemplars
 from opengcd.workspace.files import ignore_file
@@ -378,10 +379,11 @@ class Workspace(ReviewVerbs):
         Returns
         -------
         int
-            How many files of the table, and frames of its videos, are in the workspace.
+            How many files of the table, crops of its images and frames of its videos are in the workspace.
 
         """
         times = Frames(self.store.path).with_frames(read_times(table))
+        times = Crops(self.store.path).note_times(times)
         with self.store.database.writing() as connection:
             return store_times(connection, times)
 
