@@ -174,10 +174,10 @@ class Workspace(ReviewVerbs):
         """Make the parts that write to the history, under the name of the store's user."""
         self.store = store
         seen = self.vectors, self.recognizers
-        self.recognition = Recognition(store, *seen, self._intake)
+        self.taxonomies = Taxonomies(store, *seen)
+        self.recognition = Recognition(store, *seen, self._intake, self.taxonomies)
         self.review = Review(store, self.recognizers, Subclusters(store, *seen, self._intake))
         self.models = Models(store, self.recognizers)
-        self.taxonomies = Taxonomies(store, *seen)
         self.formats = Formats(store, self.taxonomies)
         self._discovery = GroupDiscovery(store, *seen, self.recognition)
         self._teaching = Teaching(store, self._intake, self.recognizers)

@@ -11,7 +11,7 @@ from typing import Any
 from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace.exports.labels import ExportLabels, Part
 from opengcd.workspace.labels import Labelled
-from opengcd.workspace.taxonomies import path_of
+from opengcd.workspace.taxonomies import columns_of
 
 DETECTOR = "detector"
 """The source of the label of an image without a crop."""
@@ -113,12 +113,7 @@ def _more(labels: ExportLabels, one: Labelled | None, files: Sequence[str] = ())
     """
     columns: dict[str, Any] = {}
     if labels.taxa is not None:
-        answer = None if one is None else labels.taxa.get(one.item)
-        columns |= {
-            "taxon": answer and path_of(answer),
-            "rank": answer and answer.taxon.rank,
-            "taxon_probability": answer and answer.probability,
-        }
+        columns |= columns_of(None if one is None else labels.taxa.get(one.item))
     if labels.frames:
         frame = next((labels.frames[file] for file in files if file in labels.frames), None)
         columns |= {"video": frame and frame.path, "seconds": frame and frame.seconds}
