@@ -166,13 +166,7 @@ def reasons(
     score = workspace.views.score(id)
     found = [api.LabelledNeighbour.model_validate(one) for one in near]
     answer = workspace.taxonomies.answers([id]).get(id)
-    taxon = answer and api.Taxon(
-        name=answer.taxon.name,
-        rank=answer.taxon.rank,
-        path=list(answer.taxon.path),
-        probability=answer.probability,
-        error=workspace.taxonomies.setting().error,
-    )
+    taxon = api.Taxon.of(answer, workspace.taxonomies.setting().error)
     return api.Reasons(**score._asdict(), nearest=found, taxon=taxon)
 
 

@@ -244,6 +244,19 @@ def test_the_deepest_sure_rank_is_told_with_the_stated_error(site):
     one.page.get_by_text("What is sure: a hue (hue, 100 %). At most 25 % of images get a wrong name.").wait_for()
 
 
+def test_an_image_that_is_tried_is_named_at_the_deepest_sure_rank(site, tmp_path):
+    workspace, visit = site
+    lineages = {"red": ["a hue"], "green": ["a hue"], "black": ["a hue"], "white": ["a hue"]}
+    workspace.taxonomies.set(Taxonomy(["hue"], lineages, "colour"), 0.25)
+    workspace.taxonomies.thresholds()
+    one = visit()
+    one.go("try")
+    one.page.locator("input[type=file]").set_input_files(paint(tmp_path / "tried", "blue", [980]))
+    result = one.page.locator(".result")
+    result.get_by_role("heading", name="Unknown").wait_for()
+    result.get_by_text("What is sure: a hue (hue, 100 %). At most 25 % of images get a wrong name.").wait_for()
+
+
 def test_a_word_stands_in_place_of_a_missing_picture(site, tmp_path):
     workspace, visit = site
     file, other = paint(tmp_path / "gone", "red", [970, 971])

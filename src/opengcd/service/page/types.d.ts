@@ -1461,6 +1461,8 @@ export interface Recognized {
   id: number | null;
   /** The numbers of the exemplars that look most like the image; empty for vectors. */
   exemplars: number[];
+  /** The deepest rank that is sure; null if none is, without a taxonomy, or in the moments after a change while this is being calibrated. */
+  taxon: Taxon | null;
   /** The name of the file; null for vectors. */
   name: string | null;
   /** Why the image cannot be used; null if it can. */
