@@ -199,6 +199,10 @@ def test_what_is_left_follows_the_expectation_or_the_pace_of_the_stage():
     now[0] = 300.0
     assert left.after("training", 100, 100) == 0
     assert left.after("storing", 0, 0) == 0
+    unexpected = TimeLeft(0.0, lambda: now[0])
+    assert unexpected.after("reading", 0, 10) is None
+    now[0] = 310.0
+    assert unexpected.after("reading", 5, 10) == 10
 
 
 # The plan.

@@ -82,6 +82,7 @@ def test_from_a_folder(home, root, images):
     assert send(home, "POST", "known", {"folder": str(images)}) == {
         "classes": [{"label": "green", "files": 6}, {"label": "red", "files": 6}],
         "files": 12,
+        "videos": 0,
         "notes": [],
         "tables": [],
         "vectors": [],

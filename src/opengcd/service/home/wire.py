@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from opengcd.service.wire import Model
+from opengcd.service.wire import KnownImages, Model
 
 Path = Field(min_length=1, max_length=4000, description="A path on the machine of the server.")
 
@@ -91,46 +91,6 @@ class BackboneCheck(Model):
     seconds: float | None = Field(default=None, description="Seconds per image on this machine, one image at a time.")
 
 
-class KnownImages(Model):
-    """Where the labelled images are, and how they are labelled."""
-
-    folder: str | None = Field(default=None, max_length=4000, description="A folder of this machine.")
-    upload: str | None = Field(default=None, pattern="^[0-9a-f]{16}$", description="Or an upload that is complete.")
-    table: str | None = Field(
-        default=None,
-        max_length=4000,
-        description="The list of files with labels (CSV with the columns file and label, JSON lines, COCO) or the file "
-        "of labelled vectors (.npz, .parquet, or state.json of a dataset on disk), relative to the folder or the "
-        "upload, or a path of this machine; null if each class has a folder.",
-    )
-    boxes: str | None = Field(
-        default=None,
-        max_length=4000,
-        description="A file of boxes from MegaDetector or in COCO's format, named like the list: each box becomes an "
-        "image of its own; null for whole images.",
-    )
-    min_confidence: float = Field(default=0.2, ge=0, le=1, description="The lowest confidence of a box that is used.")
-
-
-class KnownClass(Model):
-    """A class of labelled images."""
-
-    label: str = Field(description="The name of the class.")
-    files: int = Field(description="How many files it has.")
-
-
-class KnownPreview(Model):
-    """The classes of some labelled images."""
-
-    classes: list[KnownClass] = Field(description="The classes, sorted by name.")
-    files: int = Field(description="How many files they have together.")
-    notes: list[str] = Field(description="What is left out, and why.")
-    tables: list[str] = Field(description="Lists among them that could hold the labels.")
-    vectors: list[str] = Field(description="Files of vectors among them.")
-    boxes: list[str] = Field(description="JSON files among them that could hold boxes.")
-    problem: str = Field(description="Why they cannot be used; empty if they can.")
-
-
 class ProjectSettings(Model):
     """Settings of a new project that have good defaults."""
 
@@ -187,9 +147,7 @@ class Creation(Model):
     stage: str = Field(description="What it does now.")
     done: int = Field(description="Steps of the stage that are done.")
     total: int = Field(description="Steps of the stage; 0 if that is not known.")
-    seconds_left: float | None = Field(
-        default=None, description="Estimated seconds that it will still take; null if unknown."
-    )
+    seconds_left: float | None = Field(description="Estimated seconds that the stage will still take; null if unknown.")
     error: str | None = Field(default=None, description="Why it failed; null unless it did.")
     key: str | None = Field(default=None, description="The project, once it is done.")
     images: int = Field(description="How many images it has learnt, once it is done.")

@@ -136,12 +136,10 @@ export const api = {
   confused: (label, predicted) => call("GET /held-out/items", { query: { label, predicted } }),
   /** @param {number} limit */
   suspects: (limit) => call("GET /suspects", { query: { limit } }),
-  /** Store images, which a job then teaches. @param {File[]} files */
-  upload(files) {
-    const body = new FormData();
-    for (const file of files) body.append("files", file, file.name);
-    return call("POST /taught-images", { body });
-  },
+  /** What labelled images hold. @param {Operations["POST /known"]["body"]} body */
+  known: (body) => call("POST /known", { body }),
+  /** @param {Operations["POST /taught-files"]["body"]} body */
+  teachFiles: (body) => call("POST /taught-files", { body }),
 
   groups: () => call("GET /groups"),
   /** @param {number} limit */

@@ -6,12 +6,13 @@ import { go } from "../router.js";
 import { complain } from "../toast.js";
 import { chosenFiles, droppedFiles, resumable } from "../uploading.js";
 import { uploadCard } from "../views/uploadcard.js";
-import { count, number } from "../words.js";
+import { number } from "../words.js";
 import { addressOf, home } from "./api.js";
 import { boxesPart } from "./boxes.js";
 import { creationCard, followCreation } from "./creation.js";
 import { settingsPart } from "./settings.js";
 import { chooseFolder } from "../folders.js";
+import { told } from "../labelled.js";
 
 /** @typedef {import("./types.d.ts").Backbone} Backbone */
 /** @typedef {import("./types.d.ts").BackboneCheck} BackboneCheck */
@@ -23,7 +24,6 @@ import { chooseFolder } from "../folders.js";
  */
 
 const PLACE = "opengcd.draft";
-const CLASSES = 12;
 /** Nothing is said yet of the images that are chosen. @type {Pick<Draft, "labels"|"table"|"boxes">} */
 const UNSAID = { labels: "folders", table: null, boxes: null };
 
@@ -153,7 +153,7 @@ export function newProject(root) {
         save();
         return look();
       }
-      found.replaceChildren(...told(seen));
+      found.replaceChildren(...told(seen, draft.labels === "vectors" ? "vector" : "image"));
     } catch (error) {
       if (mine !== asked) return;
       if (draft.from === "upload") {
@@ -173,29 +173,6 @@ export function newProject(root) {
       }
     }
   };
-
-  /** @param {KnownPreview} seen */
-  const told = (seen) =>
-    seen.problem
-      ? [h("p", { class: "warning", role: "alert" }, seen.problem)]
-      : [
-          h(
-            "p",
-            { class: "good" },
-            icon("check"),
-            `${count(seen.files, draft.labels === "vectors" ? "vector" : "image")} of ${count(seen.classes.length, "class", "classes")}`,
-          ),
-          h(
-            "ul",
-            { class: "tags" },
-            seen.classes
-              .slice(0, CLASSES)
-              .map((one) => h("li", {}, one.label, h("span", { class: "soft" }, number(one.files)))),
-            seen.classes.length > CLASSES &&
-              h("li", { class: "soft" }, `and ${number(seen.classes.length - CLASSES)} more`),
-          ),
-          ...seen.notes.map((note) => h("p", { class: "soft" }, note)),
-        ];
 
   /**
    * @template {string} V

@@ -86,8 +86,8 @@ export interface Creation {
   done: number;
   /** Steps of the stage; 0 if that is not known. */
   total: number;
-  /** Estimated seconds that it will still take; null if unknown. */
-  seconds_left?: number | null;
+  /** Estimated seconds that the stage will still take; null if unknown. */
+  seconds_left: number | null;
   /** Why it failed; null unless it did. */
   error?: string | null;
   /** The project, once it is done. */
@@ -148,7 +148,7 @@ export interface KnownClass {
   files: number;
 }
 
-/** Where the labelled images are, and how they are labelled. */
+/** The labelled images or vectors of a new project. */
 export interface KnownImages {
   /** A folder of this machine. */
   folder?: string | null;
@@ -160,6 +160,8 @@ export interface KnownImages {
   boxes?: string | null;
   /** The lowest confidence of a box that is used. */
   min_confidence?: number;
+  /** Frames per second that are taken of videos. */
+  fps?: number;
 }
 
 /** The classes of some labelled images. */
@@ -168,6 +170,8 @@ export interface KnownPreview {
   classes: KnownClass[];
   /** How many files they have together. */
   files: number;
+  /** How many of them are videos. */
+  videos: number;
   /** What is left out, and why. */
   notes: string[];
   /** Lists among them that could hold the labels. */

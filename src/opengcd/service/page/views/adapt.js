@@ -8,7 +8,7 @@ import { choose } from "../dialogs.js";
 import { h } from "../dom.js";
 import { isOver, latestJob, state } from "../store.js";
 import { complain } from "../toast.js";
-import { ago, count, duration, number, percent } from "../words.js";
+import { ago, count, duration, pace, percent } from "../words.js";
 
 /** @import {AdaptJob, AdaptationPlan, Curves, Epoch, LastAdaptation, Rehearsal} from "../types.d.ts" */
 
@@ -217,13 +217,11 @@ function running(job) {
   /** @param {AdaptJob} now */
   const update = (now) => {
     const title = now.arguments.dry_run ? "Testing whether adapting helps" : "Adapting the network";
-    const steps = now.total ? `${number(now.done)} of ${number(now.total)}` : "";
-    const left = now.seconds_left === null ? "" : `${duration(now.seconds_left)} left`;
     const stage = now.state === "waiting" ? "waiting for other jobs" : now.stage;
     heading.textContent = `${title} …`;
     body.replaceChildren(
       progress(now.total ? now.done / now.total : null, title),
-      h("p", {}, [stage, steps, left].filter(Boolean).join(" · ")),
+      h("p", {}, [stage, pace(now)].filter(Boolean).join(" · ")),
       h(
         "p",
         { class: "soft" },

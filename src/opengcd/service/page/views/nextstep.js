@@ -9,14 +9,7 @@ import { h } from "../dom.js";
 import { go } from "../router.js";
 import { currentJob, state, toReview } from "../store.js";
 import { complain } from "../toast.js";
-import { count, DOING, duration, number } from "../words.js";
-
-/** How far a job is. @param {import("../types.d.ts").Job} job */
-function stepsOf(job) {
-  const steps = job.total ? ` · ${number(job.done)} of ${number(job.total)}` : "";
-  const left = "seconds_left" in job && job.done > 0 && job.total > 0 ? job.seconds_left : null;
-  return steps + (left === null ? "" : ` · ${duration(left)} left`);
-}
+import { count, DOING, pace } from "../words.js";
 
 /** @returns {[string, HTMLElement, HTMLElement|null]} heading, text and button */
 function nextStep() {
@@ -27,7 +20,12 @@ function nextStep() {
     const share = job.total ? job.done / job.total : null;
     return [
       DOING[job.verb] ?? job.verb,
-      h("div", { class: "wide" }, progress(share, job.stage || job.verb), h("p", {}, job.stage, stepsOf(job))),
+      h(
+        "div",
+        { class: "wide" },
+        progress(share, job.stage || job.verb),
+        h("p", {}, [job.stage, pace(job)].filter(Boolean).join(" · ")),
+      ),
       state.session.scopes.includes("write")
         ? button("Cancel", () => api.cancel(job.id).catch(complain), { quiet: true })
         : null,
