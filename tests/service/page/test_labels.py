@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opengcd import Workspace
-from tests.helpers.browsing import violations
+from tests.helpers.browsing import drop, violations
 from tests.helpers.pictures import KNOWN, RECOGNIZER, paint
 from tests.helpers.serving import eventually
 
@@ -189,21 +189,12 @@ def test_a_zip_that_is_dropped_on_the_card_is_taught_even_after_a_reload(site, t
     """What is dropped elsewhere is recognised; what is chosen and not taught yet waits for the person."""
     workspace, visit = site
     paint(tmp_path / "more" / "orange", "orange", range(500, 504))
-    content = list(Path(shutil.make_archive(tmp_path / "more", "zip", tmp_path / "more")).read_bytes())
+    packed = Path(shutil.make_archive(tmp_path / "more", "zip", tmp_path / "more"))
     one = visit()
     one.go("learn")
     region = one.page.get_by_role("region", name="Teach labelled images")
     region.get_by_role("button", name="Choose a folder").wait_for()
-    one.page.evaluate(
-        """(content) => {
-            const dropped = new DataTransfer();
-            dropped.items.add(new File([new Uint8Array(content)], "more.zip"));
-            const how = { dataTransfer: dropped, bubbles: true, cancelable: true };
-            const card = document.querySelector(".teach");
-            for (const type of ["dragover", "drop"]) card.dispatchEvent(new DragEvent(type, how));
-        }""",
-        content,
-    )
+    drop(one.page, [packed], ".teach")
     region.get_by_text("4 images of 1 class").wait_for()
     one.page.reload()
     region.get_by_text("4 images of 1 class").wait_for()

@@ -140,7 +140,8 @@ class Creations:
         backbone, pooling = GivenVectors.name, "cls"
         if chosen.vectors is None:
             self._progress("loading the backbone", 0, 0)
-            backbone, pooling = request.backbone, usable_backbone(request.backbone)
+            backbone = request.backbone
+            pooling = usable_backbone(backbone, request.settings.pooling)
         self._progress("making the project", 0, 0)
         folder = self._folder.begin(request.name)
         options = request.settings.options()

@@ -88,7 +88,7 @@ def backbones(home: Home) -> api.Backbones:
 def check(home: Home, local: Local, wanted: api.CheckBackbone) -> api.BackboneCheck:
     """Load a network, and turn one image into a vector by it. It is downloaded if it is not on this machine."""
     refuse_hidden_backbone(home, wanted.name, local=local)
-    return check_backbone(wanted.name)
+    return check_backbone(wanted.name, wanted.pooling)
 
 
 @writing.post("/known", summary="Look at labelled images", response_description="Their classes.", responses=MISSING)

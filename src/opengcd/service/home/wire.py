@@ -9,6 +9,12 @@ from pydantic import Field
 from opengcd.service.wire import KnownImages, Model
 
 Path = Field(min_length=1, max_length=4000, description="A path on the machine of the server.")
+Pooling = Literal["cls", "mean", "pooled"] | None
+POOLING = Field(
+    default=None,
+    description="Which output of the network is the vector: its class token (`cls`), the mean over all patches "
+    "(`mean`), or what it returns for a whole image (`pooled`); null for the first of them that it has.",
+)
 
 
 class Project(Model):
@@ -78,6 +84,7 @@ class CheckBackbone(Model):
         max_length=4000,
         description="The name of a network on the Hugging Face hub, or a folder or an `.onnx` file of this machine.",
     )
+    pooling: Pooling = POOLING
 
 
 class BackboneCheck(Model):
@@ -109,6 +116,7 @@ class ProjectSettings(Model):
         le=1,
         description="The largest share of known images that may be rejected; null to follow the images that arrive.",
     )
+    pooling: Pooling = POOLING
     precision: Literal["auto", "half", "full"] = Field(
         default="auto", description="16-bit arithmetic on GPUs only (auto), on all devices (half), or never (full)."
     )

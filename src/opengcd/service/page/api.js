@@ -128,6 +128,8 @@ export const api = {
   k: () => call("GET /k"),
   learnable: () => call("GET /learnable"),
   adaptation: () => call("GET /adaptation"),
+  /** The adapted network, as a file. */
+  onnx: `${ROOT}/adaptation/onnx`,
   /** @param {number} limit @param {number} [before] */
   history: (limit, before) => call("GET /history", { query: { limit, before } }),
 

@@ -28,6 +28,8 @@ export interface Adapt {
   blocks?: number | null;
   /** How many times all images are passed over. */
   epochs?: number | null;
+  /** How many images each step of the training takes. */
+  batch_size?: number | null;
   /** Whether images without a label take part. */
   unlabelled?: boolean | null;
   /** What the job is to do. */
@@ -98,6 +100,8 @@ export interface AdaptOptions {
   blocks?: number | null;
   /** How many times all images are passed over. */
   epochs?: number | null;
+  /** How many images each step of the training takes. */
+  batch_size?: number | null;
   /** Whether images without a label take part. */
   unlabelled?: boolean | null;
 }
@@ -2282,6 +2286,10 @@ export interface Operations {
   /** Return what the job `adapt` would use, whether it is possible, and how long it would take here. */
   "GET /adaptation": {
     answer: AdaptationPlan;
+  };
+  /** Return the adapted network in use as an ONNX file, which `opengcd init --embedder` takes. */
+  "GET /adaptation/onnx": {
+    answer: null;
   };
   /** Store images without recognising them. The job `teach` then gives them their labels. */
   "POST /taught-images": {

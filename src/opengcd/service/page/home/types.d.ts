@@ -52,6 +52,8 @@ export interface Backbones {
 export interface CheckBackbone {
   /** The name of a network on the Hugging Face hub, or a folder or an `.onnx` file of this machine. */
   name: string;
+  /** Which output of the network is the vector: its class token (`cls`), the mean over all patches (`mean`), or what it returns for a whole image (`pooled`); null for the first of them that it has. */
+  pooling?: "cls" | "mean" | "pooled" | null;
 }
 
 /** Why a request is not possible in the present state of the workspace. */
@@ -264,6 +266,8 @@ export interface ProjectSettings {
   memory?: number | null;
   /** The largest share of known images that may be rejected; null to follow the images that arrive. */
   max_known_rejected?: number | null;
+  /** Which output of the network is the vector: its class token (`cls`), the mean over all patches (`mean`), or what it returns for a whole image (`pooled`); null for the first of them that it has. */
+  pooling?: "cls" | "mean" | "pooled" | null;
   /** 16-bit arithmetic on GPUs only (auto), on all devices (half), or never (full). */
   precision?: "auto" | "half" | "full";
   /** The seed of the random number generator. */

@@ -9,6 +9,7 @@ import { h } from "../dom.js";
 import { go } from "../router.js";
 import { currentJob, state, toReview } from "../store.js";
 import { complain } from "../toast.js";
+import { continueAdapting } from "./adapt.js";
 import { count, DOING, pace } from "../words.js";
 
 /** @returns {[string, HTMLElement, HTMLElement|null]} heading, text and button */
@@ -49,8 +50,8 @@ function nextStep() {
     case "adapt":
       return [
         "An adaptation was interrupted",
-        h("p", {}, "To continue it, run ", code(`opengcd adapt ${status.name}`), " with the same options."),
-        null,
+        h("p", {}, "It goes on from where it was."),
+        canAdd() ? button("Continue", () => continueAdapting().catch(complain), { primary: true, icon: "next" }) : null,
       ];
     case "review":
       return [
