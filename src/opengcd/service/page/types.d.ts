@@ -28,6 +28,8 @@ export interface Adapt {
   blocks?: number | null;
   /** How many times all images are passed over. */
   epochs?: number | null;
+  /** How many images each step of the training takes. */
+  batch_size?: number | null;
   /** Whether images without a label take part. */
   unlabelled?: boolean | null;
   /** What the job is to do. */
@@ -68,6 +70,8 @@ export interface AdaptJob {
   done: number;
   /** How many steps the stage has; 0 if that is not known. */
   total: number;
+  /** Estimated seconds that the job will still run; null if unknown. */
+  seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
   /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
@@ -78,8 +82,6 @@ export interface AdaptJob {
   verb: "adapt";
   /** How the network is to be adapted. */
   arguments: AdaptOptions;
-  /** About how long it will still take; null if that is not known. */
-  seconds_left: number | null;
   /** Null before the first epoch. */
   curves: Curves | null;
   /** Null until the job is done. */
@@ -98,6 +100,8 @@ export interface AdaptOptions {
   blocks?: number | null;
   /** How many times all images are passed over. */
   epochs?: number | null;
+  /** How many images each step of the training takes. */
+  batch_size?: number | null;
   /** Whether images without a label take part. */
   unlabelled?: boolean | null;
 }
@@ -260,6 +264,8 @@ export interface CheckJob {
   done: number;
   /** How many steps the stage has; 0 if that is not known. */
   total: number;
+  /** Estimated seconds that the job will still run; null if unknown. */
+  seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
   /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
@@ -500,6 +506,8 @@ export interface DiscoverJob {
   done: number;
   /** How many steps the stage has; 0 if that is not known. */
   total: number;
+  /** Estimated seconds that the job will still run; null if unknown. */
+  seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
   /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
@@ -935,6 +943,44 @@ export interface KeepLabel {
   items: number[];
 }
 
+/** A class of labelled images. */
+export interface KnownClass {
+  /** The name of the class. */
+  label: string;
+  /** How many files it has. */
+  files: number;
+}
+
+/** The classes of some labelled images. */
+export interface KnownPreview {
+  /** The classes, sorted by name. */
+  classes: KnownClass[];
+  /** How many files they have together. */
+  files: number;
+  /** How many of them are videos. */
+  videos: number;
+  /** What is left out, and why. */
+  notes: string[];
+  /** Lists among them that could hold the labels. */
+  tables: string[];
+  /** Files of vectors among them. */
+  vectors: string[];
+  /** JSON files among them that could hold boxes. */
+  boxes: string[];
+  /** Why they cannot be used; empty if they can. */
+  problem: string;
+}
+
+/** Where labelled images or vectors are, and how they are labelled. */
+export interface LabelledFiles {
+  /** A folder of this machine. */
+  folder?: string | null;
+  /** Or an upload that is complete. */
+  upload?: string | null;
+  /** The list of files with labels (CSV with the columns file and label, JSON lines, COCO) or the file of labelled vectors (.npz, .parquet, or state.json of a dataset on disk), relative to the folder or the upload, or a path of this machine; null if each class has a folder. */
+  table?: string | null;
+}
+
 /** A learnt image that looks like another one. */
 export interface LabelledNeighbour {
   /** Its number. */
@@ -1001,6 +1047,8 @@ export interface LearnJob {
   done: number;
   /** How many steps the stage has; 0 if that is not known. */
   total: number;
+  /** Estimated seconds that the job will still run; null if unknown. */
+  seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
   /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
@@ -1107,6 +1155,8 @@ export interface MeasureJob {
   done: number;
   /** How many steps the stage has; 0 if that is not known. */
   total: number;
+  /** Estimated seconds that the job will still run; null if unknown. */
+  seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
   /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
@@ -1419,6 +1469,8 @@ export interface RecognizeJob {
   done: number;
   /** How many steps the stage has; 0 if that is not known. */
   total: number;
+  /** Estimated seconds that the job will still run; null if unknown. */
+  seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
   /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
@@ -1429,8 +1481,6 @@ export interface RecognizeJob {
   verb: "recognize";
   /** Null until the job is done. */
   result: RecognizeResult | null;
-  /** Estimated seconds that the job will still run; null if unknown. */
-  seconds_left: number | null;
 }
 
 /** What the job ``recognize`` added. */
@@ -1859,6 +1909,20 @@ export interface TeachDetails {
   bad?: number | null;
 }
 
+/** Labelled images or vectors to teach. */
+export interface TeachFiles {
+  /** A folder of this machine. */
+  folder?: string | null;
+  /** Or an upload that is complete. */
+  upload?: string | null;
+  /** The list of files with labels (CSV with the columns file and label, JSON lines, COCO) or the file of labelled vectors (.npz, .parquet, or state.json of a dataset on disk), relative to the folder or the upload, or a path of this machine; null if each class has a folder. */
+  table?: string | null;
+  /** Frames per second that are taken of videos. */
+  fps?: number;
+  /** Whether images that a person has given another label get the new one. */
+  replace?: boolean;
+}
+
 /** A job that gives labels to images. */
 export interface TeachJob {
   /** The number of the job. */
@@ -1871,6 +1935,8 @@ export interface TeachJob {
   done: number;
   /** How many steps the stage has; 0 if that is not known. */
   total: number;
+  /** Estimated seconds that the job will still run; null if unknown. */
+  seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
   /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
@@ -1897,6 +1963,10 @@ export interface TeachResult {
   conflicts: TeachConflict[];
   /** How many such images there are. */
   conflicting: number;
+  /** How many files could not be used. */
+  bad?: number;
+  /** Some of them, with reasons. */
+  reasons?: string[];
 }
 
 /** The threshold of open-set rejection: an image with a higher score is rejected as unknown. */
@@ -2221,10 +2291,24 @@ export interface Operations {
   "GET /adaptation": {
     answer: AdaptationPlan;
   };
+  /** Return the adapted network in use as an ONNX file, which `opengcd init --embedder` takes. */
+  "GET /adaptation/onnx": {
+    answer: null;
+  };
   /** Store images without recognising them. The job `teach` then gives them their labels. */
   "POST /taught-images": {
     body: FormData;
     answer: Uploaded[];
+  };
+  /** Return the classes of labelled images or vectors, before they are taught. */
+  "POST /known": {
+    body: LabelledFiles;
+    answer: KnownPreview;
+  };
+  /** Teach the labelled images or vectors of an upload or a folder, in the job `teach`; the job `learn` takes them. */
+  "POST /taught-files": {
+    body: TeachFiles;
+    answer: Job;
   };
   /** Return how well a version recognises its exemplars when they are held out, and which it mixes up. */
   "GET /held-out": {

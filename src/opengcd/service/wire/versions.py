@@ -129,6 +129,9 @@ class AdaptOptions(Model):
     epochs: Annotated[int, Field(ge=1, le=10_000), BeforeValidator(refuse_booleans)] | None = Field(
         None, description="How many times all images are passed over."
     )
+    batch_size: Annotated[int, Field(ge=4, le=10_000), BeforeValidator(refuse_booleans)] | None = Field(
+        None, description="How many images each step of the training takes."
+    )
     unlabelled: StrictBool | None = Field(None, description="Whether images without a label take part.")
 
 

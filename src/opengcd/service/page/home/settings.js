@@ -25,9 +25,20 @@ const PRECISIONS = [
   ["half", "16 bits on all devices"],
   ["full", "32 bits"],
 ];
+/** @type {[string, string][]} */
+const POOLINGS = [
+  ["", "the first that the network has"],
+  ["cls", "its class token (cls)"],
+  ["mean", "the mean over all patches (mean)"],
+  ["pooled", "what it returns for a whole image (pooled)"],
+];
 
-/** @param {Settings} settings changed in place @param {() => unknown} save */
-export function settingsPart(settings, save) {
+/**
+ * @param {Settings} settings changed in place
+ * @param {() => unknown} save
+ * @param {() => unknown} check looks whether the network can be used in this way
+ */
+export function settingsPart(settings, save, check) {
   /**
    * @param {string} label @param {string} about
    * @param {HTMLInputElement|HTMLSelectElement} control
@@ -83,6 +94,15 @@ export function settingsPart(settings, save) {
         "What tells the known classes apart.",
         select(CLASSIFIERS, settings.classifier ?? ""),
         (value) => (settings.classifier = /** @type {Settings["classifier"]} */ (value || null)),
+      ),
+      field(
+        "Output of the network",
+        "Which of its outputs is the vector of an image.",
+        select(POOLINGS, settings.pooling ?? ""),
+        (value) => {
+          settings.pooling = /** @type {Settings["pooling"]} */ (value || null);
+          check();
+        },
       ),
       field(
         "Arithmetic of the network",
