@@ -35,6 +35,20 @@ def launched():
             browser.close()
 
 
+def drop(page, files, on="body"):
+    """Drop files on a part of the page."""
+    page.evaluate(
+        """([files, on]) => {
+            const dropped = new DataTransfer();
+            for (const [name, bytes] of files) dropped.items.add(new File([new Uint8Array(bytes)], name));
+            const how = { dataTransfer: dropped, bubbles: true, cancelable: true };
+            const place = document.querySelector(on);
+            for (const type of ["dragover", "drop"]) place.dispatchEvent(new DragEvent(type, how));
+        }""",
+        [[[file.name, list(file.read_bytes())] for file in files], on],
+    )
+
+
 class Visit:
     """One person's browser on the page."""
 

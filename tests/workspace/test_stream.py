@@ -242,7 +242,7 @@ def test_accepted_images_that_discovery_thinks_otherwise_of(workspace, stream):
     (green,) = (group for group in workspace.groups() if group.label == "green")
     assert (green.kind, green.items) == ("known", [item("green")])
     sources = {one.item: (one.label, one.source) for one in workspace.views.labels()}
-    assert sources[item("green")] == ("green", "put back")
+    assert sources[item("green")] == ("green", "returned")
     assert sources[item("red")] == ("red", "recognized")
     workspace.undo()
     sources = {one.item: (one.label, one.source) for one in workspace.views.labels()}

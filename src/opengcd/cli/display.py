@@ -31,7 +31,7 @@ WORDS = {
     "missing": "missing files",
     "one": "the rest is a class",
     "other": "the part is a class",
-    "put_back": "returned to known classes",
+    "returned": "returned to known classes",
     "same": "same class",
     "seen": "images looked at",
     "started": "new groups",
