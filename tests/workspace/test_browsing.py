@@ -319,6 +319,19 @@ def test_an_image_that_was_moved_is_exported_once(workspace, tmp_path):
     assert workspace.views.paths(item) == sorted(map(str, (moved, copy)))
 
 
+def test_an_image_whose_link_was_made_again_is_exported_once(workspace, tmp_path):
+    """As in a folder of links to a disk that is found elsewhere now: the old links lead nowhere."""
+    (file,) = paint(tmp_path / "disk", "red", [951])
+    old, new = tmp_path / "old.png", tmp_path / "new.png"
+    old.symlink_to(file)
+    list(workspace.recognize([old]))
+    (tmp_path / "disk").rename(tmp_path / "other")
+    new.symlink_to(tmp_path / "other" / file.name)
+    (found,) = workspace.recognize([new])
+    assert workspace.views.paths(found.item) == [str(new)]
+    assert str(old) not in workspace.formats.export_bytes("csv").decode()
+
+
 def test_the_state_of_each_file_is_told(workspace, tmp_path):
     file, other = paint(tmp_path / "files", "red", [960, 961])
     (item, _) = (result.item for result in workspace.recognize([file, other]))

@@ -18,6 +18,7 @@ from opengcd.workspace.adaptation import Adaptation, Adapted
 from opengcd.workspace.boxes import CONFIDENCE
 from opengcd.workspace.browsing import Browsing
 from opengcd.workspace.check import Check, Finding
+from opengcd.workspace.crops import Crops
 from opengcd.workspace.embedders import StoredEmbedder
 from opengcd.workspace.exemplars import Exemplars
 from opengcd.workspace.files import ignore_file
@@ -173,10 +174,10 @@ class Workspace(ReviewVerbs):
         """Make the parts that write to the history, under the name of the store's user."""
         self.store = store
         seen = self.vectors, self.recognizers
-        self.recognition = Recognition(store, *seen, self._intake)
+        self.taxonomies = Taxonomies(store, *seen)
+        self.recognition = Recognition(store, *seen, self._intake, self.taxonomies)
         self.review = Review(store, self.recognizers, Subclusters(store, *seen, self._intake))
         self.models = Models(store, self.recognizers)
-        self.taxonomies = Taxonomies(store, *seen)
         self.formats = Formats(store, self.taxonomies)
         self._discovery = GroupDiscovery(store, *seen, self.recognition)
         self._teaching = Teaching(store, self._intake, self.recognizers)
@@ -378,10 +379,11 @@ class Workspace(ReviewVerbs):
         Returns
         -------
         int
-            How many files of the table, and frames of its videos, are in the workspace.
+            How many files of the table, crops of its images and frames of its videos are in the workspace.
 
         """
         times = Frames(self.store.path).with_frames(read_times(table))
+        times = Crops(self.store.path).note_times(times)
         with self.store.database.writing() as connection:
             return store_times(connection, times)
 
@@ -463,12 +465,13 @@ class Workspace(ReviewVerbs):
 
     def teach(
         self,
-        source: str | os.PathLike[str],
+        source: Known,
         labels: str | os.PathLike[str] | None = None,
         *,
         replace: bool = False,
         fps: float = FPS,
         progress: Progress = silent,
+        record: Callable[[Connection, Taught], None] = record_nothing,
     ) -> Taught:
         """Add labelled images of known classes or of new ones; the next :meth:`learn` takes them.
 
@@ -477,9 +480,10 @@ class Workspace(ReviewVerbs):
 
         Parameters
         ----------
-        source : path
-            A folder with one folder of images per class, named after the class, or a list of images with labels, as
-            for :meth:`fit`; with ``labels``, the folder to which the files of that list are relative.
+        source : path or mapping
+            A folder with one folder of images per class, named after the class, a list of images with labels, or the
+            files of each class, as for :meth:`fit`; with ``labels``, the folder to which the files of that list are
+            relative. With the embedder ``"vectors"``: a file of labelled vectors, or a dataset of Hugging Face on disk.
         labels : path or None
             A list, such as a CSV file with the columns ``file`` and ``label``.
         replace : bool
@@ -489,6 +493,8 @@ class Workspace(ReviewVerbs):
             Frames per second that are taken of videos, with the extra ``video``; each frame becomes an item.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
+        record : callable
+            As for :meth:`teach_items`.
 
         Returns
         -------
@@ -500,7 +506,7 @@ class Workspace(ReviewVerbs):
             If no image can be used, or no class has been learnt yet.
 
         """
-        return self._teaching.teach(source, labels, progress, replace=replace, fps=fps)
+        return self._teaching.teach(source, labels, record, progress, replace=replace, fps=fps)
 
     def teach_items(
         self,

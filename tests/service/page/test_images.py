@@ -221,6 +221,14 @@ def test_a_crop_is_shown_in_its_image(browser, tmp_path):
                 one.press("Escape")
                 viewer.wait_for(state="detached")
             one.end()
+            # Where the whole image is gone, a word says so.
+            (tmp_path / "both.png").unlink()
+            other = Visit(browser, address, workspace.access.make("bob"))
+            other.expected = ("404",)
+            other.go("images?sort=added-")
+            cell(other.page, found[0].item).dblclick()
+            other.page.locator(".whole").get_by_role("img", name="cannot be shown").wait_for()
+            other.end()
 
 
 def test_the_deepest_sure_rank_is_told_with_the_stated_error(site):
@@ -234,6 +242,19 @@ def test_the_deepest_sure_rank_is_told_with_the_stated_error(site):
     one.go("images?name=blue10&sort=added")
     cell(one.page, blue).dblclick()
     one.page.get_by_text("What is sure: a hue (hue, 100 %). At most 25 % of images get a wrong name.").wait_for()
+
+
+def test_an_image_that_is_tried_is_named_at_the_deepest_sure_rank(site, tmp_path):
+    workspace, visit = site
+    lineages = {"red": ["a hue"], "green": ["a hue"], "black": ["a hue"], "white": ["a hue"]}
+    workspace.taxonomies.set(Taxonomy(["hue"], lineages, "colour"), 0.25)
+    workspace.taxonomies.thresholds()
+    one = visit()
+    one.go("try")
+    one.page.locator("input[type=file]").set_input_files(paint(tmp_path / "tried", "blue", [980]))
+    result = one.page.locator(".result")
+    result.get_by_role("heading", name="Unknown").wait_for()
+    result.get_by_text("What is sure: a hue (hue, 100 %). At most 25 % of images get a wrong name.").wait_for()
 
 
 def test_a_word_stands_in_place_of_a_missing_picture(site, tmp_path):
@@ -325,3 +346,14 @@ def test_any_number_of_files_can_be_tried(site, tmp_path):
     one.page.locator("input[type=file]").set_input_files([*files, tmp_path / "notes.txt"])
     one.page.get_by_text("103 images were recognised. 1 file was left out, because it is not an image.").wait_for()
     assert one.page.locator(".result").count() == 103
+
+
+def test_a_format_that_the_browser_does_not_know_is_tried_with_a_word_in_place_of_the_picture(site, tmp_path):
+    _, visit = site
+    picture("red", 970).save(tmp_path / "scan.tif")
+    one = visit()
+    one.go("try")
+    one.page.locator("input[type=file]").set_input_files(tmp_path / "scan.tif")
+    result = one.page.locator(".result", has_text="scan.tif")
+    result.get_by_role("heading", name="red").wait_for()
+    result.get_by_role("img", name="cannot be shown").wait_for()

@@ -12,7 +12,7 @@ import { count, number, percent, title } from "./words.js";
 
 /** Sources of labels that are chosen together. @type {[string, Source[]][]} */
 const KINDS = [
-  ["Known: learnt, reviewed or recognised", ["learnt", "reviewed", "put back", "recognized"]],
+  ["Known: learnt, reviewed or recognised", ["learnt", "reviewed", "returned", "recognized"]],
   ["Not known: rejected or grouped", ["rejected", "grouped"]],
   ...Object.entries(SOURCES).map(([source, text]) => /** @type {[string, Source[]]} */ ([text, [source]])),
 ];

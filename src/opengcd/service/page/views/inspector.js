@@ -177,7 +177,7 @@ export function inspector({ group: id = null, selection, step }) {
         ? [
             h(
               "h3",
-              { title: "The images kept of known classes that look most like this one" },
+              { title: "The exemplars, images kept of known classes, that look most like this one" },
               "Nearest labelled images",
             ),
             h(

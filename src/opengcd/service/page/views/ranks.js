@@ -20,7 +20,7 @@ function told(found) {
       h(
         "p",
         { class: "soft" },
-        "None. A CSV file whose first line names the ranks, such as family,genus,species, with a line for each class, sets them. Where the class of an image is in doubt, it is then named by the deepest rank that is sure.",
+        "With ranks, such as family and genus, an image whose class is in doubt is named by the deepest rank that is sure. To set them, choose a CSV file: its first line names the ranks, such as family,genus,species, and each class has a line.",
       ),
     ];
   return [
@@ -86,7 +86,7 @@ export function ranksCard() {
           ),
         ranks.length > 0 &&
           (writes
-            ? h("label", { class: "field" }, h("span", {}, "Most images with a wrong name, in %"), error)
+            ? h("label", { class: "field" }, h("span", {}, "Largest share of wrong names, in %"), error)
             : h("p", { class: "soft" }, `At most ${percent(found.error)} of the images get a wrong name.`)),
       ].filter((one) => one instanceof Node),
     );
