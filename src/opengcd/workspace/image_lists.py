@@ -338,7 +338,10 @@ def _read_coco(file: Path, text: str, labels: bool) -> Iterator[Labelled]:
         here = classes.get(id, set())
         if len(here) > 1:
             told = ", ".join(sorted(map(str, here)))
-            raise WorkspaceError(f"{file}: {path} has boxes of several classes ({told}); an image here has one class.")
+            raise WorkspaceError(
+                f"{file}: {path} has boxes of several classes ({told}), but an image has one class here. To learn "
+                "each box by itself, cut the boxes out, with their classes as labels (commands: --boxes and --box-labels)."
+            )
         yield _row(f"{file}, image {id}", {"file": path, "label": next(iter(here), None)}, labels)
 
 

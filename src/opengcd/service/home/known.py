@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opengcd.workspace import WorkspaceError, check_label, find_files
+from opengcd.workspace.boxes import read_boxes
+from opengcd.workspace.crops import starts_of
 from opengcd.workspace.files import is_stray
 from opengcd.workspace.image_lists import metadata_of, read_list, splits_of
 from opengcd.workspace.vector_files import DATASET
@@ -103,6 +105,46 @@ def known_from_table(root: Path, table: Path) -> Known:
 
     """
     return _from_lists(root, [table])
+
+
+def known_from_boxes(root: Path, boxes: Path, min_confidence: float) -> Known:
+    """Return the classes that a file gives to boxes in the images of a folder.
+
+    Parameters
+    ----------
+    root : Path
+    boxes : Path
+        A dataset in COCO's format, or the output of MegaDetector and a classifier.
+    min_confidence : float
+        The lowest confidence of a box that is used.
+
+    Returns
+    -------
+    Known
+        A file is listed once for each of its boxes.
+
+    Raises
+    ------
+    WorkspaceError
+        If the file cannot be used, or there are not at least two classes.
+
+    """
+    files = list(find_files([root]))
+    read, starts = read_boxes(boxes), starts_of([root], files, boxes)
+    classes: dict[str, list[Path]] = defaultdict(list)
+    unlabelled = 0
+    for found in files:
+        for box in read.of(found.path, starts) or ():
+            if box.confidence >= min_confidence and box.label is not None:
+                classes[check_label(box.label)].append(Path(found.path))
+            unlabelled += box.label is None
+    if len(classes) < 2:
+        there = f"only the class {next(iter(classes))!r}" if classes else "no class"
+        raise WorkspaceError(
+            f"The boxes in {boxes.name} have {there} for the images in “{root.name}”; at least two classes are needed."
+        )
+    lacking = "1 box has" if unlabelled == 1 else f"{unlabelled:,} boxes have"
+    return Known(dict(classes), [f"{lacking} no class: left out."] if unlabelled else [])
 
 
 def _from_lists(root: Path, tables: list[Path]) -> Known:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opengcd.service.home import wire as api
-from opengcd.service.home.known import find_named, find_tables, known_from_folders, known_from_table
+from opengcd.service.home.known import find_named, find_tables, known_from_boxes, known_from_folders, known_from_table
 from opengcd.service.uploads import Uploads
 from opengcd.service.vector_uploads import read_inside
 from opengcd.workspace import WorkspaceError
@@ -71,8 +71,10 @@ def find_known(wanted: api.KnownImages, uploads: Uploads, *, local: bool) -> Cho
     table = _named(root, wanted.table, wanted, "CSV file")
     if table is not None and is_vector_file(table):
         return _known_vectors(root, table, inside=wanted.folder is None)
-    known = known_from_folders(root) if table is None else known_from_table(root, table)
     boxes = _named(root, wanted.boxes, wanted, "file of boxes")
+    if boxes is not None and wanted.box_labels:
+        return Chosen(root, *known_from_boxes(root, boxes, wanted.min_confidence), boxes)
+    known = known_from_folders(root) if table is None else known_from_table(root, table)
     if boxes is not None:
         read_boxes(boxes)
     return Chosen(root, *known, boxes)

@@ -110,13 +110,18 @@ class KnownImages(Model):
         "image of its own; null for whole images.",
     )
     min_confidence: float = Field(default=0.2, ge=0, le=1, description="The lowest confidence of a box that is used.")
+    box_labels: bool = Field(
+        default=False,
+        description="Whether the class of each box is that which the file of boxes gives to it: its category in COCO's "
+        "format, or what a classifier has said in MegaDetector's. Then folders and `table` are not used.",
+    )
 
 
 class KnownClass(Model):
     """A class of labelled images."""
 
     label: str = Field(description="The name of the class.")
-    files: int = Field(description="How many files it has.")
+    files: int = Field(description="How many files it has, or boxes if these have the labels.")
 
 
 class KnownPreview(Model):

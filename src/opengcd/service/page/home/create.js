@@ -19,13 +19,13 @@ import { chooseFolder } from "../folders.js";
 /** @typedef {"folders"|"table"|"vectors"} Labels how the images are labelled, or that they are vectors */
 /**
  * @typedef {{name: string, from: "folder"|"upload", folder: string|null, upload: string|null, labels: Labels, table: string|null,
- *   boxes: string|null, confidence: number, backbone: string|null, settings: import("./types.d.ts").ProjectSettings}} Draft
+ *   boxes: string|null, boxLabels: boolean, confidence: number, backbone: string|null, settings: import("./types.d.ts").ProjectSettings}} Draft
  */
 
 const PLACE = "opengcd.draft";
 const CLASSES = 12;
-/** Nothing is said yet of the images that are chosen. @type {Pick<Draft, "labels"|"table"|"boxes">} */
-const UNSAID = { labels: "folders", table: null, boxes: null };
+/** Nothing is said yet of the images that are chosen. @type {Pick<Draft, "labels"|"table"|"boxes"|"boxLabels">} */
+const UNSAID = { labels: "folders", table: null, boxes: null, boxLabels: false };
 
 /** @returns {Draft} */
 function readDraft() {
@@ -104,7 +104,12 @@ export function newProject(root) {
     table: draft.labels === "folders" ? null : draft.table,
     boxes: draft.labels === "vectors" ? null : draft.boxes,
     min_confidence: draft.confidence,
+    box_labels: draft.labels !== "vectors" && draft.boxes !== null && draft.boxLabels,
   });
+
+  /** What has the labels, for one and for several. @returns {[string, string]} */
+  const things = () =>
+    draft.labels === "vectors" ? ["vector", "vectors"] : draft.boxLabels ? ["box", "boxes"] : ["image", "images"];
 
   const paint = () => {
     const missing = !draft.name.trim()
@@ -183,7 +188,7 @@ export function newProject(root) {
             "p",
             { class: "good" },
             icon("check"),
-            `${count(seen.files, draft.labels === "vectors" ? "vector" : "image")} of ${count(seen.classes.length, "class", "classes")}`,
+            `${count(seen.files, ...things())} of ${count(seen.classes.length, "class", "classes")}`,
           ),
           h(
             "ul",
@@ -349,7 +354,12 @@ export function newProject(root) {
             boxes: draft.boxes,
             confidence: draft.confidence,
             folder: local ? draft.folder : null,
-            choose: (boxes, confidence) => (Object.assign(draft, { boxes, confidence }), save(), look()),
+            labelled: draft.boxLabels,
+            choose: (boxes, confidence, boxLabels) => (
+              Object.assign(draft, { boxes, confidence, boxLabels: boxes !== null && boxLabels }),
+              save(),
+              look()
+            ),
           })
         : []
       ).filter((one) => one instanceof Node),
@@ -624,6 +634,7 @@ export function newProject(root) {
         labels: !request.known.table ? "folders" : request.backbone === "vectors" ? "vectors" : "table",
         table: request.known.table ?? null,
         boxes: request.known.boxes ?? null,
+        boxLabels: request.known.box_labels ?? false,
         confidence: request.known.min_confidence,
         backbone: request.backbone === "vectors" ? null : request.backbone,
         settings: request.settings,

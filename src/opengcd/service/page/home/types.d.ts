@@ -144,7 +144,7 @@ export interface Home {
 export interface KnownClass {
   /** The name of the class. */
   label: string;
-  /** How many files it has. */
+  /** How many files it has, or boxes if these have the labels. */
   files: number;
 }
 
@@ -160,6 +160,8 @@ export interface KnownImages {
   boxes?: string | null;
   /** The lowest confidence of a box that is used. */
   min_confidence?: number;
+  /** Whether the class of each box is that which the file of boxes gives to it: its category in COCO's format, or what a classifier has said in MegaDetector's. Then folders and `table` are not used. */
+  box_labels?: boolean;
 }
 
 /** The classes of some labelled images. */
