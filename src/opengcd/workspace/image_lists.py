@@ -340,7 +340,7 @@ def _read_coco(file: Path, text: str, labels: bool) -> Iterator[Labelled]:
             told = ", ".join(sorted(map(str, here)))
             raise WorkspaceError(
                 f"{file}: {path} has boxes of several classes ({told}), but an image has one class here. To learn "
-                "each box by itself, cut the boxes out, with their classes as labels (commands: --boxes and --box-labels)."
+                "each box by itself, cut the boxes out, with labels of their own (--boxes, --box-labels)."
             )
         yield _row(f"{file}, image {id}", {"file": path, "label": next(iter(here), None)}, labels)
 
