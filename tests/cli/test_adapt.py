@@ -48,12 +48,15 @@ def test_the_command(init, trainer, tmp_path, monkeypatch):
     assert "embedder" in run("status", birds).stdout
     assert "adapted" not in run("status", birds).stdout
     written = []
-    monkeypatch.setattr("opengcd.adapt.export_onnx", lambda folder, file: written.append((folder, file)))
+    monkeypatch.setattr(
+        "opengcd.workspace.adaptation.export_onnx",
+        lambda folder, file, *, pooling: written.append((folder, file, pooling)),
+    )
     said = run("adapt", birds, "--labelled-only", "--onnx", tmp_path / "birds.onnx").stdout
     assert "32 images with labels: about" in said
     assert "Version 2 uses the adapted network. To return to the previous network, run opengcd " in said
     assert f"opengcd undo {birds}, or after further edits opengcd rollback {birds} 1." in said
-    assert written == [(birds / "networks" / "0002", tmp_path / "birds.onnx")]
+    assert written == [(birds / "networks" / "0002", tmp_path / "birds.onnx", "cls")]
     assert "adapted to these images: networks/0002" in run("status", birds).stdout
     assert "network adapted here" in run("rollback", birds).stdout
     lines = run("history", birds).stdout.splitlines()

@@ -35,6 +35,20 @@ def launched():
             browser.close()
 
 
+def drop(page, files, on="body"):
+    """Drop files on a part of the page."""
+    page.evaluate(
+        """([files, on]) => {
+            const dropped = new DataTransfer();
+            for (const [name, bytes] of files) dropped.items.add(new File([new Uint8Array(bytes)], name));
+            const how = { dataTransfer: dropped, bubbles: true, cancelable: true };
+            const place = document.querySelector(on);
+            for (const type of ["dragover", "drop"]) place.dispatchEvent(new DragEvent(type, how));
+        }""",
+        [[[file.name, list(file.read_bytes())] for file in files], on],
+    )
+
+
 class Visit:
     """One person's browser on the page."""
 
@@ -81,13 +95,13 @@ class Visit:
         assert not unexpected, unexpected
 
 
-def violations(page):
-    """What an automated accessibility check finds."""
+def violations(page, within=None):
+    """What an automated accessibility check finds, on the whole page or within what a selector names."""
     try:
         from axe_playwright_python.sync_playwright import Axe
     except ImportError:
         missing("axe-playwright-python is not installed")
-    found = Axe().run(page).response["violations"]
+    found = Axe().run(page, within).response["violations"]
     return [(v["id"], v["help"], [node["html"][:200] for node in v["nodes"][:3]]) for v in found]
 
 

@@ -36,6 +36,16 @@ def send(client, method, path, content=None, code=200, **options):
     return answer.json() if answer.content else None
 
 
+def upload(client, files, at=API):
+    """Send files, by their names with folders; return the upload."""
+    one = client.post(f"{at}/uploads").json()["id"]
+    for path, content in files.items():
+        asked = {"path": path, "size": len(content)}
+        assert client.put(f"{at}/uploads/{one}/file", params=asked, content=content).status_code == 200
+    assert client.post(f"{at}/uploads/{one}/finish").status_code == 200
+    return one
+
+
 def edit(client, on, act, code=200, **what):
     return send(client, "POST", "edits", {"on": on, "act": act, **what}, code)
 

@@ -12,7 +12,7 @@ from opengcd.service.client import ServiceError
 from opengcd.service.job_reports import TimeLeft
 from opengcd.workspace import adaptation
 from tests.helpers.held_training import ALWAYS, NEVER, HeldTraining
-from tests.helpers.serving import Pause, connect, eventually, finish, get, listen, png, send, server
+from tests.helpers.serving import API, Pause, connect, eventually, finish, get, listen, png, send, server
 
 ADAPT = {"verb": "adapt", "epochs": 2}
 
@@ -31,8 +31,11 @@ def state(workspace):
 # The job.
 
 
-def test_a_dry_run_an_adaptation_and_the_way_back(trainable, client, least_gain):
+def test_a_dry_run_an_adaptation_and_the_way_back(trainable, client, least_gain, monkeypatch):
     least_gain(ALWAYS)
+    monkeypatch.setattr(
+        "opengcd.workspace.adaptation.export_onnx", lambda folder, file, *, pooling: file.write_text(str(folder))
+    )
     before = state(trainable)
     tried = finish(client, send(client, "POST", "jobs", ADAPT | {"dry_run": True}, 202))
     assert (tried["state"], tried["error"], tried["arguments"]["dry_run"]) == ("done", None, True)
@@ -42,9 +45,13 @@ def test_a_dry_run_an_adaptation_and_the_way_back(trainable, client, least_gain)
     assert [point["epoch"] for point in tried["curves"]["rehearsing"]] == [1, 2]
     assert tried["curves"]["training"] == []
     assert state(trainable) == before
+    assert "adapt it first" in get(client, "adaptation/onnx", 409)["detail"]
 
     done = finish(client, send(client, "POST", "jobs", ADAPT, 202))
     assert (done["state"], done["result"]["switched"], done["result"]["version"]) == ("done", True, 2)
+    written = client.get(f"{API}/adaptation/onnx")
+    assert written.text == str(trainable.path / "networks" / "0002")
+    assert written.headers["content-disposition"].endswith('.onnx"')
     assert done["result"]["seconds"].keys() == {"reading", "rehearsing", "training"}
     # The rehearsal was made before: its curve is part of this job all the same.
     assert done["curves"]["rehearsing"] == tried["curves"]["rehearsing"]
@@ -199,6 +206,10 @@ def test_what_is_left_follows_the_expectation_or_the_pace_of_the_stage():
     now[0] = 300.0
     assert left.after("training", 100, 100) == 0
     assert left.after("storing", 0, 0) == 0
+    unexpected = TimeLeft(0.0, lambda: now[0])
+    assert unexpected.after("reading", 0, 10) is None
+    now[0] = 310.0
+    assert unexpected.after("reading", 5, 10) == 10
 
 
 # The plan.

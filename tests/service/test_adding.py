@@ -16,7 +16,7 @@ from opengcd.workspace import find_files
 from opengcd.workspace.schema import captures
 from tests.helpers.homing import home_app, home_client, home_process, signed_in
 from tests.helpers.pictures import RECOGNIZER, paint, picture
-from tests.helpers.serving import API, Pause, connect, eventually, png
+from tests.helpers.serving import API, Pause, connect, eventually, png, upload
 from tests.helpers.videos import film
 
 INSIDE = f"/projects/birds{API}"
@@ -40,15 +40,6 @@ def ask(home, method, path, content=None, code=200, **more):
     return answer.json() if answer.content else None
 
 
-def upload(home, files):
-    one = ask(home, "POST", "uploads", code=201)["id"]
-    for path, content in files.items():
-        asked = {"path": path, "size": len(content)}
-        assert home.put(f"{INSIDE}/uploads/{one}/file", params=asked, content=content).status_code == 200
-    ask(home, "POST", f"uploads/{one}/finish")
-    return one
-
-
 def finished(home, job):
     eventually(lambda: ask(home, "GET", f"jobs/{job['id']}")["state"] not in ("waiting", "running"))
     return ask(home, "GET", f"jobs/{job['id']}")
@@ -66,12 +57,12 @@ def test_an_upload_is_recognised_and_each_image_is_added_once(home, root, world)
         "bad.png": b"no",
     }
     known = next(world[0].rglob("*.png"))
-    job = add(home, upload=upload(home, files | {"known.png": known.read_bytes()}))
+    job = add(home, upload=upload(home, files | {"known.png": known.read_bytes()}, INSIDE))
     assert (job["state"], job["error"]) == ("done", None)
     reasons = job["result"].pop("reasons")
     assert job["result"] == {"images": 2, "rejected": 1, "duplicates": 2, "bad": 1, "empty": 0}
     assert [reason.partition(";")[0] for reason in reasons] == ["bad.png: not a readable image"]
-    again = add(home, upload=upload(home, files))
+    again = add(home, upload=upload(home, files, INSIDE))
     assert (again["result"]["images"], again["result"]["duplicates"], again["result"]["bad"]) == (0, 3, 1)
     kept = [found.path for found in find_files([root / "birds" / "images"])]
     assert sorted(os.path.basename(path) for path in kept) == ["1.png", "bad.png", "bad.png", "red.png"]
@@ -93,7 +84,7 @@ def test_boxes_of_an_upload_or_a_folder_are_cut_out(home, root, tmp_path):
     """One image has a box, one none, one is not named; the detector saw the folder inside of what was uploaded."""
     images = {f"night/{n}.png": png("blue", n) for n in range(3)}
     boxes = detected(**{"0.png": [0.9], "1.png": [0.1]})
-    one = upload(home, images | {"md.json": boxes})
+    one = upload(home, images | {"md.json": boxes}, INSIDE)
     job = add(home, upload=one, boxes="md.json")
     assert (job["result"]["images"], job["result"]["empty"], job["result"]["bad"]) == (1, 1, 1)
     for name, content in ({"md.json": boxes} | images).items():
@@ -113,12 +104,12 @@ def test_times_and_frames_of_an_upload(home, root, tmp_path):
     video = film(tmp_path / "clip.mp4", [picture("blue", n, 32) for n in range(10)]).read_bytes()
     table = b"file;time\n1.png;2024-05-01T06:30:00\nclip.mp4;2024-05-01T06:31:00\n"
     files = {"night/1.png": png("red", 901), "night/clip.mp4": video, "night/times.csv": table}
-    job = add(home, upload=upload(home, files), times="night/times.csv", fps=2)
+    job = add(home, upload=upload(home, files, INSIDE), times="night/times.csv", fps=2)
     assert job["result"]["images"] == 3
     with Workspace(root / "birds") as workspace, workspace.store.database.reading() as connection:
         taken = connection.scalars(select(captures.c.taken).order_by(captures.c.item_id.desc()).limit(3)).all()
     assert sorted(taken) == [1714545000, 1714545060, 1714545060.5]
-    one = upload(home, {"1.png": png("red", 902), "times.csv": b"file,time\n1.png,noon\n"})
+    one = upload(home, {"1.png": png("red", 902), "times.csv": b"file,time\n1.png,noon\n"}, INSIDE)
     for wrong, told in (("times.csv", "row 2: 'noon' is not a time"), ("../times.csv", "must be among the images")):
         assert told in ask(home, "POST", "images", {"upload": one, "times": wrong}, 409)["detail"]
 
@@ -137,9 +128,9 @@ def test_vectors_are_uploaded_and_watched(home, root, tmp_path):
     with Workspace.create(root / "birds", "vectors", recognizer=RECOGNIZER) as workspace:
         workspace.fit(tmp_path / "known.npz")
     new = {"new.npz": file([0, 1, 2])}
-    assert add(home, upload=upload(home, new))["result"]["images"] == 3
-    assert add(home, upload=upload(home, new))["result"]["duplicates"] == 3
-    refused = add(home, upload=upload(home, {"spy.npz": file([3], thumbnails=np.array(["/etc/logo.png"]))}))
+    assert add(home, upload=upload(home, new, INSIDE))["result"]["images"] == 3
+    assert add(home, upload=upload(home, new, INSIDE))["result"]["duplicates"] == 3
+    refused = add(home, upload=upload(home, {"spy.npz": file([3], thumbnails=np.array(["/etc/logo.png"]))}, INSIDE))
     assert (refused["state"], "were not uploaded" in refused["error"]) == ("failed", True)
     (tmp_path / "inbox").mkdir()
     ask(home, "PUT", "watch", {"folder": str(tmp_path / "inbox")})
@@ -250,7 +241,7 @@ def test_killed_while_images_are_added_the_next_server_goes_on(root):
         picture("blue", 1000 + number, side).save(file)
         files[f"{number}.png"] = file.read_bytes()
     with home_process(root) as (process, link), signed_in(link) as home:
-        one = upload(home, files)
+        one = upload(home, files, INSIDE)
         job = ask(home, "POST", "images", {"upload": one}, 202)
         eventually(lambda: ask(home, "GET", f"jobs/{job['id']}")["stage"] != "")
         os.kill(process.pid, signal.SIGKILL)

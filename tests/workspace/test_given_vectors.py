@@ -180,6 +180,25 @@ def test_over_http(calls):
         assert not client.get(f"{API}/adaptation").json()["possible"]
 
 
+@pytest.mark.parametrize("name", ["more.npz", "more.parquet", "more"])
+def test_labelled_vectors_are_taught(calls, tmp_path, name):
+    """Rows of a known kind and of new ones; those of the stream get their label, and a row without one is told."""
+    X, ids = sounds(KINDS, 10, 1, 100)  # the stream
+    more, others = sounds(["owl", "crane"], 3, 7, 200)
+    chosen = slice(40, 50)  # cranes
+    labels = ["crane"] * 10 + ["owl"] * 3 + ["crane"] * 2 + [""]
+    file = save(tmp_path / name, np.concatenate([X[chosen], more]), [*ids[chosen], *others], labels=labels)
+    taught = calls.teach(file)
+    assert (taught.images, taught.classes) == (15, {"crane": 12, "owl": 3})
+    assert [reason for _, reason in taught.bad] == ["the list gives it no label"]
+    calls.learn()
+    assert "crane" in calls.status().version.classes
+    with pytest.raises(WorkspaceError, match="leave out the list of labels"):
+        calls.teach(file, tmp_path / "labels.csv")
+    with pytest.raises(WorkspaceError, match="labelled vectors of a class"):
+        calls.teach(save(tmp_path / "bare.npz", more, others))
+
+
 def test_what_vectors_cannot_do_says_so(calls, tmp_path):
     with pytest.raises(AdaptError, match="A workspace of vectors has no network that could be trained"):
         calls.adapt()

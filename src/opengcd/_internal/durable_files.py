@@ -75,3 +75,12 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def sync_tree(folder: Path) -> None:
+    """Sync a folder, with all that is in it, to disk."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with open(Path(place, name), "rb+") as stream:
+                os.fsync(stream.fileno())
+        sync_folder(Path(place))

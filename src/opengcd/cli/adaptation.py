@@ -55,18 +55,12 @@ def adapt(
     is interrupted, run it again to continue.
     """
     from opengcd import Workspace
-    from opengcd.adapt import export_onnx
 
     given = {"method": method, "blocks": blocks, "epochs": epochs, "batch_size": batch_size}
     with report_errors(), Workspace(workspace) as opened:
         _adapt(opened, given, unlabelled, dry_run=dry_run, force=force)
         if onnx is not None:
-            folder = opened.adaptation.folder()
-            if folder is None:
-                raise ValueError(
-                    "No adapted network is in use, so none can be written as ONNX; adapt it without --dry-run first."
-                )
-            export_onnx(folder, onnx)
+            opened.adaptation.write_onnx(onnx)
             echo(f"Wrote the adapted network to {onnx}; opengcd init takes it as --embedder.")
 
 

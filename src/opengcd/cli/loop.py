@@ -94,7 +94,7 @@ def discover(
         with terminal.progress_bar() as progress:
             found = opened.discover(k, progress=progress)
         show_class_number(found.k, found.k_interval)
-        returned = f"{found.put_back} {'image was' if found.put_back == 1 else 'images were'} returned to known classes"
+        returned = f"{found.returned} {'image was' if found.returned == 1 else 'images were'} returned to known classes"
         echo(f"{found.groups} groups among {found.items} images; {returned}.")
         if found.left_alone:
             echo(f"{found.left_alone} images were left unchanged, because they were edited meanwhile.")
@@ -172,7 +172,7 @@ def rejection(
         bool, typer.Option("--follow", help="Remove the limit: estimate the threshold from the images that arrive.")
     ] = False,
 ) -> None:
-    """Show how many images each limit on rejected known images would reject, or set the limit."""
+    """Set the largest share of known images that may be rejected, or show what each limit would reject."""
     from opengcd import Workspace
 
     if follow and max_known_rejected is not None:

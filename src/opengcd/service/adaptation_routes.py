@@ -1,10 +1,16 @@
-"""Routes for the plan to adapt the network: the time that it takes is measured in the background."""
+"""Routes for the adaptation of the network: the plan, whose time is measured in the background, and the network."""
 
 from __future__ import annotations
 
 import logging
+import shutil
+import tempfile
 import threading
 import time
+from pathlib import Path
+
+from fastapi.responses import FileResponse
+from starlette.background import BackgroundTask
 
 from opengcd.service import wire as api
 from opengcd.service.authentication import guarded
@@ -87,3 +93,22 @@ def adaptation(workspace: UserWorkspace, service: Service) -> api.AdaptationPlan
         device=plan.device,
         last=last,
     )
+
+
+@reading.get(
+    "/adaptation/onnx",
+    summary="Download the adapted network",
+    response_description="An ONNX file.",
+    response_class=FileResponse,
+    responses={200: {"content": {"application/octet-stream": {}}}},
+)
+def onnx(workspace: UserWorkspace) -> FileResponse:
+    """Return the adapted network in use as an ONNX file, which `opengcd init --embedder` takes."""
+    folder = tempfile.mkdtemp(prefix="opengcd-onnx-")
+    file = Path(folder) / f"{workspace.path.resolve().name}.onnx"
+    try:
+        workspace.adaptation.write_onnx(file)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return FileResponse(file, filename=file.name, background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True))

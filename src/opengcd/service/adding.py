@@ -80,7 +80,6 @@ def add_images(
         A CSV file with the times of images and videos, relative to the upload or the folder.
 
     """
-    report.expect(0.0)  # so the time that is left follows the pace
     skipped = 0
     start = Path(folder) if folder is not None else workspace.path.absolute() / ADDED / str(upload)
     if upload is not None:

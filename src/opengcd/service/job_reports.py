@@ -26,7 +26,7 @@ class TimeLeft:
     Parameters
     ----------
     expected : float
-        Seconds of the whole job.
+        Seconds of the whole job; 0 if that is not known.
     clock : callable
         Returns seconds.
 
@@ -34,13 +34,14 @@ class TimeLeft:
 
     def __init__(self, expected: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        self._expected = expected
         self._end = clock() + expected
         self._stage = ""
         self._began, self._first = 0.0, 0
         """When the stage was reported first, and how many steps were done by then."""
 
-    def after(self, stage: str, done: int, total: int) -> float:
-        """Return the seconds that are left after a number of steps of a stage.
+    def after(self, stage: str, done: int, total: int) -> float | None:
+        """Return the seconds that are left after a number of steps of a stage, None while that is unknown.
 
         Parameters
         ----------
@@ -50,7 +51,7 @@ class TimeLeft:
 
         Returns
         -------
-        float
+        float or None
             What is left of the expected time, or of the stage if that is more.
 
         """
@@ -58,7 +59,10 @@ class TimeLeft:
         if stage != self._stage or done < self._first:
             self._stage, self._began, self._first = stage, now, done
         made = done - self._first
-        stage_left = (now - self._began) * (total - done) / made if made > 0 and total else 0.0
+        paced = made > 0 and total > 0
+        if not paced and not self._expected:
+            return None
+        stage_left = (now - self._began) * (total - done) / made if paced else 0.0
         return max(0.0, self._end - now, stage_left)
 
 

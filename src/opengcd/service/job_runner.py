@@ -21,12 +21,11 @@ from opengcd.service.job_reports import JobReport
 from opengcd.service.recognition_routes import Recognition
 from opengcd.service.state import Service, UserWorkspace
 from opengcd.service.supervision import Task
-from opengcd.workspace import Adapted, CancelledError, Job, Taught, UnavailableError, Version, Workspace, WorkspaceError
+from opengcd.service.teaching import teach
+from opengcd.workspace import Adapted, CancelledError, Job, UnavailableError, Version, Workspace
 
 POLL_SECONDS = 0.5
 """Seconds between two polls for jobs that other processes have added."""
-MOST_TOLD = 1000
-"""Conflicts in the result of a job."""
 STOPPED = "The server was stopped while this job ran, and nothing was changed. Start the job again."
 CANCELLED = "The job was cancelled, and nothing was changed."
 ADDING = "recognize"
@@ -130,6 +129,7 @@ class Runner:
             self.recognition.outdated = True  # from the commit on no request may be answered by the old version
 
         report = JobReport(self.workspace.jobs, job.id, self._go_on, recorded)
+        report.expect(0.0)  # so the time that is left follows the pace
         try:
             VERBS[job.verb](self.workspace.by(job.who), report, **job.arguments)
         except CancelledError:
@@ -160,20 +160,6 @@ def _learn(workspace: Workspace, report: JobReport) -> None:
         report.record(connection, {"version": version.id, "classes": version.classes} | shares)
 
     workspace.learn(progress=report.progress, record=record)
-
-
-def _teach(workspace: Workspace, report: JobReport, classes: list[dict[str, Any]], *, replace: bool = False) -> None:
-    def record(connection: Connection, taught: Taught) -> None:
-        told = [{"item": one.item, "present": one.present, "given": one.given} for one in taught.conflicts]
-        facts = {name: getattr(taught, name) for name in ("images", "classes", "already", "replaced")}
-        report.record(connection, facts | {"conflicts": told[:MOST_TOLD], "conflicting": len(told)})
-
-    given: dict[int, str] = {}
-    for one in classes:
-        for item in one["items"]:
-            if given.setdefault(item, one["label"]) != one["label"]:
-                raise WorkspaceError(f"Image {item} is listed as {given[item]!r} and as {one['label']!r}.")
-    workspace.teach_items(given, replace=replace, progress=report.progress, record=record)
 
 
 def _measure(workspace: Workspace, report: JobReport) -> None:
@@ -214,7 +200,7 @@ def _adapt(
 VERBS: dict[str, Callable[..., None]] = {
     "discover": _discover,
     "learn": _learn,
-    "teach": _teach,
+    "teach": teach,
     "measure": _measure,
     "check": check_workspace,
     "adapt": _adapt,
@@ -229,7 +215,7 @@ writing = guarded("write", "jobs")
 
 @writing.post("/jobs", status_code=202, summary="Start a job", response_description="The job, which may have to wait.")
 def start(workspace: UserWorkspace, service: Service, request: api.JobRequest) -> api.Job:
-    """Add a job: discover, learn, teach or adapt. Jobs run one after another, in the order in which they were added."""
+    """Add a job; `verb` says what it is to do. Jobs run one after another, in the order in which they were added."""
     job = workspace.jobs.add(request.verb, request.model_dump(exclude={"verb"}, exclude_none=True), workspace.who)
     service.runner.wake()
     return as_job(job)

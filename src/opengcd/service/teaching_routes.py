@@ -1,4 +1,4 @@
-"""Routes for labelled images: uploading them. The job ``teach`` gives them their labels."""
+"""Routes for labelled images: looking at them, and teaching them by the job ``teach``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
 from opengcd.service import wire as api
-from opengcd.service.authentication import guarded, problems
+from opengcd.service.adding import uploads_of
+from opengcd.service.authentication import MISSING, guarded, problems
+from opengcd.service.job_runner import as_job
+from opengcd.service.machine import Local
 from opengcd.service.recognition_routes import IMAGES_FORM, uploaded
-from opengcd.service.state import Service
+from opengcd.service.sources import preview
+from opengcd.service.state import Service, UserWorkspace
+from opengcd.service.teaching import taught_root
 
 _BODY = {"requestBody": {"description": "Images as a form.", "required": True, "content": IMAGES_FORM}}
 
@@ -36,3 +41,21 @@ async def upload(request: Request, service: Service) -> list[api.Uploaded]:
         api.Uploaded(id=item, name=name, reason=reason or None)
         for name, (item, reason) in zip(names, stored, strict=True)
     ]
+
+
+@writing.post("/known", summary="Look at labelled images", response_description="Their classes.", responses=MISSING)
+def known(workspace: UserWorkspace, local: Local, wanted: api.LabelledFiles) -> api.KnownPreview:
+    """Return the classes of labelled images or vectors, before they are taught."""
+    return preview(api.KnownImages(**wanted.model_dump()), uploads_of(workspace), local=local, fewest=1)
+
+
+@writing.post(
+    "/taught-files", status_code=202, summary="Teach files", response_description="The job.", responses=MISSING
+)
+def teach(workspace: UserWorkspace, service: Service, local: Local, wanted: api.TeachFiles) -> api.Job:
+    """Teach the labelled images or vectors of an upload or a folder, in the job `teach`; the job `learn` takes them."""
+    root = taught_root(workspace, wanted, local=local)
+    arguments = wanted.model_dump() | {"folder": None if wanted.upload else str(root)}
+    job = workspace.jobs.add("teach", arguments, workspace.who)
+    service.runner.wake()
+    return as_job(job)

@@ -19,6 +19,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
 from fastapi.concurrency import run_in_threadpool
 
+from opengcd._internal.durable_files import make_folder, sync_folder, sync_tree
 from opengcd.service import wire as api
 from opengcd.service.archives import MOST_BYTES, largest, safe_parts, skipped, unpack
 from opengcd.service.authentication import MISSING, guarded
@@ -206,6 +207,22 @@ class Uploads:
         """
         with suppress(MissingError):
             shutil.rmtree(self.files(upload).parent, ignore_errors=True)
+
+    def take(self, upload: str, target: Path) -> None:
+        """Move all files of an upload to a new folder on the same disk, durably. This ends the upload.
+
+        Parameters
+        ----------
+        upload : str
+        target : Path
+
+        """
+        root = self.files(upload)
+        sync_tree(root)
+        make_folder(target.parent)
+        os.replace(root, target)
+        sync_folder(target.parent)
+        shutil.rmtree(root.parent, ignore_errors=True)
 
     def _delete_old(self) -> None:
         with suppress(FileNotFoundError):

@@ -28,6 +28,7 @@ from opengcd.adapt import (
     TimeEstimate,
     adapt_network,
     check_trainable,
+    export_onnx,
 )
 from opengcd.workspace import log, networks, versions
 from opengcd.workspace.adaptation_images import (
@@ -45,7 +46,7 @@ from opengcd.workspace.embedders import (
     with_vector,
     without_vector,
 )
-from opengcd.workspace.errors import DamagedError, ReadOnlyError
+from opengcd.workspace.errors import DamagedError, ReadOnlyError, WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
 from opengcd.workspace.learning import accuracies, future_scores, learning_report
 from opengcd.workspace.originals import Original, embed_originals, find_originals
@@ -239,6 +240,25 @@ class Adaptation:
         if embedder is None or embedder.digest is None:
             return None
         return networks.verify_network(self._store.path, embedder)[0]
+
+    def write_onnx(self, file: Path) -> None:
+        """Write the adapted network in use to an ONNX file; see :func:`opengcd.adapt.export_onnx`.
+
+        Parameters
+        ----------
+        file : Path
+            Its name must end in ``.onnx``.
+
+        Raises
+        ------
+        WorkspaceError
+            If no adapted network is in use.
+
+        """
+        folder = self.folder()
+        if folder is None:
+            raise WorkspaceError("No adapted network is in use, so none can be written as ONNX; adapt it first.")
+        export_onnx(folder, file, pooling=self._store.settings.pooling)
 
     def adapt(
         self,

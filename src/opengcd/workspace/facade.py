@@ -471,12 +471,13 @@ class Workspace(ReviewVerbs):
 
     def teach(
         self,
-        source: str | os.PathLike[str],
+        source: Known,
         labels: str | os.PathLike[str] | None = None,
         *,
         replace: bool = False,
         fps: float = FPS,
         progress: Progress = silent,
+        record: Callable[[Connection, Taught], None] = record_nothing,
     ) -> Taught:
         """Add labelled images of known classes or of new ones; the next :meth:`learn` takes them.
 
@@ -485,9 +486,10 @@ class Workspace(ReviewVerbs):
 
         Parameters
         ----------
-        source : path
-            A folder with one folder of images per class, named after the class, or a list of images with labels, as
-            for :meth:`fit`; with ``labels``, the folder to which the files of that list are relative.
+        source : path or mapping
+            A folder with one folder of images per class, named after the class, a list of images with labels, or the
+            files of each class, as for :meth:`fit`; with ``labels``, the folder to which the files of that list are
+            relative. With the embedder ``"vectors"``: a file of labelled vectors, or a dataset of Hugging Face on disk.
         labels : path or None
             A list, such as a CSV file with the columns ``file`` and ``label``.
         replace : bool
@@ -497,6 +499,8 @@ class Workspace(ReviewVerbs):
             Frames per second that are taken of videos, with the extra ``video``; each frame becomes an item.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
+        record : callable
+            As for :meth:`teach_items`.
 
         Returns
         -------
@@ -508,7 +512,7 @@ class Workspace(ReviewVerbs):
             If no image can be used, or no class has been learnt yet.
 
         """
-        return self._teaching.teach(source, labels, progress, replace=replace, fps=fps)
+        return self._teaching.teach(source, labels, record, progress, replace=replace, fps=fps)
 
     def teach_items(
         self,

@@ -103,7 +103,10 @@ class Formats:
     def _format(self, name: str) -> exports.Format:
         found = exports.format_named(name)
         if found.needs_images and self._store.settings.takes_vectors:
-            raise WorkspaceError(f"The format {name!r} needs images, and this workspace has vectors; use csv or json.")
+            others = ", ".join(one.name for one in exports.FORMATS.values() if not one.needs_images)
+            raise WorkspaceError(
+                f"The format {name!r} needs images, and this workspace has vectors; choose from {others}."
+            )
         return found
 
     def _labels(self, images: str, **options: Any) -> exports.ExportLabels:

@@ -80,6 +80,8 @@ def read_known(source: Known, on_skipped: Callable[[str], object] = ignore_file)
 
     """
     if isinstance(source, Mapping):
+        if len(source) < 2:
+            raise WorkspaceError("Give images of at least two classes.")
         return _class_files(source, on_skipped)
     found = _read(Path(source), on_skipped, strict=True)
     if len(found.classes) < 2:
@@ -92,7 +94,7 @@ def read_known(source: Known, on_skipped: Callable[[str], object] = ignore_file)
 
 
 def read_labelled(
-    source: str | os.PathLike[str],
+    source: Known,
     table: str | os.PathLike[str] | None,
     on_skipped: Callable[[str], object] = ignore_file,
 ) -> KnownImages:
@@ -100,7 +102,7 @@ def read_labelled(
 
     Parameters
     ----------
-    source : path
+    source : path or mapping
         As for :func:`read_known`; with a table, the folder that its paths are relative to.
     table : path or None
         A list, as for :func:`read_known`.
@@ -117,6 +119,8 @@ def read_labelled(
         If it is none of these, or is damaged.
 
     """
+    if isinstance(source, Mapping):
+        return _class_files(source, on_skipped)
     if table is None:
         return _read(Path(source), on_skipped, strict=False)
     return _from_rows(read_list(Path(table), base=Path(source)), strict=False)
@@ -181,8 +185,6 @@ def _class_files(
     known: Mapping[str, Iterable[str | os.PathLike[str]]], on_skipped: Callable[[str], object]
 ) -> KnownImages:
     """Return the files of each class."""
-    if len(known) < 2:
-        raise WorkspaceError("Give images of at least two classes.")
     found = {groups.check_label(label): list(find_files(starts, on_skipped)) for label, starts in known.items()}
     return KnownImages(found, [])
 

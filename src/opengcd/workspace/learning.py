@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import Connection
@@ -18,9 +18,10 @@ from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
 from opengcd.workspace.files import ignore_file
 from opengcd.workspace.held_out import HeldOut
-from opengcd.workspace.image_lists import NO_LABEL, Known, KnownImages, find_images, read_known
-from opengcd.workspace.intake import Intake, Taken, forget_unlabelled
+from opengcd.workspace.image_lists import Known, KnownImages, find_images, read_known
+from opengcd.workspace.intake import forget_unlabelled
 from opengcd.workspace.labelled_crops import Cutting
+from opengcd.workspace.labelled_intake import ToTake, images_to_take, vectors_to_take
 from opengcd.workspace.predictions import least_of_stacks, unlearnt
 from opengcd.workspace.recognition import Recognition
 from opengcd.workspace.recognizers import Recognizers
@@ -29,7 +30,7 @@ from opengcd.workspace.store import Store
 from opengcd.workspace.vector_intake import AnyIntake, VectorIntake
 from opengcd.workspace.vectors import Vectors
 from opengcd.workspace.versions import Version
-from opengcd.workspace.videos import FPS, with_labels
+from opengcd.workspace.videos import FPS
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
@@ -79,11 +80,11 @@ class Learning:
                         f"{self._store.path} has learnt its first classes already; add more with discover and learn."
                     )
             if isinstance(self._intake, VectorIntake):
-                source = _known_vectors(self._intake, known)
+                source = vectors_to_take(self._intake, known, 2)
             else:
                 crops = Crops(self._store.path)
                 images = _read_known(crops, known, cutting, box_labels, progress, on_skipped)
-                source = _known_images(self._intake, images, fps, progress)
+                source = images_to_take(self._intake, images, fps, progress)
             from opengcd.recognizer import OpenWorldRecognizer
 
             recognizer = OpenWorldRecognizer(device=self._store.device, **self._store.settings.recognizer)
@@ -189,16 +190,6 @@ class Learning:
             warnings.warn(f"The new version is in use, but was not measured: {error}", stacklevel=4)
 
 
-class _Known(NamedTuple):
-    """Labelled images or vectors that were found, and a way to take them in."""
-
-    classes: list[str]
-    label_of: dict[str, str]
-    """By path."""
-    bad: list[tuple[str, str]]
-    take: Callable[[Progress], Iterator[list[Taken]]]
-
-
 def _read_known(
     crops: Crops,
     known: Known,
@@ -224,28 +215,7 @@ def _read_known(
     return found
 
 
-def _known_images(intake: Intake, known: KnownImages, fps: float, progress: Progress) -> _Known:
-    given = known.labelled_files()
-    labels, twice = with_labels(given, intake.expand([found for found, _ in given], fps, progress))
-    label_of = {found.path: label for found, label in labels.items()}
-    bad = [*known.bad, *twice]
-    return _Known(sorted(known.classes), label_of, bad, lambda progress: intake.take(list(labels), progress))
-
-
-def _known_vectors(intake: VectorIntake, known: Known) -> _Known:
-    if isinstance(known, Mapping):
-        raise WorkspaceError("Give one file of labelled vectors, not files by class.")
-    rows = intake.read(known)
-    label_of = {name: label for name, label in zip(rows.names, rows.labels, strict=True) if label is not None}
-    bad = [(name, NO_LABEL) for name in rows.names if name not in label_of]
-    classes = sorted(set(label_of.values()))
-    if len(classes) < 2:
-        raise WorkspaceError(f"{known} should hold labelled vectors of at least two classes, in labels.")
-    kept = rows.only([name in label_of for name in rows.names])
-    return _Known(classes, label_of, bad, lambda progress: intake.take_rows(kept, progress))
-
-
-def _label_items(known: _Known, progress: Progress) -> tuple[dict[int, str], list[tuple[str, str]]]:
+def _label_items(known: ToTake, progress: Progress) -> tuple[dict[int, str], list[tuple[str, str]]]:
     """Take in known images; return the label of each item, and what cannot be used, with reasons."""
     labels: dict[int, str] = {}
     bad = []

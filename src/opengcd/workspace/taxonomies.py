@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 TAXONOMY, THRESHOLDS = "taxonomy", "taxon thresholds"
 """Keys of ``meta``: the taxonomy, and thresholds that follow from it and from the version in use."""
-ACCEPTED, REJECTED = ("recognized", "put back"), ("rejected", "grouped")
+ACCEPTED, REJECTED = ("recognized", "returned"), ("rejected", "grouped")
 """Sources of the labels of items that are taken to be of known and of new classes."""
 ERROR = 0.05
 """Largest share of wrong answers, unless a person chooses another."""

@@ -15,15 +15,16 @@ from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import TeachDetails
 from opengcd.workspace.errors import MissingError, WorkspaceError
 from opengcd.workspace.files import look_at, readable
-from opengcd.workspace.image_lists import read_labelled
+from opengcd.workspace.image_lists import Known, read_labelled
+from opengcd.workspace.labelled_intake import images_to_take, vectors_to_take
 from opengcd.workspace.log import Edit
 from opengcd.workspace.recognizers import Recognizers
 from opengcd.workspace.schema import assignments, items
 from opengcd.workspace.schema import groups as groups_table
 from opengcd.workspace.store import Store
 from opengcd.workspace.uploads import check_pixels, store_uploads
-from opengcd.workspace.vector_intake import AnyIntake
-from opengcd.workspace.videos import FPS, with_labels
+from opengcd.workspace.vector_intake import AnyIntake, VectorIntake
+from opengcd.workspace.videos import FPS
 
 
 class LabelConflict(NamedTuple):
@@ -78,29 +79,31 @@ class Teaching:
 
     def teach(
         self,
-        source: str | os.PathLike[str],
+        source: Known,
         table: str | os.PathLike[str] | None,
+        record: Callable[[Connection, Taught], None],
         progress: Progress,
         *,
         replace: bool,
         fps: float = FPS,
     ) -> Taught:
-        """Read labelled images and store their labels, all in one edit; see :meth:`opengcd.Workspace.teach`."""
-        self._refuse_vectors()
+        """Read labelled images or vectors and store their labels in one edit; see :meth:`opengcd.Workspace.teach`."""
         with self._store.alone(progress):
             self._refuse_early()
-            known = read_labelled(source, table)
-            files = known.labelled_files()
-            labelled, twice = with_labels(files, self._intake.expand([found for found, _ in files], fps, progress))
-            bad = [*known.bad, *twice]
-            label_of = {found.path: label for found, label in labelled.items()}
+            if isinstance(self._intake, VectorIntake):
+                if table is not None:
+                    raise WorkspaceError("Vectors have their labels in the same file; leave out the list of labels.")
+                known = vectors_to_take(self._intake, source, 1)
+            else:
+                known = images_to_take(self._intake, read_labelled(source, table), fps, progress)
+            bad = list(known.bad)
             given: dict[int, dict[str, str]] = {}
-            for batch in self._intake.take(list(labelled), progress):
+            for batch in known.take(progress):
                 for path, item, reason in batch:
                     if item is None:
                         bad.append((path, reason))
                     else:
-                        given.setdefault(item, {})[path] = label_of[path]
+                        given.setdefault(item, {})[path] = known.label_of[path]
             labels: dict[int, str] = {}
             for item, names in given.items():
                 if len(distinct := sorted(set(names.values()))) > 1:
@@ -108,10 +111,11 @@ class Teaching:
                 else:
                     labels[item] = distinct[0]
             if not labels:
+                where = "" if isinstance(source, Mapping) else f" in {source}"
                 reason = f": {readable(bad[0][0])}: {bad[0][1]}" if bad else ""
-                raise WorkspaceError(f"No image in {source} can be taught{reason}.")
+                raise WorkspaceError(f"No image{where} can be taught{reason}.")
             paths = {item: next(iter(names)) for item, names in given.items()}
-            return self._store_labels(labels, paths, bad, lambda *_: None, progress, replace=replace)
+            return self._store_labels(labels, paths, bad, record, progress, replace=replace)
 
     def teach_items(
         self,
@@ -131,7 +135,8 @@ class Teaching:
 
     def upload(self, contents: Sequence[bytes], progress: Progress) -> list[tuple[int | None, str]]:
         """Store images that come as bytes, without a label; see :meth:`opengcd.Workspace.upload`."""
-        self._refuse_vectors()
+        if self._store.settings.takes_vectors:
+            raise WorkspaceError("This workspace takes vectors, not images; teach it from a file of labelled vectors.")
         check_pixels(contents)
         self._refuse_early()
         stored = store_uploads(self._store.path / "uploads", contents)
@@ -139,13 +144,6 @@ class Teaching:
         taken = {path: (item, reason) for batch in self._intake.take(list(files.values()), progress)
                  for path, item, reason in batch}  # fmt: skip
         return [(None, reason) if reason else taken[file] for file, reason in stored]
-
-    def _refuse_vectors(self) -> None:
-        if self._store.settings.takes_vectors:
-            raise WorkspaceError(
-                "A workspace of vectors cannot be taught from images. Add vectors with recognize, and label them in "
-                "the review, or by teach_items."
-            )
 
     def _refuse_early(self) -> None:
         with self._store.database.reading() as connection:

@@ -19,8 +19,9 @@ from opengcd.service.home.creation import STOPPED
 from tests.embed.test_onnx_file import mean_colour
 from tests.helpers.homing import home_client, home_process, signed_in
 from tests.helpers.networks import save_vit
-from tests.helpers.pictures import KNOWN, paint
+from tests.helpers.pictures import KNOWN, paint, picture
 from tests.helpers.serving import API, eventually, get, send
+from tests.helpers.videos import film
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +83,7 @@ def test_from_a_folder(home, root, images):
     assert send(home, "POST", "known", {"folder": str(images)}) == {
         "classes": [{"label": "green", "files": 6}, {"label": "red", "files": 6}],
         "files": 12,
+        "videos": 0,
         "notes": [],
         "tables": [],
         "vectors": [],
@@ -134,6 +136,14 @@ def test_from_a_table(home, images):
     assert ended(home)["images"] == 12
     for table in ("../../access.db", "/etc/passwd"):
         assert send(home, "POST", "known", known | {"table": table}, code=404)
+
+
+def test_frames_of_videos_are_taken_at_the_rate_that_was_chosen(home, root, images, tmp_path):
+    clip = film(tmp_path / "clip.mp4", [picture("red", n, 32) for n in range(10)]).read_bytes()
+    one = upload(home, contents(images) | {"red/clip.mp4": clip})
+    assert send(home, "POST", "known", {"upload": one})["videos"] == 1
+    create(home, {"upload": one, "fps": 5})
+    assert ended(home)["images"] == 12 + 5  # one second of ten frames
 
 
 def test_crops_of_a_detector_from_an_upload(home, root, images):
@@ -299,30 +309,38 @@ def test_what_can_be_seen_beforehand_is_refused_at_once(home, root, images, tmp_
     assert left(root) == []
 
 
-def test_backbones(home, tmp_path, monkeypatch, images):
+def test_backbones(home, root, tmp_path, monkeypatch, images):
     places = tmp_path / "places"
     monkeypatch.setenv("OPENGCD_BACKBONES", str(places))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     first = get(home, "backbones")["backbones"]
-    assert [(one["name"], one["toy"]) for one in first] == [("facebook/dino-vitb16", False), ("pixels", True)]
-    assert "downloads" in first[0]["about"]
-    assert "toy" in first[1]["about"]
+    offered = ["facebook/dinov2-small", "facebook/dinov2-base", "facebook/dino-vitb16"]
+    assert [(one["name"], one["toy"]) for one in first] == [*((name, False) for name in offered), ("pixels", True)]
+    assert "DINOv2" in first[0]["about"]
+    assert "downloads about 90 MB" in first[0]["about"]
+    assert "toy" in first[3]["about"]
     _, local = save_vit(places / "nets" / "tiny")
     save_vit(tmp_path / "hub" / "models--ann--dinov2-tiny" / "snapshots" / "abc")
     (places / "cut").mkdir()
     (places / "cut" / "config.json").write_text("{}")
     mean_colour(places / "mean.onnx")
-    found = {one["title"]: one for one in get(home, "backbones")["backbones"]}
-    assert set(found) == {"ann/dinov2-tiny", "tiny", "mean.onnx", "pixels (no network)"}
+    listed = get(home, "backbones")["backbones"]
+    found = {one["title"]: one for one in listed}
+    assert [one["title"] for one in listed[3:]] == [*offered, "pixels (no network)"]  # what is here comes first
+    assert set(found) == {"ann/dinov2-tiny", "tiny", "mean.onnx", "pixels (no network)", *offered}
     assert "DINOv2" in found["ann/dinov2-tiny"]["about"]
     right = send(home, "POST", "backbones/check", {"name": local})
     assert (right["usable"], right["width"], right["pooling"]) == (True, 16, "cls")
+    mean = send(home, "POST", "backbones/check", {"name": local, "pooling": "mean"})
+    assert (mean["usable"], mean["pooling"]) == (True, "mean")
     assert send(home, "POST", "backbones/check", {"name": str(places / "mean.onnx")})["usable"]
     wrong = send(home, "POST", "backbones/check", {"name": str(places / "cut")})
     assert not wrong["usable"]
     assert "does not contain a usable network" in wrong["problem"]
-    create(home, {"folder": str(images)}, backbone=local)
+    create(home, {"folder": str(images)}, backbone=local, pooling="mean")
     assert ended(home)["state"] == "done"
+    with Workspace(root / "birds") as workspace:
+        assert workspace.settings.pooling == "mean"
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="servers are killed as on POSIX systems")

@@ -132,6 +132,26 @@ def test_cancelling(site, least_gain, monkeypatch):
     assert (workspace.groups(), workspace.history(), workspace.status().version) == before
 
 
+def test_the_settings_are_chosen_and_an_interrupted_adaptation_is_continued_with_them(site, least_gain):
+    workspace, visit = site
+    least_gain(NEVER)
+    one = visit()
+    card(one).get_by_text("More settings").click()
+    card(one).get_by_label("What is trained of the last blocks").select_option("blocks")
+    for label, number in {"Blocks that are trained": 1, "Passes over the images": 2, "Images per step": 8}.items():
+        card(one).get_by_label(label).fill(str(number))
+    assert not violations(one.page)
+    press(one, "Try it first")
+    one.said("Adapting is done; nothing was changed.")
+    chosen = {"method": "blocks", "blocks": 1, "epochs": 2, "batch_size": 8, "dry_run": True, "force": False}
+    assert [job.arguments for job in workspace.jobs.latest()] == [chosen]
+    (workspace.path / "adapting" / "ab12.network").mkdir(parents=True)
+    one.page.reload()
+    one.page.get_by_role("heading", name="An adaptation was interrupted").wait_for()
+    one.page.get_by_role("button", name="Continue").click()
+    eventually(lambda: [job.arguments for job in workspace.jobs.latest()] == [chosen, chosen])
+
+
 def test_a_network_that_does_not_help_is_used_only_if_one_insists(site, least_gain):
     workspace, visit = site
     least_gain(NEVER)

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from opengcd import Workspace
 from opengcd.workspace.schema import captures
-from tests.helpers.browsing import WAIT, violations
+from tests.helpers.browsing import WAIT, drop, violations
 from tests.helpers.homing import home_process, home_serving
 from tests.helpers.pictures import paint, picture
 from tests.helpers.scenes import SIDE, scene
@@ -57,16 +57,7 @@ def test_from_nothing_to_a_recognised_stream(page, world, tmp_path):
         page.wait_for_url("**/projects/Colours/**", timeout=90_000)
         page.get_by_role("heading", name="No image has been recognised yet").wait_for()
         # Anything that is dropped anywhere is added.
-        files = [[file.name, list(file.read_bytes())] for file in sorted(stream.iterdir())]
-        page.evaluate(
-            """(files) => {
-                const dropped = new DataTransfer();
-                for (const [name, bytes] of files) dropped.items.add(new File([new Uint8Array(bytes)], name));
-                const how = { dataTransfer: dropped, bubbles: true, cancelable: true };
-                for (const type of ["dragover", "drop"]) document.body.dispatchEvent(new DragEvent(type, how));
-            }""",
-            files,
-        )
+        drop(page, sorted(stream.iterdir()))
         page.locator(".toast", has_text="48 images were added").wait_for(timeout=60_000)
         page.get_by_role("button", name="Group them").wait_for()
         assert violations(page) == []
@@ -75,6 +66,17 @@ def test_from_nothing_to_a_recognised_stream(page, world, tmp_path):
         card.get_by_text("80 images · 4 classes").wait_for()
         card.get_by_role("link", name="unknown image").click()
         page.get_by_role("heading", name="images were rejected").wait_for()
+
+
+def test_labelled_images_that_are_dropped_on_the_list_begin_a_project(page, world, tmp_path):
+    packed = Path(shutil.make_archive(tmp_path / "known", "zip", world[0]))
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob')}")
+        page.get_by_role("heading", name="Create your first project").wait_for()
+        drop(page, [packed])
+        page.get_by_text("32 images of 4 classes").wait_for()
+        page.get_by_role("heading", name="New project").wait_for()
+        assert page.get_by_label("Upload").is_checked()
 
 
 def test_an_upload_goes_on_after_a_reload_and_a_lost_connection(page, world, tmp_path, reviewable):
@@ -135,7 +137,7 @@ def test_times_and_frames_are_asked_for_before_images_are_added(page, tmp_path, 
         page.get_by_role("link", name="colours", exact=True).click()
         page.get_by_role("heading", name="Add images").wait_for()
         choose(page, "Choose a folder", tmp_path / "night")
-        times = page.get_by_role("dialog", name="Read when the images were taken?")
+        times = page.get_by_role("dialog", name="Read the times at which the images were taken?")
         times.wait_for()
         assert violations(page) == []
         times.get_by_role("button", name="Read the times").click()
@@ -201,7 +203,7 @@ def test_vectors_boxes_and_settings_are_chosen_in_the_form(page, world, tmp_path
         assert page.get_by_role("heading", name="Backbone").count() == 0
         assert violations(page) == []
         page.get_by_text("More settings").click()
-        page.get_by_label("Most exemplars in memory").fill("11")
+        page.get_by_label("Largest number of exemplars").fill("11")
         page.get_by_label("Classifier").select_option("svm")
         page.get_by_role("button", name="Create project").click()
         page.wait_for_url("**/projects/Sounds/**", timeout=90_000)

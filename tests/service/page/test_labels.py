@@ -1,11 +1,12 @@
 """Known classes on the page: taught from a folder, renamed, merged, measured, and their labels checked."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 from opengcd import Workspace
-from tests.helpers.browsing import violations
+from tests.helpers.browsing import drop, violations
 from tests.helpers.pictures import KNOWN, RECOGNIZER, paint
 from tests.helpers.serving import eventually
 
@@ -89,6 +90,13 @@ def test_suspected_labels_are_judged_by_one_key_each_and_undone(site):
     one.page.get_by_text("in version 1").wait_for()
     assert one.page.get_by_text("Better than before").is_visible()
     assert one.page.get_by_text("No two classes are mixed up.").is_visible()
+    one.page.get_by_label("Version", exact=True).select_option("Version 1")
+    one.page.get_by_role("button", name="green taken for red").click()
+    one.page.get_by_role("heading", name="green taken for red: 1 image").wait_for()
+    one.page.get_by_label("Version", exact=True).select_option("Version 2, in use")
+    one.page.get_by_text("in version 1").wait_for()
+    one.go("overview")
+    one.page.get_by_role("img", name="Accuracy by phase. held out: phase 1 94.1 %, phase 2 100 %").wait_for()
     one.go("history")
     one.page.get_by_text("corrected the label of 1 learnt image to").first.wait_for()
 
@@ -103,10 +111,21 @@ def test_a_pair_and_a_cell_of_the_matrix_show_their_images(site):
     (item,) = workspace.held_out.cell("green", "red")
     assert gallery.locator("img").get_attribute("alt") == f"Image {item}"
     one.page.get_by_role("button", name="Zoom in").click()
+    numbers = one.page.locator(".confusion .number").all_text_contents()
+    assert sorted(numbers) == ["1", "1", "8", "8", "8", "8"]
     one.page.locator(".confusion .right").first.click()
     gallery.get_by_text("recognised").wait_for()
     assert gallery.locator("img").count() == 8
     assert not violations(one.page)
+    gallery.locator("a img").first.click()
+    viewer = one.page.get_by_role("dialog", name="Details of the image")
+    viewer.get_by_role("heading", name="Nearest labelled images").wait_for()
+    one.page.go_back()
+    one.page.locator(".confusion text", has_text="red").first.click()
+    one.page.get_by_role("button", name="Remove the filter: class red").wait_for()
+    one.go("learn")
+    one.page.get_by_role("table", name="Hardest classes").get_by_role("link", name="green").click()
+    one.page.get_by_role("button", name="Remove the filter: class green").wait_for()
 
 
 def test_classes_are_renamed_and_merged_from_the_overview(site):
@@ -115,7 +134,7 @@ def test_classes_are_renamed_and_merged_from_the_overview(site):
     one.go("overview")
     one.page.get_by_role("button", name="Rename red").click()
     box = one.page.get_by_role("dialog").get_by_role("combobox")
-    box.fill("green")
+    box.fill("GREEN")
     one.page.get_by_text("There is “green” already.").wait_for()
     box.fill("scarlet")
     box.press("Enter")
@@ -139,22 +158,26 @@ def test_a_folder_is_taught_and_conflicts_are_replaced_when_asked(site, tmp_path
     workspace, visit = site
     paint(tmp_path / "more" / "orange", "orange", range(500, 504))
     paint(tmp_path / "more" / "green", "red", [0])  # learnt as red
-    (tmp_path / "more" / "orange" / "notes.txt").write_text("no image")
+    (tmp_path / "more" / "orange" / "broken.png").write_text("no image")
     one = visit()
     one.go("learn")
+    region = one.page.get_by_role("region", name="Teach labelled images")
     one.page.get_by_label("Folder of labelled images").set_input_files(tmp_path / "more")
+    region.get_by_text("6 images of 2 classes").wait_for()
+    assert not violations(one.page)
+    region.get_by_role("button", name="Teach 6 images").click()
     one.page.get_by_text("4 images labelled.").wait_for()
     one.page.get_by_text("red, not green").wait_for()
     one.page.get_by_text("1 file could not be used").wait_for()
     assert workspace.views.learnable() == {"orange": 4}
     one.page.get_by_role("button", name="Replace these labels").click()
-    one.page.get_by_text("1 image labelled, 4 images had the label already.").wait_for()
+    one.page.get_by_text("1 image labelled, 4 had the label already.").wait_for()
     assert workspace.views.corrected() == {"green": 1}
     one.page.get_by_role("heading", name="1 new class, 5 images").wait_for()
 
 
-def test_images_are_taught_by_a_table(site, tmp_path):
-    """As `opengcd teach --labels`: by paths or names; what a table does not name is told; a bad one teaches nothing."""
+def test_images_are_taught_by_a_list(site, tmp_path):
+    """As `opengcd teach --labels`; what a list does not name is told; a list that cannot be used teaches nothing."""
     workspace, visit = site
     paint(tmp_path / "new" / "all", "blue", range(900, 903))
     paint(tmp_path / "new" / "all", "yellow", range(900, 902))
@@ -162,23 +185,40 @@ def test_images_are_taught_by_a_table(site, tmp_path):
     one = visit()
     one.go("learn")
     region = one.page.get_by_role("region", name="Teach labelled images")
-
-    def teach(chosen, label):
-        one.page.get_by_label(label).set_input_files(chosen)
-
-    table.write_text("name,label\nall/blue900.png,sky\n")
-    teach(str(tmp_path / "new"), "Folder of labelled images")
-    region.get_by_text("labels.csv has no column “file”").wait_for()
+    table.write_text("place,label\nall/blue900.png,sky\n")
+    one.page.get_by_label("Folder of labelled images").set_input_files(tmp_path / "new")
+    region.get_by_text("no 'file'").wait_for()
+    assert region.get_by_role("button", name="Teach them").is_disabled()
+    region.get_by_role("combobox").select_option("")  # by folders
+    region.get_by_text("5 images of 1 class").wait_for()
+    region.get_by_role("button", name="Cancel").click()
+    region.get_by_role("button", name="Choose a folder").wait_for()
     table.write_text('file;label\nall/blue900.png;"deep ""sky"""\nblue901.png;"deep ""sky"""\nyellow900.png;sun\n')
-    teach(str(tmp_path / "new"), "Folder of labelled images")
+    one.page.get_by_label("Folder of labelled images").set_input_files(tmp_path / "new")
+    region.get_by_text("3 images of 2 classes").wait_for()
+    region.get_by_text("2 files without a label: left out.").wait_for()
+    region.get_by_role("button", name="Teach 3 images").click()
     region.get_by_text("3 images labelled").wait_for()
-    region.get_by_text("2 files could not be used").wait_for()
     learnable = workspace.views.learnable()
     assert (learnable['deep "sky"'], learnable["sun"]) == (2, 1)
-    table.write_text("file,label\nyellow901.png,sun\n")
-    teach([str(table), str(tmp_path / "new" / "all" / "yellow901.png")], "Images and a CSV file")
-    region.get_by_text("1 image labelled").wait_for()
-    assert workspace.views.learnable()["sun"] == 2
+
+
+def test_a_zip_that_is_dropped_on_the_card_is_taught_even_after_a_reload(site, tmp_path):
+    """What is dropped elsewhere is recognised; what is chosen and not taught yet waits for the person."""
+    workspace, visit = site
+    paint(tmp_path / "more" / "orange", "orange", range(500, 504))
+    packed = Path(shutil.make_archive(tmp_path / "more", "zip", tmp_path / "more"))
+    one = visit()
+    one.go("learn")
+    region = one.page.get_by_role("region", name="Teach labelled images")
+    region.get_by_role("button", name="Choose a folder").wait_for()
+    drop(one.page, [packed], ".teach")
+    region.get_by_text("4 images of 1 class").wait_for()
+    one.page.reload()
+    region.get_by_text("4 images of 1 class").wait_for()
+    region.get_by_role("button", name="Teach 4 images").click()
+    region.get_by_text("4 images labelled.").wait_for()
+    assert workspace.views.learnable() == {"orange": 4}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -23,8 +23,8 @@ DEEP = 2
 """Levels of folders below a place that are looked at."""
 MOST_FOLDERS = 500
 """Folders per place that are looked at."""
-SUGGESTED = "facebook/dino-vitb16"
-"""The network that is offered for download if none is here; the default of `opengcd init`."""
+SUGGESTED = {"facebook/dinov2-small": 90, "facebook/dinov2-base": 350, "facebook/dino-vitb16": 350}
+"""Networks that can be downloaded, with their megabytes."""
 FAMILIES = {
     "dinov3": "DINOv3, trained on photographs without labels. A very good choice for most images.",
     "dinov2": "DINOv2, trained on photographs without labels. A very good choice for most images.",
@@ -44,7 +44,7 @@ TOY = (
     "A toy for tests: it compares raw pixels without any network, so it tells apart only tiny images of plain things. "
     "Do not use it for photographs."
 )
-DOWNLOAD = "It is not on this machine yet: checking it downloads about 350 MB from the Hugging Face hub."
+DOWNLOAD = "Not on this machine yet: choosing it downloads about {size} MB from the Hugging Face hub."
 POOLINGS = ("cls", "pooled", "mean")
 """How a network's output may become one vector; the first that fits is used."""
 _loading = threading.Lock()
@@ -52,7 +52,7 @@ _loading = threading.Lock()
 
 
 def find_backbones(used: Iterable[str], places: Iterable[Path]) -> list[api.Backbone]:
-    """Return the networks on this machine, then the one to download if there is none, then the toy.
+    """Return the networks on this machine, then some that can be downloaded, then the toy.
 
     Parameters
     ----------
@@ -72,21 +72,22 @@ def find_backbones(used: Iterable[str], places: Iterable[Path]) -> list[api.Back
             found.setdefault(name, found_here.model_copy(update={"where": "used by another project"}))
     for one in (*_cached(), *_in_places(places)):
         found.setdefault(one.name, one)
-    if not found:
-        found[SUGGESTED] = api.Backbone(
-            name=SUGGESTED, title=SUGGESTED, about=f"{_about(SUGGESTED, 'dino')} {DOWNLOAD}", where="to download"
-        )
+    for name, size in SUGGESTED.items():
+        about = f"{_about(name, '')} {DOWNLOAD.format(size=size)}"
+        found.setdefault(name, api.Backbone(name=name, title=name, about=about, where="to download"))
     toy = api.Backbone(name=Pixels.name, title="pixels (no network)", about=TOY, where="built in", toy=True)
     return [*found.values(), toy]
 
 
-def check_backbone(name: str) -> api.BackboneCheck:
+def check_backbone(name: str, pooling: str | None = None) -> api.BackboneCheck:
     """Load a network and embed one picture by it.
 
     Parameters
     ----------
     name : str
         As for :func:`opengcd.embed.load_embedder`.
+    pooling : str or None
+        How its output becomes one vector; None for the first way that fits.
 
     Returns
     -------
@@ -101,9 +102,9 @@ def check_backbone(name: str) -> api.BackboneCheck:
     picture = Image.new("RGB", (320, 240), (120, 130, 110))
     problem = ""
     with _loading:
-        for pooling in POOLINGS if name != Pixels.name else POOLINGS[:1]:
+        for way in [pooling] if pooling else POOLINGS if name != Pixels.name else POOLINGS[:1]:
             try:
-                embedder = load_embedder(name, pooling=pooling)
+                embedder = load_embedder(name, pooling=way)
                 embedder([picture])  # the first image takes longer
                 began = time.perf_counter()
                 (vector,) = embedder([picture])
@@ -114,16 +115,18 @@ def check_backbone(name: str) -> api.BackboneCheck:
                     return api.BackboneCheck(name=name, usable=False, problem=str(error))
             else:
                 width = len(vector)
-                return api.BackboneCheck(name=name, usable=True, problem="", pooling=pooling, width=width, seconds=took)
+                return api.BackboneCheck(name=name, usable=True, problem="", pooling=way, width=width, seconds=took)
     return api.BackboneCheck(name=name, usable=False, problem=problem)
 
 
-def usable_backbone(name: str) -> str:
+def usable_backbone(name: str, pooling: str | None) -> str:
     """Return the pooling by which a network is used.
 
     Parameters
     ----------
     name : str
+    pooling : str or None
+        The one that was chosen.
 
     Returns
     -------
@@ -135,7 +138,7 @@ def usable_backbone(name: str) -> str:
         If the network cannot be used.
 
     """
-    checked = check_backbone(name)
+    checked = check_backbone(name, pooling)
     if not checked.usable or checked.pooling is None:
         raise WorkspaceError(f"The backbone cannot be used. {checked.problem}")
     return checked.pooling

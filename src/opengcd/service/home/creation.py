@@ -17,8 +17,8 @@ from opengcd.service.adding import IMAGES
 from opengcd.service.home import wire as api
 from opengcd.service.home.backbones import usable_backbone
 from opengcd.service.home.folder import ProjectFolder, discard
-from opengcd.service.home.sources import Chosen, find_known, known_root
 from opengcd.service.job_reports import TimeLeft
+from opengcd.service.sources import Chosen, find_known, labelled_root
 from opengcd.service.uploads import Uploads
 from opengcd.workspace import CancelledError, Workspace, WorkspaceError
 
@@ -88,7 +88,7 @@ class Creations:
         """
         self._folder.check_new(request.name)
         _check_settings(request.settings)
-        known_root(request.known, self._uploads, local=self._local)
+        labelled_root(request.known, self._uploads, local=self._local)
         with self._lock:
             if self._stopping or (self.latest is not None and self.latest.state == "running"):
                 raise WorkspaceError("Another project is being created; wait until it is done, or cancel it.")
@@ -140,7 +140,8 @@ class Creations:
         backbone, pooling = GivenVectors.name, "cls"
         if chosen.vectors is None:
             self._progress("loading the backbone", 0, 0)
-            backbone, pooling = request.backbone, usable_backbone(request.backbone)
+            backbone = request.backbone
+            pooling = usable_backbone(backbone, request.settings.pooling)
         self._progress("making the project", 0, 0)
         folder = self._folder.begin(request.name)
         options = request.settings.options()
@@ -153,13 +154,14 @@ class Creations:
                 left = TimeLeft(0.0)
 
                 def progress(stage: str, done: int, total: int, /) -> None:
-                    self._progress(stage, done, total, left.after(stage, done, total) if done and total else None)
+                    self._progress(stage, done, total, left.after(stage, done, total))
 
                 bad = made.fit(
                     chosen.classes if chosen.vectors is None else chosen.vectors,
                     boxes=chosen.boxes,
                     min_confidence=request.known.min_confidence,
                     box_labels=chosen.boxes is not None and request.known.box_labels,
+                    fps=request.known.fps,
                     progress=progress,
                 )
                 status = made.status()
@@ -189,7 +191,15 @@ class Creations:
 
 def _creation(request: api.NewProject) -> api.Creation:
     """Return a creation that begins."""
-    nothing: dict[str, Any] = {"stage": "", "done": 0, "total": 0, "images": 0, "unusable": 0, "reasons": []}
+    nothing: dict[str, Any] = {
+        "stage": "",
+        "done": 0,
+        "total": 0,
+        "seconds_left": None,
+        "images": 0,
+        "unusable": 0,
+        "reasons": [],
+    }
     return api.Creation(id=secrets.token_hex(4), state="running", request=request, **nothing)
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 
+from opengcd.service import wire
 from opengcd.service.authentication import MISSING, Authenticator, guarded
 from opengcd.service.home import wire as api
 from opengcd.service.home.backbones import backbone_places, check_backbone, find_backbones
@@ -16,8 +17,8 @@ from opengcd.service.home.cards import Cards
 from opengcd.service.home.creation import Creations
 from opengcd.service.home.folder import ProjectFolder
 from opengcd.service.home.projects import Projects
-from opengcd.service.home.sources import preview
 from opengcd.service.machine import Local, refuse_strangers
+from opengcd.service.sources import preview
 from opengcd.service.uploads import Uploads
 from opengcd.workspace.settings import read_settings
 
@@ -87,11 +88,11 @@ def backbones(home: Home) -> api.Backbones:
 def check(home: Home, local: Local, wanted: api.CheckBackbone) -> api.BackboneCheck:
     """Load a network, and turn one image into a vector by it. It is downloaded if it is not on this machine."""
     refuse_hidden_backbone(home, wanted.name, local=local)
-    return check_backbone(wanted.name)
+    return check_backbone(wanted.name, wanted.pooling)
 
 
 @writing.post("/known", summary="Look at labelled images", response_description="Their classes.", responses=MISSING)
-def known(home: Home, local: Local, wanted: api.KnownImages) -> api.KnownPreview:
+def known(home: Home, local: Local, wanted: wire.KnownImages) -> wire.KnownPreview:
     """Return the classes of labelled images, before a project is created from them."""
     return preview(wanted, home.uploads, local=local)
 

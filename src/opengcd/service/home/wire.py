@@ -6,9 +6,15 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from opengcd.service.wire import Model
+from opengcd.service.wire import KnownImages, Model
 
 Path = Field(min_length=1, max_length=4000, description="A path on the machine of the server.")
+Pooling = Literal["cls", "mean", "pooled"] | None
+POOLING = Field(
+    default=None,
+    description="Which output of the network is the vector: its class token (`cls`), the mean over all patches "
+    "(`mean`), or what it returns for a whole image (`pooled`); null for the first of them that it has.",
+)
 
 
 class Project(Model):
@@ -78,6 +84,7 @@ class CheckBackbone(Model):
         max_length=4000,
         description="The name of a network on the Hugging Face hub, or a folder or an `.onnx` file of this machine.",
     )
+    pooling: Pooling = POOLING
 
 
 class BackboneCheck(Model):
@@ -89,51 +96,6 @@ class BackboneCheck(Model):
     pooling: str | None = Field(default=None, description="How its output becomes one vector.")
     width: int | None = Field(default=None, description="How many numbers a vector has.")
     seconds: float | None = Field(default=None, description="Seconds per image on this machine, one image at a time.")
-
-
-class KnownImages(Model):
-    """Where the labelled images are, and how they are labelled."""
-
-    folder: str | None = Field(default=None, max_length=4000, description="A folder of this machine.")
-    upload: str | None = Field(default=None, pattern="^[0-9a-f]{16}$", description="Or an upload that is complete.")
-    table: str | None = Field(
-        default=None,
-        max_length=4000,
-        description="The list of files with labels (CSV with the columns file and label, JSON lines, COCO) or the file "
-        "of labelled vectors (.npz, .parquet, or state.json of a dataset on disk), relative to the folder or the "
-        "upload, or a path of this machine; null if each class has a folder.",
-    )
-    boxes: str | None = Field(
-        default=None,
-        max_length=4000,
-        description="A file of boxes from MegaDetector or in COCO's format, named like the list: each box becomes an "
-        "image of its own; null for whole images.",
-    )
-    min_confidence: float = Field(default=0.2, ge=0, le=1, description="The lowest confidence of a box that is used.")
-    box_labels: bool = Field(
-        default=False,
-        description="Whether the class of each box is that which the file of boxes gives to it: its category in COCO's "
-        "format, or what a classifier has said in MegaDetector's. Then folders and `table` are not used.",
-    )
-
-
-class KnownClass(Model):
-    """A class of labelled images."""
-
-    label: str = Field(description="The name of the class.")
-    files: int = Field(description="How many files it has, or boxes if these have the labels.")
-
-
-class KnownPreview(Model):
-    """The classes of some labelled images."""
-
-    classes: list[KnownClass] = Field(description="The classes, sorted by name.")
-    files: int = Field(description="How many files they have together.")
-    notes: list[str] = Field(description="What is left out, and why.")
-    tables: list[str] = Field(description="Lists among them that could hold the labels.")
-    vectors: list[str] = Field(description="Files of vectors among them.")
-    boxes: list[str] = Field(description="JSON files among them that could hold boxes.")
-    problem: str = Field(description="Why they cannot be used; empty if they can.")
 
 
 class ProjectSettings(Model):
@@ -154,6 +116,7 @@ class ProjectSettings(Model):
         le=1,
         description="The largest share of known images that may be rejected; null to follow the images that arrive.",
     )
+    pooling: Pooling = POOLING
     precision: Literal["auto", "half", "full"] = Field(
         default="auto", description="16-bit arithmetic on GPUs only (auto), on all devices (half), or never (full)."
     )
@@ -192,9 +155,7 @@ class Creation(Model):
     stage: str = Field(description="What it does now.")
     done: int = Field(description="Steps of the stage that are done.")
     total: int = Field(description="Steps of the stage; 0 if that is not known.")
-    seconds_left: float | None = Field(
-        default=None, description="Estimated seconds that it will still take; null if unknown."
-    )
+    seconds_left: float | None = Field(description="Estimated seconds that the stage will still take; null if unknown.")
     error: str | None = Field(default=None, description="Why it failed; null unless it did.")
     key: str | None = Field(default=None, description="The project, once it is done.")
     images: int = Field(description="How many images it has learnt, once it is done.")

@@ -3,10 +3,10 @@
 import { api } from "./api.js";
 import { askBefore } from "./before.js";
 import { byId, h } from "./dom.js";
-import { icon } from "./icons.js";
+import { takeDrops } from "./dropping.js";
 import { noteJob, state } from "./store.js";
 import { complain, toast } from "./toast.js";
-import { chosenFiles, droppedFiles, resumable } from "./uploading.js";
+import { chosenFiles, resumable } from "./uploading.js";
 import { uploadCard } from "./views/uploadcard.js";
 import { count } from "./words.js";
 
@@ -104,30 +104,10 @@ export function addedWords({ images, rejected, duplicates, bad, empty }) {
 
 /** Take what is dropped anywhere on the page, and go on with an upload that was interrupted. */
 export function startAdding() {
-  const veil = h(
-    "div",
-    { class: "veil", hidden: true, "aria-hidden": "true" },
-    h("p", {}, icon("drop"), `Drop to add to “${state.status.name}”`),
-  );
-  document.body.append(veil);
-  /** @param {DragEvent} event */
-  const here = (event) =>
-    canAdd() && byId("main").dataset.view !== "try" && [...(event.dataTransfer?.types ?? [])].includes("Files");
-  /** @type {ReturnType<typeof setTimeout>|undefined} */
-  let hiding;
-  document.addEventListener("dragover", (event) => {
-    if (!here(event)) return;
-    event.preventDefault();
-    veil.hidden = false;
-    // Events come as long as something is dragged over the page; leaving it is not always told.
-    clearTimeout(hiding);
-    hiding = setTimeout(() => (veil.hidden = true), 300);
-  });
-  document.addEventListener("drop", (event) => {
-    veil.hidden = true;
-    if (!here(event) || !event.dataTransfer) return;
-    event.preventDefault();
-    droppedFiles(event.dataTransfer).then(add).catch(complain);
+  takeDrops({
+    text: `Drop to add to “${state.status.name}”`,
+    wanted: () => canAdd() && byId("main").dataset.view !== "try",
+    take: add,
   });
   resume().catch(complain);
 }

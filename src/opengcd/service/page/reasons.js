@@ -9,7 +9,7 @@ import { count, percent } from "./words.js";
 export const SOURCES = {
   learnt: "Learnt",
   reviewed: "Reviewed",
-  "put back": "Assigned to a known class",
+  returned: "Assigned to a known class",
   grouped: "Grouped",
   removed: "In the bin",
   recognized: "Recognised",
@@ -25,7 +25,7 @@ function origin({ source, label, who }) {
       return `The recogniser has learnt this image as “${label}”${who ? `, as ${who} labelled it` : ""}.`;
     case "reviewed":
       return `Labelled “${label}”${by || " by a person"}. The next learning step takes it.`;
-    case "put back":
+    case "returned":
       return `Recognised as another class at first; when the images were grouped, it was assigned to “${label}”.`;
     case "grouped":
       return `In the group “${label}”${who ? `, named by ${who}` : ""}, which nobody has confirmed yet.`;

@@ -57,6 +57,13 @@ export function duration(seconds) {
   return `about ${count(Math.round(seconds / length), unit)}`;
 }
 
+/** How far long work is: "5 of 40 · about 2 minutes left". @param {{done: number, total: number, seconds_left: number|null}} job */
+export function pace({ done, total, seconds_left }) {
+  const steps = total ? `${number(done)} of ${number(total)}` : "";
+  const left = seconds_left === null ? "" : `${duration(seconds_left)} left`;
+  return [steps, left].filter(Boolean).join(" · ");
+}
+
 /** Long work, as it goes on. @type {Record<string, string>} */
 export const DOING = {
   discover: "Grouping",

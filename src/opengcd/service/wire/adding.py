@@ -78,6 +78,67 @@ class AddImages(Model):
     )
 
 
+class LabelledFiles(Model):
+    """Where labelled images or vectors are, and how they are labelled."""
+
+    folder: str | None = Field(default=None, max_length=4000, description="A folder of this machine.")
+    upload: str | None = Field(default=None, pattern="^[0-9a-f]{16}$", description="Or an upload that is complete.")
+    table: str | None = Field(
+        default=None,
+        max_length=4000,
+        description="The list of files with labels (CSV with the columns file and label, JSON lines, COCO) or the file "
+        "of labelled vectors (.npz, .parquet, or state.json of a dataset on disk), relative to the folder or the "
+        "upload, or a path of this machine; null if each class has a folder.",
+    )
+
+
+class KnownImages(LabelledFiles):
+    """The labelled images or vectors of a new project."""
+
+    boxes: str | None = Field(
+        default=None,
+        max_length=4000,
+        description="A file of boxes from MegaDetector or in COCO's format, named like the list: each box becomes an "
+        "image of its own; null for whole images.",
+    )
+    min_confidence: float = Field(default=0.2, ge=0, le=1, description="The lowest confidence of a box that is used.")
+    box_labels: bool = Field(
+        default=False,
+        description="Whether the class of each box is that which the file of boxes gives to it: its category in COCO's "
+        "format, or what a classifier has said in MegaDetector's. Then folders and `table` are not used.",
+    )
+    fps: float = Field(default=1.0, gt=0, le=1000, description="Frames per second that are taken of videos.")
+
+
+class TeachFiles(LabelledFiles):
+    """Labelled images or vectors to teach."""
+
+    fps: float = Field(default=1.0, gt=0, le=1000, description="Frames per second that are taken of videos.")
+    replace: bool = Field(
+        default=False, description="Whether images that a person has given another label get the new one."
+    )
+
+
+class KnownClass(Model):
+    """A class of labelled images."""
+
+    label: str = Field(description="The name of the class.")
+    files: int = Field(description="How many files it has, or boxes if these have the labels.")
+
+
+class KnownPreview(Model):
+    """The classes of some labelled images."""
+
+    classes: list[KnownClass] = Field(description="The classes, sorted by name.")
+    files: int = Field(description="How many files they have together.")
+    videos: int = Field(description="How many of them are videos.")
+    notes: list[str] = Field(description="What is left out, and why.")
+    tables: list[str] = Field(description="Lists among them that could hold the labels.")
+    vectors: list[str] = Field(description="Files of vectors among them.")
+    boxes: list[str] = Field(description="JSON files among them that could hold boxes.")
+    problem: str = Field(description="Why they cannot be used; empty if they can.")
+
+
 class WatchFolder(Model):
     """A folder to watch."""
 

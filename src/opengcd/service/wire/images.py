@@ -71,7 +71,7 @@ class VideoFrame(Model):
     seconds: float = Field(description="The time of the frame, from the start of the video.")
 
 
-Source = Literal["learnt", "reviewed", "put back", "grouped", "removed", "recognized", "rejected", "waiting"]
+Source = Literal["learnt", "reviewed", "returned", "grouped", "removed", "recognized", "rejected", "waiting"]
 
 
 class Image(Model):
@@ -218,8 +218,8 @@ class Neighbour(Model):
 
     id: int = Field(description="Its number.")
     distance: float = Field(description="How different it looks: 1 minus the cosine of the angle between both vectors.")
-    group: int | None = Field(description="The number of its group; null if it is learnt.")
-    label: str = Field(description="Its label, or that of its group.")
+    group: int | None = Field(description="The number of its group; null if it is in none, or learnt.")
+    label: str = Field(description='Its present label, or "unknown".')
 
 
 class Similar(Model):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, RootModel, StrictBool
 
-from opengcd.service.wire.values import ABOUT_AT, ABOUT_STEPS, Items, Label, Model, pair, refuse_booleans
+from opengcd.service.wire.values import ABOUT_STEPS, Items, Label, Model, pair, refuse_booleans
 from opengcd.service.wire.versions import Accuracy, AdaptOptions, Curves, Rehearsal
 
 
@@ -18,8 +18,9 @@ class _Job(Model):
     stage: str = Field(description="What it is doing, in words.")
     done: int = Field(description="How many steps of this stage are done.")
     total: int = Field(description="How many steps the stage has; 0 if that is not known.")
+    seconds_left: float | None = Field(description="Estimated seconds that the job will still run; null if unknown.")
     error: str | None = Field(description="Why it failed or was cancelled; null otherwise.")
-    at: str = Field(description=f"When the job was added. {ABOUT_AT}")
+    at: str = Field(description="When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00.")
     who: str = Field(description="Who started it.")
 
 
@@ -31,7 +32,7 @@ class DiscoverResult(Model):
         description="The interval that holds the number of classes with a probability of 90 %; null if it is not known."
     )
     items: int = Field(description="The number of images that were grouped.")
-    put_back: int = Field(
+    returned: int = Field(
         description="How many of them were assigned to a known class other than the one that recognition gave them."
     )
     groups: int = Field(description="The number of groups of new classes.")
@@ -68,6 +69,8 @@ class TeachResult(Model):
     replaced: int = Field(description="How many images, of those with a new label, had another label before.")
     conflicts: list[TeachConflict] = Field(description="Images with another label, which they kept; at most 1,000.")
     conflicting: int = Field(description="How many such images there are.")
+    bad: int = Field(0, description="How many files could not be used.")
+    reasons: list[str] = Field([], description="Some of them, with reasons.")
 
 
 class DiscoverJob(_Job):
@@ -144,7 +147,6 @@ class RecognizeJob(_Job):
 
     verb: Literal["recognize"] = Field(description="What the job does.")
     result: RecognizeResult | None = Field(description="Null until the job is done.")
-    seconds_left: float | None = Field(description="Estimated seconds that the job will still run; null if unknown.")
 
 
 class AdaptResult(Model):
@@ -164,7 +166,6 @@ class AdaptJob(_Job):
 
     verb: Literal["adapt"] = Field(description="What the job does.")
     arguments: AdaptOptions = Field(description="How the network is to be adapted.")
-    seconds_left: float | None = Field(description="About how long it will still take; null if that is not known.")
     curves: Curves | None = Field(description="Null before the first epoch.")
     result: AdaptResult | None = Field(description="Null until the job is done.")
 
@@ -183,7 +184,7 @@ class Job(
 
 
 class Discover(Model):
-    """Group the rejected images into new classes."""
+    """Group the images of new classes."""
 
     verb: Literal["discover"] = Field(description="What the job is to do.")
     k: Annotated[int, Field(ge=1, le=100_000), BeforeValidator(refuse_booleans)] | None = Field(

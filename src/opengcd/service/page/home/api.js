@@ -2,7 +2,7 @@
 
 import { request } from "../api.js";
 
-/** @import {AddProject, KnownImages, NewProject, Operations} from "./types.d.ts" */
+/** @import {AddProject, CheckBackbone, KnownImages, NewProject, Operations} from "./types.d.ts" */
 
 /**
  * @template {keyof Operations} K
@@ -19,8 +19,8 @@ export const home = {
   /** @param {string} key */
   forget: (key) => call("DELETE /home/{key}", { path: { key } }),
   backbones: () => call("GET /backbones"),
-  /** @param {string} name @param {AbortSignal} [signal] */
-  check: (name, signal) => call("POST /backbones/check", { body: { name }, signal }),
+  /** @param {CheckBackbone} body @param {AbortSignal} [signal] */
+  check: (body, signal) => call("POST /backbones/check", { body, signal }),
   /** @param {KnownImages} body */
   known: (body) => call("POST /known", { body }),
   creation: () => call("GET /creation"),

@@ -6,12 +6,13 @@ import { go } from "../router.js";
 import { complain } from "../toast.js";
 import { chosenFiles, droppedFiles, resumable } from "../uploading.js";
 import { uploadCard } from "../views/uploadcard.js";
-import { count, number } from "../words.js";
+import { number } from "../words.js";
 import { addressOf, home } from "./api.js";
 import { boxesPart } from "./boxes.js";
 import { creationCard, followCreation } from "./creation.js";
 import { settingsPart } from "./settings.js";
 import { chooseFolder } from "../folders.js";
+import { told } from "../labelled.js";
 
 /** @typedef {import("./types.d.ts").Backbone} Backbone */
 /** @typedef {import("./types.d.ts").BackboneCheck} BackboneCheck */
@@ -19,13 +20,23 @@ import { chooseFolder } from "../folders.js";
 /** @typedef {"folders"|"table"|"vectors"} Labels how the images are labelled, or that they are vectors */
 /**
  * @typedef {{name: string, from: "folder"|"upload", folder: string|null, upload: string|null, labels: Labels, table: string|null,
- *   boxes: string|null, boxLabels: boolean, confidence: number, backbone: string|null, settings: import("./types.d.ts").ProjectSettings}} Draft
+ *   boxes: string|null, boxLabels: boolean, confidence: number, fps: number, backbone: string|null,
+ *   settings: import("./types.d.ts").ProjectSettings}} Draft
  */
 
 const PLACE = "opengcd.draft";
-const CLASSES = 12;
 /** Nothing is said yet of the images that are chosen. @type {Pick<Draft, "labels"|"table"|"boxes"|"boxLabels">} */
 const UNSAID = { labels: "folders", table: null, boxes: null, boxLabels: false };
+
+/** Files that were dropped on the list of projects. @type {import("../uploading.js").Chosen[]} */
+let dropped = [];
+
+/** Go to the form with files that a new project begins with. @param {import("../uploading.js").Chosen[]} files */
+export function createFrom(files) {
+  if (!files.length) return;
+  dropped = files;
+  go("new");
+}
 
 /** @returns {Draft} */
 function readDraft() {
@@ -37,6 +48,7 @@ function readDraft() {
     upload: null,
     ...UNSAID,
     confidence: 0.2,
+    fps: 1,
     backbone: null,
     settings: {},
   };
@@ -105,11 +117,11 @@ export function newProject(root) {
     boxes: draft.labels === "vectors" ? null : draft.boxes,
     min_confidence: draft.confidence,
     box_labels: draft.labels !== "vectors" && draft.boxes !== null && draft.boxLabels,
+    fps: draft.fps,
   });
 
-  /** What has the labels, for one and for several. @returns {[string, string]} */
-  const things = () =>
-    draft.labels === "vectors" ? ["vector", "vectors"] : draft.boxLabels ? ["box", "boxes"] : ["image", "images"];
+  /** What has the labels. @returns {import("../labelled.js").Noun} */
+  const noun = () => (draft.labels === "vectors" ? "vector" : draft.boxLabels ? "box" : "image");
 
   const paint = () => {
     const missing = !draft.name.trim()
@@ -158,7 +170,7 @@ export function newProject(root) {
         save();
         return look();
       }
-      found.replaceChildren(...told(seen));
+      found.replaceChildren(...told(seen, noun()), ...frames(seen));
     } catch (error) {
       if (mine !== asked) return;
       if (draft.from === "upload") {
@@ -179,29 +191,6 @@ export function newProject(root) {
     }
   };
 
-  /** @param {KnownPreview} seen */
-  const told = (seen) =>
-    seen.problem
-      ? [h("p", { class: "warning", role: "alert" }, seen.problem)]
-      : [
-          h(
-            "p",
-            { class: "good" },
-            icon("check"),
-            `${count(seen.files, ...things())} of ${count(seen.classes.length, "class", "classes")}`,
-          ),
-          h(
-            "ul",
-            { class: "tags" },
-            seen.classes
-              .slice(0, CLASSES)
-              .map((one) => h("li", {}, one.label, h("span", { class: "soft" }, number(one.files)))),
-            seen.classes.length > CLASSES &&
-              h("li", { class: "soft" }, `and ${number(seen.classes.length - CLASSES)} more`),
-          ),
-          ...seen.notes.map((note) => h("p", { class: "soft" }, note)),
-        ];
-
   /**
    * @template {string} V
    * @param {string} group @param {V} value @param {string} current @param {string} label @param {import("../dom.js").Child} about
@@ -216,6 +205,18 @@ export function newProject(root) {
       input,
       h("span", {}, h("strong", {}, label), about && h("span", { class: "soft" }, about)),
     );
+  };
+
+  /** How many frames of videos are taken. @param {KnownPreview} seen */
+  const frames = (seen) => {
+    if (!seen.videos) return [];
+    const rate = h("input", { type: "number", min: 0.001, max: 1000, step: "any", required: true });
+    rate.value = String(draft.fps);
+    rate.addEventListener("change", () => rate.reportValidity() && ((draft.fps = rate.valueAsNumber), save()));
+    return [
+      h("div", { class: "fields" }, h("label", {}, h("span", {}, "Frames per second of the videos"), rate)),
+      h("p", { class: "soft" }, "Each frame becomes an image of the class of its video."),
+    ];
   };
 
   const paintSource = () => {
@@ -482,7 +483,7 @@ export function newProject(root) {
     tested.replaceChildren(h("p", { class: "soft" }, "Checking whether this backbone works here …"));
     paint();
     try {
-      const answer = await home.check(draft.backbone, ending.signal);
+      const answer = await home.check({ name: draft.backbone, pooling: draft.settings.pooling ?? null }, ending.signal);
       if (mine !== tried) return;
       check = answer;
       tested.replaceChildren(
@@ -636,6 +637,7 @@ export function newProject(root) {
         boxes: request.known.boxes ?? null,
         boxLabels: request.known.box_labels ?? false,
         confidence: request.known.min_confidence,
+        fps: request.known.fps,
         backbone: request.backbone === "vectors" ? null : request.backbone,
         settings: request.settings,
       });
@@ -650,10 +652,11 @@ export function newProject(root) {
     paintSource();
     paintChosen();
     paintNetworks(backbones);
-    settings.replaceChildren(settingsPart(draft.settings, save));
+    settings.replaceChildren(settingsPart(draft.settings, save, tryIt));
     look();
     tryIt();
-    const kept = draft.upload ? [] : await upload.kept();
+    const kept = dropped.length ? dropped : draft.upload ? [] : await upload.kept();
+    dropped = [];
     if (kept.length) {
       draft.from = "upload";
       paintSource();

@@ -3,7 +3,7 @@
 import { progress } from "../charts.js";
 import { h } from "../dom.js";
 import { complain } from "../toast.js";
-import { capital, count, duration, number } from "../words.js";
+import { capital, count, pace } from "../words.js";
 import { addressOf, home } from "./api.js";
 
 /** @typedef {import("./types.d.ts").Creation} Creation */
@@ -49,11 +49,6 @@ export function creationCard(creation, { again, closed }) {
   const act = (label, run, kind = "") => h("button", { type: "button", class: kind, on: { click: run } }, label);
   if (creation.state === "running") {
     const share = creation.total ? creation.done / creation.total : null;
-    const steps = creation.total ? ` · ${number(creation.done)} of ${number(creation.total)}` : "";
-    const left =
-      creation.seconds_left === null || creation.seconds_left === undefined
-        ? ""
-        : ` · ${duration(creation.seconds_left)} left for this step`;
     return h(
       "section",
       { class: "card job", "aria-label": `Creating ${name}` },
@@ -64,7 +59,7 @@ export function creationCard(creation, { again, closed }) {
         act("Cancel", () => home.cancel().catch(complain), "quiet"),
       ),
       progress(share, `Creating ${name}`),
-      h("p", { class: "soft" }, capital(creation.stage || "starting"), steps, left),
+      h("p", { class: "soft" }, [capital(creation.stage || "starting"), pace(creation)].filter(Boolean).join(" · ")),
     );
   }
   if (creation.state === "done")

@@ -5,7 +5,9 @@ import { icon } from "../icons.js";
 import { go } from "../router.js";
 import { complain, toast } from "../toast.js";
 import { ago, count, DOING, story } from "../words.js";
+import { takeDrops } from "../dropping.js";
 import { addressOf, home } from "./api.js";
+import { createFrom } from "./create.js";
 import { creationCard, followCreation } from "./creation.js";
 import { chooseFolder } from "../folders.js";
 
@@ -175,11 +177,17 @@ export function projects(root) {
   });
   const reading = () => document.visibilityState === "visible" && read().catch(complain);
   const timer = setInterval(reading, AGAIN);
+  const dropping = takeDrops({
+    text: "Drop labelled images to create a project",
+    wanted: () => true,
+    take: createFrom,
+  });
   read().catch(complain);
   return () => {
     ended = true;
     clearInterval(timer);
     following();
+    dropping();
     root.removeAttribute("aria-busy");
   };
 }

@@ -8,12 +8,12 @@ import { h } from "../dom.js";
 const PRESETS = [
   ["best", "best (recommended)"],
   ["paper", "paper: the methods of the paper"],
-  ["robust", "robust: with fewer assumptions"],
-  ["authors", "authors: as the authors' code does"],
+  ["robust", "robust: the same, with a better search for the number of classes"],
+  ["authors", "authors: the methods of the paper's published code"],
 ];
 /** @type {[string, string][]} */
 const CLASSIFIERS = [
-  ["", "that of the methods"],
+  ["", "the one that belongs to the methods"],
   ["logistic", "logistic regression"],
   ["svm", "support vector machine"],
   ["mlp", "neural network (mlp)"],
@@ -25,9 +25,20 @@ const PRECISIONS = [
   ["half", "16 bits on all devices"],
   ["full", "32 bits"],
 ];
+/** @type {[string, string][]} */
+const POOLINGS = [
+  ["", "the first that the network has"],
+  ["cls", "its class token (cls)"],
+  ["mean", "the mean over all patches (mean)"],
+  ["pooled", "what it returns for a whole image (pooled)"],
+];
 
-/** @param {Settings} settings changed in place @param {() => unknown} save */
-export function settingsPart(settings, save) {
+/**
+ * @param {Settings} settings changed in place
+ * @param {() => unknown} save
+ * @param {() => unknown} check looks whether the network can be used in this way
+ */
+export function settingsPart(settings, save, check) {
   /**
    * @param {string} label @param {string} about
    * @param {HTMLInputElement|HTMLSelectElement} control
@@ -61,14 +72,14 @@ export function settingsPart(settings, save) {
       "div",
       { class: "fields" },
       field(
-        "Most exemplars in memory",
-        "Labelled images that are kept, and learnt from each time: 20,000, or all known images if there are more.",
+        "Largest number of exemplars",
+        "Exemplars are the labelled images that are kept, and learnt from again in every phase. Leave this empty for 20,000, or for all known images if there are more.",
         input(settings.memory, { min: 1, max: 10_000_000, step: 1, placeholder: "20,000" }),
         (value) => (settings.memory = orNull(value)),
       ),
       field(
-        "Most known images rejected, in %",
-        "Empty: the limit follows the images that arrive. It can be changed later.",
+        "Largest share of known images rejected, in %",
+        "Leave this empty to let the threshold follow the images that arrive. You can change it later.",
         input(percent === null ? null : 100 * percent, { min: 0, max: 100, step: "any", placeholder: "automatic" }),
         (value) => (settings.max_known_rejected = value === "" ? null : Number(value) / 100),
       ),
@@ -83,6 +94,15 @@ export function settingsPart(settings, save) {
         "What tells the known classes apart.",
         select(CLASSIFIERS, settings.classifier ?? ""),
         (value) => (settings.classifier = /** @type {Settings["classifier"]} */ (value || null)),
+      ),
+      field(
+        "Output of the network",
+        "Which of its outputs is the vector of an image.",
+        select(POOLINGS, settings.pooling ?? ""),
+        (value) => {
+          settings.pooling = /** @type {Settings["pooling"]} */ (value || null);
+          check();
+        },
       ),
       field(
         "Arithmetic of the network",

@@ -52,6 +52,8 @@ export interface Backbones {
 export interface CheckBackbone {
   /** The name of a network on the Hugging Face hub, or a folder or an `.onnx` file of this machine. */
   name: string;
+  /** Which output of the network is the vector: its class token (`cls`), the mean over all patches (`mean`), or what it returns for a whole image (`pooled`); null for the first of them that it has. */
+  pooling?: "cls" | "mean" | "pooled" | null;
 }
 
 /** Why a request is not possible in the present state of the workspace. */
@@ -86,8 +88,8 @@ export interface Creation {
   done: number;
   /** Steps of the stage; 0 if that is not known. */
   total: number;
-  /** Estimated seconds that it will still take; null if unknown. */
-  seconds_left?: number | null;
+  /** Estimated seconds that the stage will still take; null if unknown. */
+  seconds_left: number | null;
   /** Why it failed; null unless it did. */
   error?: string | null;
   /** The project, once it is done. */
@@ -148,7 +150,7 @@ export interface KnownClass {
   files: number;
 }
 
-/** Where the labelled images are, and how they are labelled. */
+/** The labelled images or vectors of a new project. */
 export interface KnownImages {
   /** A folder of this machine. */
   folder?: string | null;
@@ -162,6 +164,8 @@ export interface KnownImages {
   min_confidence?: number;
   /** Whether the class of each box is that which the file of boxes gives to it: its category in COCO's format, or what a classifier has said in MegaDetector's. Then folders and `table` are not used. */
   box_labels?: boolean;
+  /** Frames per second that are taken of videos. */
+  fps?: number;
 }
 
 /** The classes of some labelled images. */
@@ -170,6 +174,8 @@ export interface KnownPreview {
   classes: KnownClass[];
   /** How many files they have together. */
   files: number;
+  /** How many of them are videos. */
+  videos: number;
   /** What is left out, and why. */
   notes: string[];
   /** Lists among them that could hold the labels. */
@@ -262,6 +268,8 @@ export interface ProjectSettings {
   memory?: number | null;
   /** The largest share of known images that may be rejected; null to follow the images that arrive. */
   max_known_rejected?: number | null;
+  /** Which output of the network is the vector: its class token (`cls`), the mean over all patches (`mean`), or what it returns for a whole image (`pooled`); null for the first of them that it has. */
+  pooling?: "cls" | "mean" | "pooled" | null;
   /** 16-bit arithmetic on GPUs only (auto), on all devices (half), or never (full). */
   precision?: "auto" | "half" | "full";
   /** The seed of the random number generator. */

@@ -6,11 +6,12 @@ import { button } from "../buttons.js";
 import { beforeAfter, legend, lineChart, progress } from "../charts.js";
 import { choose } from "../dialogs.js";
 import { h } from "../dom.js";
+import { icon } from "../icons.js";
 import { isOver, latestJob, state } from "../store.js";
 import { complain } from "../toast.js";
-import { ago, count, duration, number, percent } from "../words.js";
+import { ago, count, duration, pace, percent } from "../words.js";
 
-/** @import {AdaptJob, AdaptationPlan, Curves, Epoch, LastAdaptation, Rehearsal} from "../types.d.ts" */
+/** @import {AdaptJob, AdaptOptions, AdaptationPlan, Curves, Epoch, LastAdaptation, Rehearsal} from "../types.d.ts" */
 
 /** @type {Record<string, string>} */
 const DEVICES = { cpu: "on the CPU of this machine", cuda: "on the GPU of this machine" };
@@ -146,13 +147,73 @@ function cost({ images, seconds, rehearsal_seconds, measuring, device, last }) {
   return `${used} and take ${duration(seconds)} ${DEVICES[device] ?? ""}.${first}`;
 }
 
+/** How the network is to be adapted; what is left out is chosen by the data and the device. @type {Partial<AdaptOptions>} */
+const options = {};
+
+/** Settings that have good defaults, folded away. */
+function settings() {
+  /** @param {string} label @param {string} about @param {HTMLInputElement|HTMLSelectElement} control @param {() => unknown} set */
+  const field = (label, about, control, set) => {
+    control.addEventListener("change", () => control.reportValidity() && set());
+    return h("label", {}, h("span", {}, label), control, h("small", { class: "soft" }, about));
+  };
+  /** @param {string} label @param {string} about @param {"blocks"|"epochs"|"batch_size"} name @param {number} min */
+  const whole = (label, about, name, min) => {
+    const control = h("input", { type: "number", min, step: 1, placeholder: "automatic" });
+    control.value = String(options[name] ?? "");
+    return field(label, about, control, () => (options[name] = control.value === "" ? null : control.valueAsNumber));
+  };
+  const method = h(
+    "select",
+    {},
+    h("option", { value: "lora" }, "small additions to their weights (lora)"),
+    h("option", { value: "blocks", selected: options.method === "blocks" }, "all their weights (blocks)"),
+  );
+  const unlabelled = h(
+    "select",
+    {},
+    h("option", { value: "" }, "images with labels only"),
+    h("option", { value: "yes", selected: options.unlabelled === true }, "those without a label, too"),
+  );
+  return h(
+    "details",
+    {},
+    h("summary", {}, "More settings"),
+    h(
+      "div",
+      { class: "fields" },
+      field(
+        "What is trained of the last blocks",
+        "Small additions need less memory.",
+        method,
+        () => (options.method = method.value === "blocks" ? "blocks" : "lora"),
+      ),
+      whole("Blocks that are trained", "The last ones of the network.", "blocks", 1),
+      whole("Passes over the images", "Fewer for many images.", "epochs", 1),
+      whole("Images per step", "Fewer need less memory.", "batch_size", 4),
+      field(
+        "Images that take part",
+        "Those without a label may help if they are of the same kind.",
+        unlabelled,
+        () => (options.unlabelled = unlabelled.value === "yes" ? true : null),
+      ),
+    ),
+  );
+}
+
+/** Continue an adaptation that was interrupted, with its options. */
+export async function continueAdapting() {
+  const job = latestJob("adapt", await api.jobs());
+  await startJob({ ...job?.arguments, verb: "adapt" });
+}
+
 async function force() {
   const sure = await choose({
     title: "Use the adapted network anyway?",
     text: "The rehearsal did not show that it helps. The old network is kept, so you can return to it.",
     submit: "Use it anyway",
   });
-  if (sure) await startJob({ verb: "adapt", force: true });
+  if (sure) await startJob({ ...options, verb: "adapt", force: true });
 }
 
 /** Return to the network before: by undo if the adaptation was the last edit, else by its version. */
@@ -171,13 +232,15 @@ function acts({ possible, last }) {
     "div",
     { class: "row" },
     possible && [
-      button("Try it first", () => startJob({ verb: "adapt", dry_run: true }), { disabled: locked }),
-      button(used ? "Adapt again" : "Adapt", () => startJob({ verb: "adapt" }), {
+      button("Try it first", () => startJob({ ...options, verb: "adapt", dry_run: true }), { disabled: locked }),
+      button(used ? "Adapt again" : "Adapt", () => startJob({ ...options, verb: "adapt" }), {
         primary: !poor && !used,
         disabled: locked,
       }),
       poor && button("Use it anyway", force, { disabled: locked }),
     ],
+    used &&
+      h("a", { class: "button", href: api.onnx, download: "" }, icon("drop"), h("span", {}, "Download it as ONNX")),
     used && button("Return to the old network", giveUp, { icon: "undo", disabled: locked }),
   );
 }
@@ -197,6 +260,7 @@ function resting(plan, job) {
     plan.possible ? h("p", {}, cost(plan)) : h("p", { class: "warning" }, `Not possible here. ${plan.reason}`),
     interrupted(job, plan.last),
     plan.last && outcome(plan.last, job),
+    plan.possible && state.session.scopes.includes("write") && settings(),
     acts(plan),
   ];
 }
@@ -217,13 +281,11 @@ function running(job) {
   /** @param {AdaptJob} now */
   const update = (now) => {
     const title = now.arguments.dry_run ? "Testing whether adapting helps" : "Adapting the network";
-    const steps = now.total ? `${number(now.done)} of ${number(now.total)}` : "";
-    const left = now.seconds_left === null ? "" : `${duration(now.seconds_left)} left`;
     const stage = now.state === "waiting" ? "waiting for other jobs" : now.stage;
     heading.textContent = `${title} …`;
     body.replaceChildren(
       progress(now.total ? now.done / now.total : null, title),
-      h("p", {}, [stage, steps, left].filter(Boolean).join(" · ")),
+      h("p", {}, [stage, pace(now)].filter(Boolean).join(" · ")),
       h(
         "p",
         { class: "soft" },
@@ -239,7 +301,7 @@ function running(job) {
   return { id: job.id, element, update };
 }
 
-/** The card, and functions that read the plan anew and that show how far the job is. */
+/** The card, and functions that read the plan again and that show how far the job is. */
 export function adaptCard() {
   const element = h("section", {
     class: "card adapt",

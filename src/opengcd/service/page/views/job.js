@@ -5,7 +5,7 @@ import { button } from "../buttons.js";
 import { progress } from "../charts.js";
 import { h } from "../dom.js";
 import { complain } from "../toast.js";
-import { DOING, number } from "../words.js";
+import { DOING, pace } from "../words.js";
 
 /** @param {import("../types.d.ts").Job|null} job @returns {HTMLElement[]} */
 export function jobCard(job) {
@@ -23,7 +23,7 @@ export function jobCard(job) {
         button("Cancel", () => api.cancel(job.id).catch(complain), { quiet: true }),
       ),
       progress(share, DOING[job.verb]),
-      h("p", { class: "soft" }, stage, job.total ? ` · ${number(job.done)} of ${number(job.total)}` : ""),
+      h("p", { class: "soft" }, [stage, pace(job)].filter(Boolean).join(" · ")),
     ),
   ];
 }

@@ -6,19 +6,14 @@ import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { progress } from "../charts.js";
 import { h } from "../dom.js";
+import { exportLabels } from "../exporting.js";
 import { go } from "../router.js";
 import { currentJob, state, toReview } from "../store.js";
 import { complain } from "../toast.js";
-import { count, DOING, duration, number } from "../words.js";
+import { continueAdapting } from "./adapt.js";
+import { count, DOING, pace } from "../words.js";
 
-/** How far a job is. @param {import("../types.d.ts").Job} job */
-function stepsOf(job) {
-  const steps = job.total ? ` · ${number(job.done)} of ${number(job.total)}` : "";
-  const left = "seconds_left" in job && job.done > 0 && job.total > 0 ? job.seconds_left : null;
-  return steps + (left === null ? "" : ` · ${duration(left)} left`);
-}
-
-/** @returns {[string, HTMLElement, HTMLElement|null]} heading, text and button */
+/** @returns {[string, HTMLElement, import("../dom.js").Child]} heading, text and buttons */
 function nextStep() {
   const { status } = state;
   const { step, images, groups } = status.next;
@@ -27,7 +22,12 @@ function nextStep() {
     const share = job.total ? job.done / job.total : null;
     return [
       DOING[job.verb] ?? job.verb,
-      h("div", { class: "wide" }, progress(share, job.stage || job.verb), h("p", {}, job.stage, stepsOf(job))),
+      h(
+        "div",
+        { class: "wide" },
+        progress(share, job.stage || job.verb),
+        h("p", {}, [job.stage, pace(job)].filter(Boolean).join(" · ")),
+      ),
       state.session.scopes.includes("write")
         ? button("Cancel", () => api.cancel(job.id).catch(complain), { quiet: true })
         : null,
@@ -51,8 +51,8 @@ function nextStep() {
     case "adapt":
       return [
         "An adaptation was interrupted",
-        h("p", {}, "To continue it, run ", code(`opengcd adapt ${status.name}`), " with the same options."),
-        null,
+        h("p", {}, "It goes on from where it was."),
+        canAdd() ? button("Continue", () => continueAdapting().catch(complain), { primary: true, icon: "next" }) : null,
       ];
     case "review":
       return [
@@ -89,7 +89,10 @@ function nextStep() {
       h("a", { href: "#/try" }, "try them"),
       ".",
     ),
-    add ? button("Add images", () => chooseFiles(false), { primary: true, icon: "drop" }) : null,
+    [
+      step === "export" && button("Export labels…", exportLabels),
+      add && button("Add images", () => chooseFiles(false), { primary: true, icon: "drop" }),
+    ],
   ];
 }
 

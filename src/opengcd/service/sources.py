@@ -1,19 +1,22 @@
-"""What a person has chosen for a new project to begin with: labelled images, their boxes, or labelled vectors."""
+"""What a person has chosen for a project to learn from: labelled images, their boxes, or labelled vectors."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from opengcd.service.home import wire as api
-from opengcd.service.home.known import find_named, find_tables, known_from_boxes, known_from_folders, known_from_table
+from opengcd.service import wire as api
+from opengcd.service.known import find_named, find_tables, known_from_boxes, known_from_folders, known_from_table
 from opengcd.service.uploads import Uploads
 from opengcd.service.vector_uploads import read_inside
 from opengcd.workspace import WorkspaceError
 from opengcd.workspace.boxes import read_boxes
+from opengcd.workspace.files import VIDEO_SUFFIXES
 from opengcd.workspace.vector_files import is_vector_file, read_vectors
+
+NEEDED = {1: "one class is", 2: "two classes are"}
+"""How many classes are needed, in words."""
 
 
 class Chosen(NamedTuple):
@@ -52,7 +55,7 @@ class Chosen(NamedTuple):
         return Chosen(target, classes, self.notes, boxes, vectors)
 
 
-def find_known(wanted: api.KnownImages, uploads: Uploads, *, local: bool) -> Chosen:
+def find_known(wanted: api.KnownImages, uploads: Uploads, *, local: bool, fewest: int = 2) -> Chosen:
     """Return the labelled images or vectors that were chosen.
 
     Parameters
@@ -61,31 +64,66 @@ def find_known(wanted: api.KnownImages, uploads: Uploads, *, local: bool) -> Cho
     uploads : Uploads
     local : bool
         Whether folders of this machine may be named.
+    fewest : int
+        How many classes there must be.
 
     Returns
     -------
     Chosen
 
     """
-    root = known_root(wanted, uploads, local=local)
-    table = _named(root, wanted.table, wanted, "CSV file")
-    if table is not None and is_vector_file(table):
-        return _known_vectors(root, table, inside=wanted.folder is None)
-    boxes = _named(root, wanted.boxes, wanted, "file of boxes")
-    if boxes is not None and wanted.box_labels:
-        return Chosen(root, *known_from_boxes(root, boxes, wanted.min_confidence), boxes)
-    known = known_from_folders(root) if table is None else known_from_table(root, table)
+    root = labelled_root(wanted, uploads, local=local)
+    inside = wanted.folder is None
+    if wanted.box_labels and (boxes := _named(root, wanted.boxes, "file of boxes", inside=inside)) is not None:
+        chosen = Chosen(root, *known_from_boxes(root, boxes, wanted.min_confidence), boxes)
+        return _enough(chosen, boxes, fewest)
+    chosen = read_labelled_files(root, wanted.table, inside=inside, fewest=fewest)
+    boxes = None if chosen.vectors else _named(root, wanted.boxes, "file of boxes", inside=inside)
     if boxes is not None:
         read_boxes(boxes)
-    return Chosen(root, *known, boxes)
+    return chosen._replace(boxes=boxes)
 
 
-def known_root(wanted: api.KnownImages, uploads: Uploads, *, local: bool) -> Path:
+def read_labelled_files(root: Path, table: str | None, *, inside: bool, fewest: int) -> Chosen:
+    """Return the labelled images or vectors of a folder.
+
+    Parameters
+    ----------
+    root : Path
+    table : str or None
+        The list of labels or the file of vectors, as in :class:`~opengcd.service.wire.LabelledFiles`.
+    inside : bool
+        Whether all files that are used must be in the folder.
+    fewest : int
+        How many classes there must be.
+
+    Returns
+    -------
+    Chosen
+
+    """
+    file = _named(root, table, "list of labels", inside=inside)
+    if file is not None and is_vector_file(file):
+        chosen = _known_vectors(root, file, inside=inside)
+    else:
+        chosen = Chosen(root, *(known_from_folders(root) if file is None else known_from_table(root, file)))
+    return _enough(chosen, file or root, fewest)
+
+
+def _enough(chosen: Chosen, labels: Path, fewest: int) -> Chosen:
+    """Return what was chosen; raise an error if there are too few classes."""
+    if len(chosen.classes) < fewest:
+        there = f"only the class {next(iter(chosen.classes))!r}" if chosen.classes else "no class with files in it"
+        raise WorkspaceError(f"“{labels.name}” has {there}; at least {NEEDED[fewest]} needed.")
+    return chosen
+
+
+def labelled_root(wanted: api.LabelledFiles, uploads: Uploads, *, local: bool) -> Path:
     """Return the folder of labelled images that was chosen.
 
     Parameters
     ----------
-    wanted : KnownImages
+    wanted : LabelledFiles
     uploads : Uploads
     local : bool
         Whether folders of this machine may be named.
@@ -108,7 +146,7 @@ def known_root(wanted: api.KnownImages, uploads: Uploads, *, local: bool) -> Pat
     return folder
 
 
-def preview(wanted: api.KnownImages, uploads: Uploads, *, local: bool) -> api.KnownPreview:
+def preview(wanted: api.KnownImages, uploads: Uploads, *, local: bool, fewest: int = 2) -> api.KnownPreview:
     """Return the classes of labelled images or vectors, or why they cannot be used.
 
     Parameters
@@ -117,13 +155,15 @@ def preview(wanted: api.KnownImages, uploads: Uploads, *, local: bool) -> api.Kn
     uploads : Uploads
     local : bool
         Whether folders of this machine may be named.
+    fewest : int
+        How many classes there must be.
 
     Returns
     -------
     KnownPreview
 
     """
-    root = known_root(wanted, uploads, local=local)
+    root = labelled_root(wanted, uploads, local=local)
     vectors = find_named(root, is_vector_file)
     there = {
         "tables": [file.relative_to(root).as_posix() for file in find_tables(root)],
@@ -135,33 +175,35 @@ def preview(wanted: api.KnownImages, uploads: Uploads, *, local: bool) -> api.Kn
         ],
     }
     try:
-        chosen = find_known(wanted, uploads, local=local)
+        chosen = find_known(wanted, uploads, local=local, fewest=fewest)
     except ValueError as error:
-        return api.KnownPreview(classes=[], files=0, notes=[], **there, problem=str(error))
+        return api.KnownPreview(classes=[], files=0, videos=0, notes=[], **there, problem=str(error))
     counted = [api.KnownClass(label=label, files=len(files)) for label, files in sorted(chosen.classes.items())]
     files = sum(one.files for one in counted)
-    return api.KnownPreview(classes=counted, files=files, notes=chosen.notes, **there, problem="")
+    videos = 0 if chosen.vectors else sum(_is_video(file) for files in chosen.classes.values() for file in files)
+    return api.KnownPreview(classes=counted, files=files, videos=videos, notes=chosen.notes, **there, problem="")
 
 
-def _named(root: Path, given: str | None, wanted: api.KnownImages, what: str) -> Path | None:
+def _named(root: Path, given: str | None, what: str, *, inside: bool) -> Path | None:
     """Return a file that was named beside the images."""
     if given is None:
         return None
     file = Path(os.path.normpath(root / given))
-    if wanted.folder is None and not file.is_relative_to(root):
+    if inside and not file.is_relative_to(root):
         raise WorkspaceError(f"The {what} must be among the files that were uploaded.")
     return file
+
+
+def _is_video(file: Path) -> bool:
+    return file.suffix.lower() in VIDEO_SUFFIXES
 
 
 def _known_vectors(root: Path, file: Path, *, inside: bool) -> Chosen:
     rows = read_inside(file, root) if inside else read_vectors(file)
     labelled = [(label, name) for label, name in zip(rows.labels, rows.names, strict=True) if label is not None]
-    counts = Counter(label for label, _ in labelled)
-    if len(counts) < 2:
-        raise WorkspaceError(f"{file.name} should hold labelled vectors of at least two classes, in labels.")
     rest = len(rows.names) - len(labelled)
     notes = [f"{rest:,} {'vector' if rest == 1 else 'vectors'} without a label: left out."] if rest else []
-    classes: dict[str, list[Path]] = {label: [] for label in counts}
+    classes: dict[str, list[Path]] = {}
     for label, name in labelled:
-        classes[label].append(Path(name))
+        classes.setdefault(label, []).append(Path(name))
     return Chosen(root, classes, notes, vectors=file)

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from opengcd.service.home.known import find_tables, known_from_folders, known_from_table
+from opengcd.service.known import find_tables, known_from_folders, known_from_table
+from opengcd.service.sources import read_labelled_files
 from opengcd.workspace import WorkspaceError
 
 
@@ -84,11 +85,20 @@ def test_lists_give_labels(tmp_path, name, text):
 
 
 @pytest.mark.parametrize(
-    ("names", "told"), [([], "no folders"), (["1.png"], "no folders"), (["red/1.png", "list.csv"], "at least two")]
+    ("names", "told"),
+    [([], "no folders"), (["1.png"], "no folders"), (["red/1.png", "x.csv"], "only the class .red.")],
 )
 def test_folders_that_are_no_classes(tmp_path, names, told):
     with pytest.raises(WorkspaceError, match=told):
-        known_from_folders(write(tmp_path, *names))
+        read_labelled_files(write(tmp_path, *names), None, inside=True, fewest=2)
+
+
+def test_one_class_is_enough_where_that_is_asked_for(tmp_path):
+    found = read_labelled_files(write(tmp_path, "red/1.png"), None, inside=True, fewest=1)
+    assert shown(found, tmp_path) == {"red": ["red/1.png"]}
+    (tmp_path / "red" / "1.png").unlink()
+    with pytest.raises(WorkspaceError, match="no class with files in it; at least one class is needed"):
+        read_labelled_files(tmp_path, None, inside=True, fewest=1)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +127,7 @@ def test_a_table_gives_labels(tmp_path, table):
         ("file,other\n1.png,red\n", "no 'label'"),
         ("file,label\n1.png,red\n1.png,blue\n", "row 3: '1.png' has the label 'blue', and in a row before it 'red'"),
         ("file,label\n1.png\n", "row 2: it has 1 cells"),
-        ("file,label\n1.png,red\n", "at least two"),
+        ("file,label\n1.png,red\n", "labels.csv” has only the class 'red'; at least two"),
         ("file,label\nnone.png,red\n", "for example 'none.png'"),
         ("file,label\n../secret.png,red\n/etc/passwd,blue\n", "None of the files"),
         ("file,label\n1.png,r\x1bed\n", "row 2"),
@@ -128,7 +138,7 @@ def test_tables_that_cannot_be_used(tmp_path, table, told):
     write(tmp_path, "secret.png")
     (root / "labels.csv").write_text(table, encoding="utf-8")
     with pytest.raises(WorkspaceError, match=told):
-        known_from_table(root, root / "labels.csv")
+        read_labelled_files(root, "labels.csv", inside=True, fewest=2)
 
 
 def test_a_table_that_is_no_text(tmp_path):

@@ -1,4 +1,4 @@
-"""The labelled images that a project begins with: which files are of which class."""
+"""Labelled images in a folder: which files are of which class."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def known_from_folders(root: Path) -> Known:
     Raises
     ------
     WorkspaceError
-        If there are not at least two classes.
+        If there is no folder of a class.
 
     """
     folder = root
@@ -70,11 +70,6 @@ def known_from_folders(root: Path) -> Known:
         classes.setdefault(check_label(one.name), []).extend(_files(one))
     empty = [label for label, files in classes.items() if not files]
     classes = {label: files for label, files in classes.items() if files}
-    if len(classes) < 2:
-        raise WorkspaceError(
-            f"“{folder.name}” holds {len(classes)} folder with files; at least two classes are needed, each in its "
-            "own folder."
-        )
     notes = []
     if loose:
         notes.append(f"{_number(len(loose), 'file')} outside of the folders of the classes: left out.")
@@ -126,7 +121,7 @@ def known_from_boxes(root: Path, boxes: Path, min_confidence: float) -> Known:
     Raises
     ------
     WorkspaceError
-        If the file cannot be used, or there are not at least two classes.
+        If the file cannot be used.
 
     """
     files = list(find_files([root]))
@@ -138,11 +133,6 @@ def known_from_boxes(root: Path, boxes: Path, min_confidence: float) -> Known:
             if box.confidence >= min_confidence and box.label is not None:
                 classes[check_label(box.label)].append(Path(found.path))
             unlabelled += box.label is None
-    if len(classes) < 2:
-        there = f"only the class {next(iter(classes))!r}" if classes else "no class"
-        raise WorkspaceError(
-            f"The boxes in {boxes.name} have {there} for the images in “{root.name}”; at least two classes are needed."
-        )
     lacking = "1 box has" if unlabelled == 1 else f"{unlabelled:,} boxes have"
     return Known(dict(classes), [f"{lacking} no class: left out."] if unlabelled else [])
 
@@ -174,8 +164,6 @@ def _from_lists(root: Path, tables: list[Path]) -> Known:
             f"None of the files in {told} is in “{root.name}”"
             + (f", for example {missing[0]!r}." if missing else ": it has no rows.")
         )
-    if len(classes) < 2:
-        raise WorkspaceError(f"{told} has only the label {next(iter(classes))!r}; at least two are needed.")
     notes = []
     if missing:
         notes.append(f"{_number(len(missing), 'row')} of files that are not there: {_some(missing)}.")
