@@ -12,7 +12,8 @@ from opengcd.workspace import WorkspaceError, check_label, find_files
 from opengcd.workspace.boxes import read_boxes
 from opengcd.workspace.crops import starts_of
 from opengcd.workspace.files import is_stray
-from opengcd.workspace.image_lists import metadata_of, read_list, splits_of
+from opengcd.workspace.image_lists import metadata_of, splits_of
+from opengcd.workspace.list_formats import read_list
 from opengcd.workspace.vector_files import DATASET
 
 TABLES = (".csv", ".tsv", ".txt")
@@ -30,7 +31,7 @@ class Known(NamedTuple):
 
 
 def known_from_folders(root: Path) -> Known:
-    """Return the classes of a folder that has one folder of images per class, or of an ImageFolder.
+    """Return the classes of a folder that has one folder of images per class, or of a dataset with its own labels.
 
     A folder that holds nothing but another folder stands for that one, as zips and dropped folders often do. The splits
     ``train``, ``val`` and ``test`` of a dataset are taken together.
@@ -51,7 +52,7 @@ def known_from_folders(root: Path) -> Known:
     """
     folder = root
     folders, loose = _entries(folder)
-    while len(folders) == 1 and all(is_stray(one.name) for one in loose):
+    while not metadata_of(folder) and len(folders) == 1 and all(is_stray(one.name) for one in loose):
         deeper, beside = _entries(folders[0])
         if not deeper and not metadata_of(folders[0]):
             break
