@@ -151,6 +151,24 @@ def test_times_and_frames_are_asked_for_before_images_are_added(page, tmp_path, 
     assert sorted(taken) == pytest.approx([1714545060 + n / 5 for n in range(5)])
 
 
+def test_the_rate_of_videos_in_a_folder_of_the_machine_is_asked_for(page, tmp_path, reviewable):
+    film(tmp_path / "night" / "clip.mp4", [picture("blue", n, 32) for n in range(700, 710)])
+    shutil.copytree(reviewable, tmp_path / "projects" / "colours")
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
+        page.get_by_role("link", name="colours", exact=True).click()
+        page.get_by_role("button", name="From this machine").click()
+        dialog = page.get_by_role("dialog", name="Add the images of a folder")
+        dialog.get_by_label("Folder", exact=True).fill(str(tmp_path / "night"))
+        dialog.get_by_label("Folder", exact=True).press("Enter")
+        dialog.get_by_text("1 video in this folder").wait_for()
+        dialog.get_by_role("button", name="Add this folder").click()
+        frames = page.get_by_role("dialog", name="Take frames of the videos")
+        frames.get_by_label("Frames per second").fill("5")
+        frames.get_by_role("button", name="Add the images").click()
+        page.locator(".toast", has_text="5 images were added").wait_for()
+
+
 def test_a_failed_creation_keeps_what_was_entered(page, world, tmp_path):
     with home_serving(tmp_path / "projects") as (address, access):
         page.goto(f"{address}#token={access.make('bob')}")

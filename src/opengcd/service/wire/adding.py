@@ -49,6 +49,7 @@ class FolderListing(Model):
     folders: list[str] = Field(description="The folders in it.")
     files: list[str] = Field(description="Tables, networks and zips in it.")
     images: int = Field(description="How many images are in it, by their names.")
+    videos: int = Field(description="How many videos are in it, by their names.")
     more: bool = Field(description="Whether there is more in it than is listed.")
     places: list[Place] = Field(description="Folders to begin at.")
 
