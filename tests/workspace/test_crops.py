@@ -1,5 +1,6 @@
 """Boxes of a detector as items of their own."""
 
+import csv
 import io
 import json
 from datetime import UTC, datetime
@@ -277,6 +278,12 @@ def test_the_commands(tmp_path):
         CliRunner().invoke(app, ["recognize", birds, known, "--boxes", boxes, "--format", "csv"]).stdout.splitlines()
     )
     assert len(lines) == 1 + 12
+    rows = list(csv.DictReader(lines))
+    assert {(row["image"], row["box"]) for row in rows} == {
+        (str(tmp_path / "known" / name), f"{place * SIDE} {SIDE} {SIDE} {SIDE}") for name in found for place in (0, 1)
+    }
+    table = CliRunner().invoke(app, ["recognize", birds, known, "--boxes", boxes]).stdout
+    assert f"{tmp_path / 'known' / 'red' / '0.png'} ({SIDE} x {SIDE} at {SIDE}, {SIDE})" in table
     assert CliRunner().invoke(app, ["recognize", birds, known, "--boxes", boxes, "--watch"]).exit_code == 2
     out = tmp_path / "crops.json"
     assert CliRunner().invoke(app, ["export", birds, "--format", "crops", "--out", str(out)]).exit_code == 0
