@@ -78,7 +78,8 @@ async function recognise(what) {
 /** Recognise the images of a folder of the server's machine. @param {string} folder */
 export async function addFolder(folder) {
   try {
-    const asked = takesVectors() ? {} : await askBefore((await api.folders(folder)).files);
+    const { files, videos } = await api.folders(folder);
+    const asked = takesVectors() ? {} : await askBefore(files, videos > 0);
     if (asked) await recognise({ folder, ...asked });
   } catch (error) {
     complain(error);
