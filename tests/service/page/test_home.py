@@ -78,6 +78,19 @@ def test_labelled_images_that_are_dropped_on_the_list_begin_a_project(page, worl
         assert page.get_by_label("Upload").is_checked()
 
 
+def test_when_everything_is_done_the_page_offers_the_export(page, fitted, tmp_path):
+    paint(tmp_path / "more", "red", range(900, 903))
+    shutil.copytree(fitted, tmp_path / "projects" / "colours")
+    with Workspace(tmp_path / "projects" / "colours") as workspace:
+        assert {result.label for result in workspace.recognize([tmp_path / "more"])} == {"red"}
+        assert workspace.views.next_step().step == "export"
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
+        page.get_by_role("link", name="Export the labels, or add images").click()
+        page.get_by_role("button", name="Export labels").click()
+        page.get_by_role("dialog", name="Export labels").wait_for()
+
+
 def test_an_upload_goes_on_after_a_reload_and_a_lost_connection(page, world, tmp_path, reviewable):
     paint(tmp_path / "more", "blue", range(700, 712))
     shutil.copytree(reviewable, tmp_path / "projects" / "colours")

@@ -6,13 +6,14 @@ import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { progress } from "../charts.js";
 import { h } from "../dom.js";
+import { exportLabels } from "../exporting.js";
 import { go } from "../router.js";
 import { currentJob, state, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { continueAdapting } from "./adapt.js";
 import { count, DOING, pace } from "../words.js";
 
-/** @returns {[string, HTMLElement, HTMLElement|null]} heading, text and button */
+/** @returns {[string, HTMLElement, import("../dom.js").Child]} heading, text and buttons */
 function nextStep() {
   const { status } = state;
   const { step, images, groups } = status.next;
@@ -83,12 +84,15 @@ function nextStep() {
       "p",
       {},
       add
-        ? "Add images: drop them anywhere on this page. To see how single images are recognised, "
+        ? `${step === "export" ? "Export the labels, or add more images" : "Add images"}: drop them anywhere on this page. To see how single images are recognised, `
         : "To see how single images are recognised, ",
       h("a", { href: "#/try" }, "try them"),
       ".",
     ),
-    add ? button("Add images", () => chooseFiles(false), { primary: true, icon: "drop" }) : null,
+    [
+      step === "export" && button("Export labels", exportLabels, { icon: "drop" }),
+      add && button("Add images", () => chooseFiles(false), { primary: true, icon: "plus" }),
+    ],
   ];
 }
 
