@@ -31,7 +31,7 @@ RUN python -m venv /opt/opengcd && /opt/opengcd/bin/pip install --constraint /co
 FROM torch-${ACCELERATOR} AS environment
 COPY --from=wheel /wheel /wheel
 RUN set -- /wheel/*.whl \
-    && /opt/opengcd/bin/pip install --constraint /constraints.txt "$1[adapt,heic,onnx,postgresql,service,video,xgb]"
+    && /opt/opengcd/bin/pip install --constraint /constraints.txt "$1[adapt,heic,onnx,parquet,postgresql,service,video,xgb]"
 
 FROM python:${PYTHON} AS service
 LABEL org.opencontainers.image.title="OpenGCD" \

@@ -71,7 +71,7 @@ def peak_memory() -> float:
     """Largest resident memory of this process so far in MB."""
     status = Path("/proc/self/status")
     if status.exists():
-        # Linux hands ru_maxrss of the parent down to a process it starts; VmHWM begins anew with the program.
+        # Linux hands ru_maxrss of the parent down to a process it starts; VmHWM begins again with the program.
         return next(int(line.split()[1]) for line in status.read_text().splitlines() if "VmHWM" in line) * 1024 / 1e6
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / 1e6 if sys.platform == "darwin" else most * 1024 / 1e6

@@ -13,6 +13,16 @@ if not (ROOT / "tools").is_dir():
 
 from tools.prose import END, findings, prose_files, rules  # noqa: E402
 
+CELL = """{"cells": [{
+   "cell_type": "%s",
+   "source": [
+    "It is \\"computed\\"\\n",
+    "twice and anew.\\n",
+    "\\n",
+    "Use `x anew`."
+   ]
+}]}"""
+
 
 def found_in(folder, name, text):
     file = folder / name
@@ -49,8 +59,12 @@ def test_the_advice_of_a_rule_breaks_no_rule():
         ("code.py", "echo(f\"{', '.join(x)} could be\"  # it's a comment\n     ' had from the hub')\n", (1, 29)),
         ("page.js", "const x = `made ${y ? 'one {' : `two ${z}`} anew`;\n", (1, 45)),
         ("page.js", "f(/[\"'`/]/g, 'it is\\'nt there'); g({ title: \"Computed anew\" });\n", (1, 55)),
+        ("page.js", "f('anew', 'Middle');\n", (1, 12)),
         ("page.html", '<p>\n<b title="made anew">x</b></p>\n', (2, 16)),
         ("page.html", "<body><p>made\nanew</p></body>\n", (2, 1)),
+        ("page.html.j2", "<p>{{ anew }} {% if made %}made anew{% endif %}</p>\n", (1, 33)),
+        ("book.ipynb", CELL % "markdown", (5, 16)),
+        ("book.ipynb", '{"cell_type": "markdown", "source": "\\"One\\" is\\nmade anew."}', (1, 55)),
     ],
 )
 def test_a_bad_phrase_is_found_where_it_stands(tmp_path, name, text, place):
@@ -77,6 +91,7 @@ def test_a_bad_phrase_is_found_where_it_stands(tmp_path, name, text, place):
         ("code.py", 'COLUMN = "anew"\n'),
         ("page.js", "// made anew\n/* made anew */ const anew = 1; f('anew');\n"),
         ("page.js", "const x = a / b; // it's\nconst y = `some text ${anew / made}`;\n"),
+        ("book.ipynb", CELL % "code"),
         ("page.html", "<script>f('made anew')</script><!-- made anew --><p class='made anew'>Text</p>\n"),
     ],
 )
@@ -110,7 +125,8 @@ def test_all_that_people_read_is_checked():
     checked = {file.relative_to(ROOT).as_posix() for file in prose_files()}
     assert {"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"} <= checked
     assert {"src/opengcd/recognizer.py", "src/opengcd/cli/loop.py", "src/opengcd/service/page/words.js"} <= checked
-    assert "src/opengcd/service/page/index.html" in checked
+    assert {"src/opengcd/service/page/index.html", "src/opengcd/bench/templates/demo.html.j2"} <= checked
+    assert "docs/tutorials/quickstart.ipynb" in checked
     assert {file.relative_to(ROOT).as_posix() for file in ROOT.glob("docs/**/*.md")} <= checked
 
 

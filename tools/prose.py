@@ -1,8 +1,9 @@
 """Check the language of everything that a person reads; ``make lint`` runs it.
 
-Prose is the text of the Markdown files, the docstrings and messages of ``src/opengcd``, and the texts of the review
-page; code is left alone. Three checks: the word list of the project (``tools/prose.toml``), proselint, and the
-misspellings that codespell knows. A finding is printed as ``file:line:column: message``, and the exit code is then 1.
+Prose is the text of the Markdown files and notebooks, the docstrings and messages of ``src/opengcd``, and the texts of
+the pages that it shows or writes; code is left alone. Three checks: the word list of the project
+(``tools/prose.toml``), proselint, and the misspellings that codespell knows. A finding is printed as
+``file:line:column: message``, and the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = ROOT / "tools" / "prose.toml"
-MARKDOWN = ("*.md", ".github/**/*.md", "docs/**/*.md")
+MARKDOWN = ("*.md", ".github/**/*.md", "docs/**/*.md", "docs/**/*.ipynb")
 PYTHON = ("src/opengcd/**/*.py",)
-PAGE = ("src/opengcd/service/page/**/*.js", "src/opengcd/service/page/**/*.html")
+PAGE = ("src/opengcd/service/page/**/*.js", "src/opengcd/**/*.html", "src/opengcd/**/*.html.j2")
 
-# Of a string, only one that holds two words with a space between them is taken for a text.
+# Of a string, only one that holds two words with a space between them is taken for a text; in the page, also a word
+# that begins with a capital, such as the label of a button.
 TWO_WORDS = re.compile(r"[^\W\d_]{2,}[,.:;!?]? [^\W\d]")
+LABEL = re.compile(r"[A-Z][a-z]+…?")
 # A quoted piece of a string expression, or a comment between two pieces.
 PIECE = re.compile(r"""#[^\n]*|[rfRF]{0,2}(?P<quote>\"{3}|'{3}|"|')(?P<body>.*?)(?<!\\)(?P=quote)""", re.DOTALL)
 INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)|\$[^$\n]+\$", re.DOTALL)
@@ -43,6 +46,11 @@ UNDERLINE = re.compile(r"^[ \t]*-{3,}$", re.MULTILINE)
 MATH = re.compile(r"^[ \t]*\.\. math::.*?(?=\n[ \t]*\n|\Z)", re.DOTALL | re.MULTILINE)
 DOCTEST = re.compile(r"^[ \t]*>>> .*?(?=\n[ \t]*\n|\Z)", re.DOTALL | re.MULTILINE)
 PLACEHOLDER = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
+# The text of a Markdown cell of a notebook, one JSON string or a list of one for each line; what ends a line of it.
+CELL = re.compile(r'"cell_type": "markdown",.*?"source": \[?\s*"((?:[^"\\]|\\.|",\s*")*)"', re.DOTALL)
+LINE_END = re.compile(r'\\n(?:",\s*")?')
+ESCAPED = re.compile(r"\\(.)")
+TEMPLATE = re.compile(r"\{% block style %\}.*?\{% endblock %\}|\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 BLANK_LINE = re.compile(r"\n[ \t]*\n")
 # Between two passages, so that nothing is found across them; a rule can look for it.
 END = "\n\n¶\n\n"
@@ -131,6 +139,13 @@ def markdown(source: str) -> Iterator[Passage]:
     yield from paragraphs(blank(blank(source, INLINE_CODE), LINK_TARGET))
 
 
+def notebook(source: str) -> Iterator[Passage]:
+    """Yield the paragraphs of the Markdown cells."""
+    for cell in CELL.finditer(source):
+        text = ESCAPED.sub(r" \1", LINE_END.sub(lambda found: "\n".ljust(len(found[0])), cell[1]))
+        yield from (Passage(cell.start(1) + start, words) for start, words in markdown(text))
+
+
 def python(source: str) -> Iterator[Passage]:
     """Yield docstrings and every other string of at least two words, without doctests, code and placeholders."""
     lines = source.splitlines(keepends=True)
@@ -170,9 +185,9 @@ def _body(piece: re.Match[str], has_placeholders: bool) -> str:
 
 
 def javascript(source: str) -> Iterator[Passage]:
-    """Yield string and template literals of at least two words; one inside a placeholder counts by itself."""
+    """Yield string and template literals that are texts; one inside a placeholder counts by itself."""
     for start, text in _literals(source):
-        if TWO_WORDS.search(text):
+        if TWO_WORDS.search(text) or LABEL.fullmatch(text):
             yield from paragraphs(text, start)
 
 
@@ -240,7 +255,19 @@ def html(source: str) -> Iterator[Passage]:
     yield from _Html(source).found
 
 
-READERS = {".md": markdown, ".py": python, ".js": javascript, ".html": html}
+def template(source: str) -> Iterator[Passage]:
+    """Yield the texts of a page that Jinja fills in."""
+    yield from html(blank(source, TEMPLATE, " "))
+
+
+READERS = {
+    ".md": markdown,
+    ".ipynb": notebook,
+    ".py": python,
+    ".js": javascript,
+    ".html": html,
+    ".j2": template,
+}
 
 
 def unreleased(source: str) -> str:

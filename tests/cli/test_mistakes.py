@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from opengcd import Workspace
 from opengcd.cli import app, main
-from tests.helpers.pictures import KNOWN, paint
+from tests.helpers.pictures import KNOWN, paint, png_header
 
 PIXELS = ("--embedder", "pixels")
 NEEDS_POSIX = pytest.mark.skipif(os.name == "nt", reason="pipes and devices are those of POSIX systems")
@@ -213,3 +213,15 @@ def test_the_decoders_say_what_to_do_about_files_of_phones_and_cameras(workspace
     (tmp_path / "b.nef").write_bytes(b"II*\0")
     told = run("recognize", workspace.path, tmp_path / "a.cr2", tmp_path / "b.nef", code=3).stderr
     assert told.count("a raw image of a camera; convert it to JPEG or PNG") == 2
+
+
+def test_small_files_of_huge_images_are_listed_with_what_to_do(workspace, tmp_path, known):
+    (known / "red" / "bomb.png").write_bytes(png_header(60_000, 60_000))
+    for command in (
+        ("recognize", workspace.path, known),
+        ("teach", workspace.path, known),
+        ("init", tmp_path / "birds", "--known", known, *PIXELS),
+    ):
+        told = run(*command, code=3).stderr
+        assert "bomb.png: the image has more than 80,000,000 pixels; make it smaller" in told
+        assert "1 file could not be used; all others were processed." in told

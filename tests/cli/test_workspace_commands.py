@@ -172,6 +172,8 @@ def test_the_next_command_can_be_pasted_into_a_shell(world, tmp_path, monkeypatc
     run("init", "my birds", "--known", world[0], "--embedder", "pixels")
     last = run("status", "my birds").stdout.splitlines()[-1]
     assert last == "Next: opengcd recognize 'my birds' IMAGES, with files or folders of new images."
+    paint(tmp_path / "more" / "red", "red", [900])
+    assert run("teach", "my birds", "more").stdout.splitlines()[-1] == "Next: opengcd learn 'my birds'."
 
 
 def test_status_needs_no_heavy_library(workspace):

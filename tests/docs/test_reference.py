@@ -52,7 +52,8 @@ def test_every_operation_parameter_and_schema_is_in_the_reference(api):
             section = sections[f"{method.upper()} {path.removeprefix('/api/v1')}"]
             assert operation["description"] in section
             assert all(f"`{one['name']}`" in section for one in operation.get("parameters", ()))
-            assert all(re.search(rf"[|,] {status} \w", section) for status in operation["responses"])
+            assert all(re.search(rf"[|,:] {status}\b", section) for status in operation["responses"])
+            assert all(f"\n| {status} | " in page for status in operation["responses"] if status >= "400")
             assert all(kind in section for kind in operation.get("requestBody", {}).get("content", ()))
     for name, schema in api["components"]["schemas"].items():
         assert all(f"`{field}`" in sections[name] for field in schema.get("properties", ()))

@@ -95,13 +95,13 @@ class Visit:
         assert not unexpected, unexpected
 
 
-def violations(page):
-    """What an automated accessibility check finds."""
+def violations(page, within=None):
+    """What an automated accessibility check finds, on the whole page or within what a selector names."""
     try:
         from axe_playwright_python.sync_playwright import Axe
     except ImportError:
         missing("axe-playwright-python is not installed")
-    found = Axe().run(page).response["violations"]
+    found = Axe().run(page, within).response["violations"]
     return [(v["id"], v["help"], [node["html"][:200] for node in v["nodes"][:3]]) for v in found]
 
 

@@ -1,5 +1,8 @@
 """Tiny pictures of plain colours with some noise: an open world that plain pixels can tell apart."""
 
+import struct
+import zlib
+
 import numpy as np
 from PIL import Image
 
@@ -52,3 +55,17 @@ def paint_world(folder, n=8):
 def truth(path):
     """The colour that a file is named after."""
     return next(colour for colour in COLOURS | MORE if colour in str(path).rpartition("/")[2])
+
+
+def png_header(width, height):
+    """A PNG file that claims to be of some size."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+        + chunk(b"IDAT", zlib.compress(b"\0" * 1000))
+        + chunk(b"IEND", b"")
+    )

@@ -5,7 +5,8 @@ from itertools import count
 
 from PIL import Image
 
-from tests.helpers.pictures import picture
+from opengcd import Workspace
+from tests.helpers.pictures import KNOWN, RECOGNIZER, picture
 
 SIDE = 40
 SEEDS = count()
@@ -30,3 +31,17 @@ def detections(file, found):
     images = [{"file": name, "detections": boxes} for name, boxes in found.items()]
     file.write_text(json.dumps({"images": images, "detection_categories": names, "info": {"format_version": "1.4"}}))
     return file
+
+
+def learn_crops(folder):
+    """Make a workspace that has learnt four colours from crops."""
+    found = {
+        f"{colour}/{number}.png": scene(folder / "known" / colour / f"{number}.png", *[colour] * (1 + number % 2))
+        for colour in KNOWN
+        for number in range(6)
+    }
+    scene(folder / "known" / "red" / "nothing.png")
+    found["red/nothing.png"] = []
+    workspace = Workspace.create(folder / "birds", "pixels", recognizer=RECOGNIZER, who="ann")
+    assert workspace.fit(folder / "known", boxes=detections(folder / "known.json", found)) == []
+    return workspace

@@ -52,7 +52,9 @@ def test_an_accepted_image_is_corrected_by_an_edit(client, workspace):
     by_bob = {"on": done["edit"], "act": "remove", "items": wrong[:1]}
     workspace.by("bob").move(wrong[:1], "black")
     assert send(client, "POST", "edits", by_bob, 409)["conflict"]["who"] == "bob"
-    assert "already learnt item 1" in edit(client, done["edit"], "remove", 409, items=[1])["detail"]
+    learnt = edit(client, workspace.review.last_edit(), "move", items=[1, wrong[1]], label="green")
+    assert learnt["images"] == 2
+    assert {(i["label"], i["who"]) for i in listed(client) if i["id"] in (1, wrong[1])} == {("green", "ann")}
 
 
 def test_what_is_told_of_an_image(client, workspace, world):

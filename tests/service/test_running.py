@@ -93,3 +93,11 @@ def test_a_link_on_a_terminal(workspace, monkeypatch):
         monkeypatch.setattr("opengcd.service.server._Server.run", lambda self: self.started_at(8765))
         run(workspace, Site(port=0), show_link=show, tell=told.append)
         assert len([line for line in told if line.startswith("Log in within ten minutes: http")]) == show
+
+
+def test_a_certificate_that_is_missing_is_named(workspace, tmp_path):
+    (tmp_path / "cert.pem").touch()
+    given = ["serve", str(workspace.path), "--certificate", str(tmp_path / "cert.pem"), "--key", "key.pem"]
+    result = CliRunner().invoke(app, given)
+    assert result.exit_code == 2
+    assert "'key.pem' does not exist" in result.stderr

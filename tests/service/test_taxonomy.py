@@ -1,5 +1,9 @@
 """The taxonomy over HTTP."""
 
+import pytest
+
+from tests.helpers.serving import API, eventually, png
+
 WANTED = {
     "ranks": ["hue"],
     "class_rank": "colour",
@@ -22,6 +26,24 @@ def test_a_taxonomy_is_set_shown_and_used(client, workspace):
         "error": 0.1,
     }  # fmt: skip
     assert client.put("/api/v1/taxonomy", json=WANTED | {"on": seen}).status_code == 409
+
+
+def test_recognize_answers_with_the_deepest_sure_rank(client, workspace):
+    """Images that are kept and those that are not, and vectors."""
+    files = {"files": ("green.png", png("green", 4711))}
+    assert client.post(f"{API}/recognize", files=files).json()[0]["taxon"] is None
+    seen = client.get(f"{API}/status").json()["edit"]
+    assert client.put(f"{API}/taxonomy", json=WANTED | {"on": seen}).status_code == 200
+    eventually(lambda: client.post(f"{API}/recognize", files=files).json()[0]["taxon"])
+    (shown,) = client.post(f"{API}/recognize", files=files).json()
+    assert (shown["label"], shown["taxon"]["path"], shown["taxon"]["error"]) == ("green", ["coloured", "green"], 0.1)
+    (kept,) = client.post(f"{API}/recognize", params={"keep": True}, files=files).json()
+    told = client.get(f"{API}/items/{kept['id']}/reasons").json()["taxon"]
+    assert kept["taxon"] | {"probability": None} == told | {"probability": None}
+    assert kept["taxon"]["probability"] == pytest.approx(told["probability"], abs=1e-4)
+    X, _ = workspace.recognition.embed([png("green", 4711)])
+    (vector,) = client.post(f"{API}/recognize", json={"vectors": X.tolist()}).json()
+    assert vector["taxon"]["path"] == shown["taxon"]["path"]
 
 
 def test_a_taxonomy_that_cannot_be_used(client):

@@ -4,10 +4,8 @@ import os
 import resource
 import shutil
 import signal
-import struct
 import subprocess
 import sys
-import zlib
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from PIL import Image
 from opengcd import Workspace
 from opengcd.embed import EmbedderError, Pixels, read_image
 from opengcd.workspace import Changes, WorkspaceError, find_files, intake, review_folder
-from tests.helpers.pictures import KNOWN, RECOGNIZER, paint, picture
+from tests.helpers.pictures import KNOWN, RECOGNIZER, paint, picture, png_header
 
 GOOD = 3
 NOT_AN_IMAGE = "not a readable image; if it is one in another format, convert it to JPEG or PNG"
@@ -37,20 +35,6 @@ def bad(workspace, *paths):
     found = {os.path.basename(result.path): result.reason for result in results if result.reason}
     assert {os.path.basename(path): reason for path, reason in workspace.views.failures()} == found
     return found
-
-
-def png_header(width, height):
-    """A PNG file that claims to be of some size."""
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-        + chunk(b"IDAT", zlib.compress(b"\0" * 1000))
-        + chunk(b"IEND", b"")
-    )
 
 
 # Files that are no images.

@@ -32,6 +32,7 @@ def varied(reviewable, tmp_path_factory):
         workspace.by("bob").separate(second.items[3:5], "dusk")
         (moved,) = (one.item for one in workspace.views.labels() if one.paths[0].endswith("green101.png"))
         workspace.by("bob").move([moved], "red")
+        workspace.by("bob").relabel([one.item for one in workspace.views.labels()][:2], "green")
         with workspace.store.database.writing() as connection:
             connection.exec_driver_sql(
                 f"UPDATE paths SET mtime = CAST({TAKEN:.0f} + 86400 * (item_id % 20) AS BIGINT) * 1000000000"
@@ -61,7 +62,14 @@ def test_a_list_says_of_each_image_what_all_labels_say(varied):
 
 def test_who_gave_a_label_is_the_last_one_who_did(varied):
     by = Counter((image.who, image.label) for image in everything(varied).values() if image.who)
-    assert by == {("ann", "sky"): 8, ("ann", "red"): 2, ("bob", "dusk"): 2, ("bob", "unknown"): 1, ("bob", "red"): 1}
+    assert by == {
+        ("ann", "sky"): 8,
+        ("ann", "red"): 2,
+        ("bob", "dusk"): 2,
+        ("bob", "unknown"): 1,
+        ("bob", "red"): 1,
+        ("bob", "green"): 2,
+    }
     for who in ("ann", "bob", "eve"):
         listed = varied.browsing.images(Wanted(who=who)).images
         assert len(listed) == sum(n for (one, _), n in by.items() if one == who)
@@ -209,8 +217,42 @@ def test_an_accepted_image_is_corrected_learnt_and_put_back(workspace):
     workspace.learn()
     learnt = {one.item: (one.label, one.source) for one in workspace.views.labels()}
     assert [learnt[item] for item in wrong] == [("red", "learnt")] * 2
-    with pytest.raises(WorkspaceError, match=f"already learnt item {wrong[0]} as 'red'"):
-        workspace.move(wrong, "green")
+
+
+def test_learnt_and_recognised_images_are_corrected_together_and_put_back(workspace):
+    learnt, other = workspace.views.labels()[0], accepted(workspace, "green")[0]
+    assert (learnt.source, learnt.label) == ("learnt", "black")
+    before = workspace.views.labels()
+    assert workspace.by("bob").move([learnt.item, other], "red").images == 2
+    for item in (learnt.item, other):
+        image = workspace.browsing.image(item)
+        assert (image.label, image.source, image.who) == ("red", "reviewed", "bob")
+    assert {image.id for image in workspace.browsing.images(Wanted(who="bob")).images} == {learnt.item, other}
+    assert workspace.browsing.choices().people == ["bob"]
+    assert workspace.history()[0].details["images"] == 2
+    workspace.undo()
+    assert workspace.views.labels() == before
+    workspace.redo()
+    workspace.learn()
+    assert {one.item: (one.label, one.source) for one in workspace.views.labels()}[learnt.item] == ("red", "learnt")
+    assert workspace.move([learnt.item], "moss").group is None  # no group is made for a learnt image
+    assert workspace.browsing.image(learnt.item).label == "moss"
+    assert "moss" not in [group.label for group in workspace.groups()]
+
+
+def test_a_learnt_image_gets_the_name_of_a_group_and_can_be_removed(workspace):
+    (learnt, second, *_), (named, unnamed) = workspace.views.labels(), workspace.groups()
+    workspace.name(named.id, "sky")
+    workspace.move([learnt.item], named.id)
+    assert workspace.browsing.image(learnt.item).label == "sky"
+    with pytest.raises(WorkspaceError, match="has no name"):
+        workspace.move([learnt.item], unnamed.id)
+    workspace.remove([learnt.item, named.items[0]])
+    assert [workspace.browsing.image(item).source for item in (learnt.item, named.items[0])] == ["removed"] * 2
+    workspace.undo()
+    assert workspace.browsing.image(learnt.item).label == "sky"
+    with pytest.raises(WorkspaceError, match=f"already learnt item {second.item} as"):
+        workspace.separate([second.item])
 
 
 def test_a_correction_to_a_new_class_is_learnt_if_it_is_confirmed(workspace):
@@ -237,7 +279,7 @@ def test_corrections_of_the_same_image_conflict(workspace):
     assert [workspace.browsing.image(item).label for item in (one, other)] == ["red", "black"]
 
 
-def test_any_image_that_is_not_learnt_can_be_removed_or_grouped(workspace):
+def test_any_image_can_be_removed_or_grouped(workspace):
     """Also near copies of one that is in no group: each is moved by itself."""
     first, second, third = accepted(workspace, "green")[:3]
     put_in_stack(workspace, [first, second])
@@ -275,6 +317,19 @@ def test_an_image_that_was_moved_is_exported_once(workspace, tmp_path):
     list(workspace.recognize([copy]))  # a file for each copy that is there
     item = workspace.views.find(copy)
     assert workspace.views.paths(item) == sorted(map(str, (moved, copy)))
+
+
+def test_an_image_whose_link_was_made_again_is_exported_once(workspace, tmp_path):
+    """As in a folder of links to a disk that is found elsewhere now: the old links lead nowhere."""
+    (file,) = paint(tmp_path / "disk", "red", [951])
+    old, new = tmp_path / "old.png", tmp_path / "new.png"
+    old.symlink_to(file)
+    list(workspace.recognize([old]))
+    (tmp_path / "disk").rename(tmp_path / "other")
+    new.symlink_to(tmp_path / "other" / file.name)
+    (found,) = workspace.recognize([new])
+    assert workspace.views.paths(found.item) == [str(new)]
+    assert str(old) not in workspace.formats.export_bytes("csv").decode()
 
 
 def test_the_state_of_each_file_is_told(workspace, tmp_path):

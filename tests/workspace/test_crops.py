@@ -2,38 +2,32 @@
 
 import io
 import json
+from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from sqlalchemy import select
 from typer.testing import CliRunner
 
-from opengcd import Workspace
 from opengcd.cli import app
 from opengcd.service import create_app
 from opengcd.workspace import WorkspaceError
 from opengcd.workspace.boxes import Box, read_boxes
 from opengcd.workspace.crops import Crops
-from tests.helpers.pictures import COLOURS, KNOWN, RECOGNIZER
-from tests.helpers.scenes import SIDE, detections, scene
+from opengcd.workspace.schema import captures
+from tests.helpers.pictures import COLOURS
+from tests.helpers.scenes import SIDE, detections, learn_crops, scene
 from tests.helpers.serving import connect, get
 
 
 @pytest.fixture
 def fit(tmp_path):
     """A workspace that has learnt four colours from crops."""
-    found = {
-        f"{colour}/{number}.png": scene(tmp_path / "known" / colour / f"{number}.png", *[colour] * (1 + number % 2))
-        for colour in KNOWN
-        for number in range(6)
-    }
-    scene(tmp_path / "known" / "red" / "nothing.png")
-    found["red/nothing.png"] = []
-    with Workspace.create(tmp_path / "birds", "pixels", recognizer=RECOGNIZER, who="ann") as workspace:
-        bad = workspace.fit(tmp_path / "known", boxes=detections(tmp_path / "known.json", found))
-        assert bad == []
+    with learn_crops(tmp_path) as workspace:
         yield workspace
 
 
@@ -140,8 +134,8 @@ def test_boxes_are_cut_once(fit, tmp_path, monkeypatch):
     both = [one.path for one in fit.recognize([stream], boxes=file)]
     assert len(both) == 2
     assert set(first) < set(both)
-    (record,) = [one for one in Crops(fit.path).records() if one["path"] == str(stream / "a.png")]
-    assert sorted(one["confidence"] for one in record["crops"]) == [0.3, 0.89]
+    (image,) = [one for one in Crops(fit.path).images() if one.path == str(stream / "a.png")]
+    assert sorted(one.confidence for one in image.crops.values()) == [0.3, 0.89]
     monkeypatch.setattr("opengcd.workspace.crops.replace_file", lambda *_, **__: pytest.fail("it is cut again"))
     assert [one.path for one in fit.recognize([stream], boxes=file)] == both
 
@@ -158,6 +152,26 @@ def test_crops_know_when_the_image_was_taken_and_how_it_is_turned(fit, tmp_path)
     assert crop.getexif().get_ifd(0x8769)[0x9003] == "2024:05:01 06:30:12"
 
 
+def test_a_table_of_times_counts_for_the_crops_of_an_image(fit, tmp_path):
+    """Also for images without a crop, which exports list, and when they are looked at again."""
+    found = {"a.png": scene(tmp_path / "a.png", "red", "blue"), "IMG_20240131_235959.png": []}
+    scene(tmp_path / "IMG_20240131_235959.png")
+    boxes = detections(tmp_path / "boxes.json", found)
+    files = [tmp_path / name for name in found]
+    (tmp_path / "times.csv").write_text("file,time\na.png,2024-05-01T06:30:12\n")
+    moments = {"a.png": datetime(2024, 5, 1, 6, 30, 12), "IMG_20240131_235959.png": datetime(2024, 1, 31, 23, 59, 59)}
+    for _ in range(2):
+        items = [one.item for one in fit.recognize(files, boxes=boxes) if one.item]
+        assert fit.set_times(tmp_path / "times.csv") == 2
+        seconds = {Path(one.path).name: one.taken for one in Crops(fit.path).images()}
+        assert {name: seconds[name] for name in found} == {
+            name: moment.replace(tzinfo=UTC).timestamp() for name, moment in moments.items()
+        }
+        with fit.store.database.reading() as connection:
+            taken = connection.scalars(select(captures.c.taken).where(captures.c.item_id.in_(items))).all()
+        assert taken == [seconds["a.png"]] * 2
+
+
 def test_the_service_shows_a_crop_in_its_image(fit, tmp_path):
     found = {"a.png": scene(tmp_path / "a.png", "red", "blue")}
     one, _ = fit.recognize([tmp_path / "a.png"], boxes=detections(tmp_path / "boxes.json", found))
@@ -172,18 +186,6 @@ def test_the_service_shows_a_crop_in_its_image(fit, tmp_path):
         assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
         (tmp_path / "a.png").write_bytes(b"")
         get(client, f"items/{one.item}/origin", 404)
-
-
-def test_crops_are_exported(fit, tmp_path):
-    found = {"a.png": scene(tmp_path / "a.png", "red", "blue"), "b.png": []}
-    scene(tmp_path / "b.png")
-    list(fit.recognize([tmp_path / "a.png", tmp_path / "b.png"], boxes=detections(tmp_path / "boxes.json", found)))
-    images = {one["file"]: one for one in json.loads(fit.formats.export_bytes("crops"))["images"]}
-    assert images[str(tmp_path / "b.png")]["label"] == "empty"
-    shown = images[str(tmp_path / "a.png")]["detections"]
-    assert [(one["bbox"], one["label"], one["source"]) for one in shown] == [
-        ([0.0, 0.5, 0.5, 0.5], "red", "recognized"), ([0.5, 0.5, 0.5, 0.5], "unknown", "rejected"),
-    ]  # fmt: skip
 
 
 def test_the_commands(tmp_path):

@@ -13,7 +13,7 @@ from tests.helpers.reviewing import put_in_stack
 from tests.helpers.serving import get
 
 OLD = {"k": 5, "images": 16, "put back": 2, "groups": 2, "version": 1, "k interval": [4, 6], "left alone": 3}
-"""What earlier versions have stored of a discovery."""
+"""What early versions have stored of a discovery."""
 
 
 def store(workspace, verb, details):
@@ -55,8 +55,9 @@ def test_every_entry_has_the_record_of_its_verb(workspace):
         assert record.as_dict() == entry.details
 
 
-def test_entries_of_earlier_versions_are_read_and_shown(client, workspace):
-    store(workspace, "discover", OLD)
+@pytest.mark.parametrize("stored", [OLD, {key.replace(" ", "_"): value for key, value in OLD.items()}])
+def test_entries_of_earlier_versions_are_read_and_shown(client, workspace, stored):
+    store(workspace, "discover", stored)
     found = workspace.status().discovered
     assert DiscoverDetails(**found) == DiscoverDetails(5, 16, 2, 2, 1, k_interval=[4, 6], left_alone=3)
     assert workspace.history()[0].details == found

@@ -21,7 +21,7 @@ def test_the_loop(tmp_path):
     assert all((r.unknown > r.top[0][1]) == (r.label == "unknown") for r in results)
 
     found = workspace.discover(k=6)
-    assert (found.k, found.items, found.put_back, found.groups) == (6, 16, 0, 2)
+    assert (found.k, found.items, found.returned, found.groups) == (6, 16, 0, 2)
     groups = novel(workspace)
     assert {colour: dict(colours(workspace, group)) for colour, group in groups.items()} == {
         "blue": {"blue": 8},

@@ -28,7 +28,7 @@ def test_items_that_discovery_puts_back(workspace):
     assert {group.kind for group in groups} == {"known"}
     assert {group.label for group in groups} <= set(KNOWN)
     assert sum(map(len, groups)) == 16
-    assert workspace.status().counts["put back"] == 16
+    assert workspace.status().counts["returned"] == 16
     with pytest.raises(WorkspaceError, match="nothing to learn"):
         workspace.learn()  # nobody has looked at them
     workspace.confirm(groups[0].id)

@@ -89,6 +89,9 @@ def test_a_version_is_compared_with_the_one_before(doubtful):
     }  # fmt: skip
     assert report.pairs == []
     assert doubtful.held_out.report(1).pairs[1][:2] == ("green", "scarlet")
+    assert doubtful.held_out.accuracies() == pytest.approx({1: 32 / 34, 2: 1.0})
+    assert doubtful.held_out.cell("green", "scarlet") == []
+    assert len(doubtful.held_out.cell("green", "scarlet", 1)) == 1
 
 
 def test_near_copies_with_different_labels_are_suspects(workspace, tmp_path):

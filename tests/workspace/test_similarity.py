@@ -3,24 +3,26 @@
 import numpy as np
 import pytest
 
-from opengcd.workspace import MissingError, versions
+from opengcd.workspace import MissingError
 from tests.helpers.reviewing import novel
 
 
 def test_neighbours_by_hand(workspace):
+    """Of all images, whatever their labels come from."""
     item = novel(workspace)["blue"].items[0]
+    labels = {one.item: one for one in workspace.views.labels()}
+    homes = {i: group.id for group in workspace.groups() for i in group.items}
     with workspace.store.database.reading() as connection:
-        taught = {row.item_id: row.label for row in connection.execute(versions.learnt(connection))}
-        homes = {i: group.id for group in workspace.groups() for i in group.items}
-        ids = sorted({*taught, *homes} - {item})
+        ids = sorted(labels.keys() - {item})
         X = workspace.vectors.read(connection, [item, *ids]).astype(float)
     cosines = X[1:] @ X[0] / np.linalg.norm(X[1:], axis=1) / np.linalg.norm(X[0])
-    order = np.argsort(-cosines)[:20]
-    found = workspace.similarity.neighbours(item, 20)
+    order = np.argsort(-cosines)[:60]
+    found = workspace.similarity.neighbours(item, 60)
     assert [one.id for one in found] == [ids[i] for i in order]
     np.testing.assert_allclose([one.distance for one in found], 1 - cosines[order], atol=1e-6)
     assert [one.group for one in found] == [homes.get(ids[i]) for i in order]
-    assert all(one.label == taught[one.id] for one in found if one.group is None)
+    assert [one.label for one in found] == [labels[one.id].label for one in found]
+    assert {labels[one.id].source for one in found} >= {"learnt", "recognized", "grouped"}
 
 
 @pytest.mark.parametrize(

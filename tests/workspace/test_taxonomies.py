@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from collections import Counter
 from unittest.mock import Mock
 
@@ -13,7 +14,7 @@ from opengcd.cli import app
 from opengcd.taxonomy import NO_TAXONOMY, Taxonomy
 from opengcd.workspace import ConflictError, WorkspaceError, taxonomies
 from opengcd.workspace.taxonomies import path_of
-from tests.helpers.pictures import RECOGNIZER, paint_world, truth
+from tests.helpers.pictures import RECOGNIZER, paint, paint_world, truth
 
 TABLE = "hue,colour\ncoloured,red\ncoloured,green\ngrey,black\ngrey,white\n"
 
@@ -112,6 +113,35 @@ def test_the_command(workspace, tmp_path):
     done = run(app, ["taxonomy", str(workspace.path), str(table)])
     assert done.exit_code == 1
     assert "first line" in done.output
+
+
+@pytest.mark.parametrize("style", ["table", "csv", "jsonl"])
+def test_recognize_prints_the_deepest_sure_rank(made, tmp_path, style):
+    """Of images of known and of new classes, recognised for the first time or again."""
+    shutil.copytree(made.path, tmp_path / "copy")
+    workspace = Workspace(tmp_path / "copy")
+    files = [*paint(tmp_path, "red", [300]), *paint(tmp_path, "blue", [300, 301])]
+    command = ["recognize", str(workspace.path), *map(str, files), "--format", style]
+    bare = CliRunner().invoke(app, command).stdout
+    assert "coloured" not in bare
+    assert "taxon" not in bare
+    workspace.taxonomies.set(Taxonomy.read(TABLE), 0.2)
+    new = paint(tmp_path, "green", [300])
+    results = {one.path: one for one in workspace.recognize([*files, *new])}
+    expected = workspace.taxonomies.answers([one.item for one in results.values()])
+    assert {path: one.taxon for path, one in results.items()} == {
+        path: expected.get(one.item) for path, one in results.items()
+    }
+    assert results[str(new[0])].taxon.taxon.path == ("coloured", "green")
+    done = CliRunner().invoke(app, [*command, str(new[0])])
+    assert done.exit_code == 0, done.output
+    if style == "table":
+        header, *lines = done.stdout.splitlines()
+        assert header.index("deepest sure rank") == lines[0].index("coloured/red (colour, ")
+    else:
+        read = csv.DictReader if style == "csv" else lambda lines: map(json.loads, lines)
+        found = {row["path"]: row["taxon"] or None for row in read(done.stdout.splitlines())}
+        assert found == {path: one.taxon and path_of(one.taxon) for path, one in results.items()}
 
 
 def test_exports_have_the_taxon_of_each_image(workspace):

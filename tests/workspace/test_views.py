@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import insert
+from sqlalchemy import delete, insert
 
 from opengcd import Workspace
 from opengcd.workspace import groups as groups_module
 from opengcd.workspace import similarity, unit_vectors
-from opengcd.workspace.schema import assignments
+from opengcd.workspace.schema import assignments, predictions
 from opengcd.workspace.unit_vectors import UnitVectors
 from tests.helpers.counting import check
 from tests.helpers.pictures import paint, truth
@@ -93,9 +93,11 @@ def test_vectors_that_are_kept_and_vectors_that_are_read(workspace, tmp_path, mo
 
 
 def test_neighbours_that_are_far_away(workspace, monkeypatch):
-    """Where hardly anything near is under review or learnt, the search goes on."""
-    monkeypatch.setattr(similarity, "MORE", (0, 5))
+    """Where hardly anything near is recognised yet, the search goes on."""
+    monkeypatch.setattr(similarity, "MORE", 0)
     recognised = [one.item for one in workspace.views.labels() if one.source == "recognized"]
+    with workspace.store.database.writing() as connection:
+        connection.execute(delete(predictions).where(predictions.c.item_id.in_(recognised[1:])))
     found = workspace.similarity.neighbours(recognised[0], 30)
     assert len(found) == 30
     assert not {one.id for one in found} & set(recognised)

@@ -12,7 +12,7 @@ HEAD = """# Command line
 Every command, with its arguments, options and defaults, as `opengcd COMMAND --help` prints them. How the commands work
 together is explained in [the workspace](../how-to/workspace.md); `bench` belongs to [the benchmark](benchmark.md).
 
-Exit status: 0 for success, 1 for an error, 2 for wrong usage, 3 if some files could not be used, 130 after Ctrl-C.
+What the exit status means is listed under [limits](limits.md#exit-status).
 """
 
 

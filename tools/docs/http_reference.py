@@ -21,6 +21,12 @@ All paths but `/healthz` and `/metrics` begin with `/api/v1`, which is left out 
 (`Authorization: Bearer TOKEN`) or the cookie of a session. Requests and answers are JSON unless a table says otherwise.
 An error has its message in `detail`.
 """
+ERRORS = """## Errors {#errors}
+
+Each operation names the errors that it may answer with. They mean:
+
+| status | meaning | answer |
+| --- | --- | --- |"""
 
 
 def document() -> dict[str, Any]:
@@ -37,10 +43,12 @@ def page(api: dict[str, Any]) -> str:
     paths = sorted(api["paths"].items(), key=lambda one: not one[0].startswith(PREFIX))  # health comes last
     operations = [(m, path.removeprefix(PREFIX), one[m]) for path, one in paths for m in METHODS if m in one]
     subjects = dict.fromkeys(operation["tags"][0] for _, _, operation in operations)
-    parts = [HEAD, "\n".join(_overview(operations))]
+    errors = _errors(operations)
+    rows = [f"| {status} | {one['description']} | {_kinds(one)} |" for status, one in sorted(errors.items())]
+    parts = [HEAD, "\n".join(_overview(operations)), "\n".join([ERRORS, *rows])]
     for subject in subjects:
         parts.append(f"## {subject.capitalize()}")
-        parts += [_operation(m, path, one) for m, path, one in operations if one["tags"][0] == subject]
+        parts += [_operation(m, path, one, errors) for m, path, one in operations if one["tags"][0] == subject]
     records = sorted(api["components"]["schemas"].items())
     parts += ["## Schemas", *(_record(name, schema) for name, schema in records)]
     return "\n\n".join(parts) + "\n"
@@ -58,7 +66,17 @@ def _overview(operations: list[tuple[str, str, dict[str, Any]]]) -> Iterator[str
         yield f"| [`{method.upper()} {path}`](#{anchor(method, path)}) | {_cell(_first(operation['description']))} |"
 
 
-def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
+def _errors(operations: list[tuple[str, str, dict[str, Any]]]) -> dict[str, Any]:
+    """Return the answers to requests that fail, by status: they mean the same wherever they occur."""
+    found: dict[str, Any] = {}
+    for _, _, operation in operations:
+        for status, response in operation["responses"].items():
+            if status >= "400":
+                found.setdefault(status, response)
+    return found
+
+
+def _operation(method: str, path: str, operation: dict[str, Any], errors: dict[str, Any]) -> str:
     parts = [f"### {method.upper()} {path} {{#{anchor(method, path)}}}", operation["description"]]
     if parameters := operation.get("parameters"):
         rows = [_row(f"`{p['name']}` ({p['in']})", p["schema"] | p, p.get("required", False)) for p in parameters]
@@ -67,18 +85,28 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
         parts.append(f"**Request body**, `{kind}`: {_type(content.get('schema', {}))}")
         if "properties" in content.get("schema", {}):
             parts.append(_fields(content["schema"]))
-    parts.append("\n".join(["| status | answer |", "| --- | --- |", *_answers(operation["responses"])]))
+    responses = operation["responses"]
+    said = {status: one["description"] for status, one in responses.items()}
+    usual = [status for status in sorted(said) if status in errors and said[status] == errors[status]["description"]]
+    others = {status: one for status, one in responses.items() if status not in usual}
+    parts.append("\n".join(["| status | answer |", "| --- | --- |", *_answers(others)]))
+    if usual:
+        parts.append(f"[Errors](#errors): {', '.join(usual)}.")
     return "\n\n".join(parts)
 
 
 def _answers(responses: dict[str, Any]) -> Iterator[str]:
     statuses: dict[str, list[str]] = {}
     for status, response in sorted(responses.items()):
-        contents = response.get("content", {}).items()
-        kinds = [_type(one.get("schema", {})) if kind == "application/json" else f"`{kind}`" for kind, one in contents]
         said = response["description"].removesuffix("Successful Response") or HTTPStatus(int(status)).phrase
-        statuses.setdefault(_cell(" or ".join(dict.fromkeys(kinds))), []).append(f"{status} {said}")
+        statuses.setdefault(_kinds(response), []).append(f"{status} {said}")
     return (f"| {', '.join(said)} | {answer} |" for answer, said in statuses.items())
+
+
+def _kinds(response: dict[str, Any]) -> str:
+    contents = response.get("content", {}).items()
+    kinds = [_type(one.get("schema", {})) if kind == "application/json" else f"`{kind}`" for kind, one in contents]
+    return _cell(" or ".join(dict.fromkeys(kinds)))
 
 
 def _record(name: str, schema: dict[str, Any]) -> str:

@@ -31,7 +31,7 @@ WORDS = {
     "missing": "missing files",
     "one": "the rest is a class",
     "other": "the part is a class",
-    "put_back": "returned to known classes",
+    "returned": "returned to known classes",
     "same": "same class",
     "seen": "images looked at",
     "started": "new groups",
@@ -61,10 +61,8 @@ def show_groups(groups: Iterable[GroupSize]) -> None:
         facts = [state]
         if group.kind == "novel" and group.spread is not None:
             facts.append(f"spread {group.spread:.2f}")
-        if group.kind == "novel" and group.probability is not None:
-            facts.append(f"a class with probability {group.probability:.2f}")
         if group.doubtful:
-            facts.append("doubtful")
+            facts.append(f"doubtful: a class with probability {group.probability:.2f}")
         if group.confirmed_by:
             facts[0] += f" by {' and '.join(group.confirmed_by)}"
         if group.assignee is not None:
@@ -120,13 +118,13 @@ def show_same_names(workspace: Path, classes: Sequence[str], groups: Sequence[Gr
     for spellings in same_names([*classes, *named]):
         first, *others = spellings
         joins = [
-            f"opengcd edit name {workspace} {named[one]} '{first}'"
+            command("edit", "name", workspace, str(named[one]), first)
             if first in classes
-            else f"opengcd edit merge {workspace} {named[one]} {named[first]}"
+            else command("edit", "merge", workspace, str(named[one]), str(named[first]))
             for one in others
             if one not in classes
         ]
-        joins += [f"opengcd edit merge_classes {workspace} '{one}' '{first}'" for one in others if one in classes]
+        joins += [command("edit", "merge_classes", workspace, one, first) for one in others if one in classes]
         remedy = f"to join them: {', '.join(joins)}"
         echo(f"two spellings: {', '.join(spellings)}; {remedy}")
 

@@ -48,7 +48,7 @@ def recognize(
     with report_errors(), Workspace(workspace) as opened:
         if times is not None:
             read_times(times)  # a mistake in it is found before the images are read
-        show = PRINTERS[style]()
+        show = PRINTERS[style](opened.taxonomies.in_use())
         if watch:
             _print_until_interrupted(opened.watch(paths, fps=fps), show)
             return
@@ -94,7 +94,7 @@ def discover(
         with terminal.progress_bar() as progress:
             found = opened.discover(k, progress=progress)
         show_class_number(found.k, found.k_interval)
-        returned = f"{found.put_back} {'image was' if found.put_back == 1 else 'images were'} returned to known classes"
+        returned = f"{found.returned} {'image was' if found.returned == 1 else 'images were'} returned to known classes"
         echo(f"{found.groups} groups among {found.items} images; {returned}.")
         if found.left_alone:
             echo(f"{found.left_alone} images were left unchanged, because they were edited meanwhile.")
@@ -172,7 +172,7 @@ def rejection(
         bool, typer.Option("--follow", help="Remove the limit: estimate the threshold from the images that arrive.")
     ] = False,
 ) -> None:
-    """Show how many images each limit on rejected known images would reject, or set the limit."""
+    """Set the largest share of known images that may be rejected, or show what each limit would reject."""
     from opengcd import Workspace
 
     if follow and max_known_rejected is not None:
@@ -207,43 +207,55 @@ def _print_until_interrupted(results: Iterable[Result], show: Callable[[Result],
     exit_for_bad_files(bad)
 
 
-def _print_table() -> Callable[[Result], None]:
+def _print_table(with_taxa: bool) -> Callable[[Result], None]:
     from opengcd.workspace import readable
+    from opengcd.workspace.taxonomies import path_of
 
-    echo(f"{'label':24} unknown  {'most likely classes':48} image")
+    sure = f"{'deepest sure rank':40} " if with_taxa else ""
+    echo(f"{'label':24} unknown  {sure}{'most likely classes':48} image")
 
     def show(result: Result) -> None:
         top = ", ".join(f"{label} {p:.2f}" for label, p in result.top)
-        echo(f"{result.label:24} {result.unknown:7.2f}  {top:48} {readable(result.path)}")
+        one = result.taxon
+        taxon = "" if one is None else f"{path_of(one)} ({one.taxon.rank}, {one.probability:.2f})"
+        sure = f"{taxon:40} " if with_taxa else ""
+        echo(f"{result.label:24} {result.unknown:7.2f}  {sure}{top:48} {readable(result.path)}")
 
     return show
 
 
-def _print_json() -> Callable[[Result], None]:
+def _print_json(with_taxa: bool) -> Callable[[Result], None]:
+    from opengcd.workspace.taxonomies import columns_of
+
     def show(result: Result) -> None:
         top = [{"label": label, "p": p} for label, p in result.top]
         line = {"path": result.path, "label": result.label, "unknown": round(result.unknown, 6), "top": top}
-        echo(json.dumps(line))
+        echo(json.dumps(line | (columns_of(result.taxon) if with_taxa else {})))
 
     return show
 
 
-def _print_csv() -> Callable[[Result], None]:
+def _print_csv(with_taxa: bool) -> Callable[[Result], None]:
     from opengcd.workspace import csv_line
+    from opengcd.workspace.taxonomies import columns_of
 
-    write_out(csv_line(["path", "label", "unknown", "top"]))
+    write_out(csv_line(["path", "label", "unknown", "top", *(columns_of(None) if with_taxa else ())]))
 
     def show(result: Result) -> None:
         top = "; ".join(f"{label} {p:.3f}" for label, p in result.top)
-        write_out(csv_line([result.path, result.label, result.unknown, top]))
+        more = columns_of(result.taxon).values() if with_taxa else ()
+        write_out(csv_line([result.path, result.label, result.unknown, top, *more]))
         sys.stdout.flush()
 
     return show
 
 
-PRINTERS: dict[str, Callable[[], Callable[[Result], None]]] = {
+PRINTERS: dict[str, Callable[[bool], Callable[[Result], None]]] = {
     "table": _print_table,
     "jsonl": _print_json,
     "csv": _print_csv,
 }
-"""For each format, a function that prints the header and returns the function that prints a result."""
+"""For each format, a function that prints the header and returns the function that prints a result.
+
+It is told whether results have the deepest sure rank, which they have with a taxonomy.
+"""

@@ -34,8 +34,12 @@ def serve(
         list[str] | None,
         typer.Option(help="Address of a proxy whose headers X-Forwarded-For and X-Forwarded-Proto are trusted."),
     ] = None,
-    certificate: Annotated[Path | None, typer.Option(help="Certificate for HTTPS, a PEM file.")] = None,
-    key: Annotated[Path | None, typer.Option(help="Private key of the certificate, a PEM file.")] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Certificate for HTTPS, a PEM file.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Private key of the certificate, a PEM file.")
+    ] = None,
 ) -> None:
     """Serve the review page and the HTTP API.
 

@@ -29,7 +29,7 @@ def taxonomy(
 ) -> None:
     """Set the ranks above the classes, and show how many images are sure at which rank.
 
-    Where the class of an image is in doubt, its answer is the deepest rank that is sure. Class names that are paths,
+    Where the class of an image is in doubt, it is named by the deepest rank that is sure. Class names that are paths,
     such as Corvidae/Corvus/corax, need no file.
     """
     from opengcd import Workspace

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from opengcd.cli.failures import SOME_IMAGES_BAD, report_bad_file, report_errors
+from opengcd.cli.display import command
+from opengcd.cli.failures import SOME_IMAGES_BAD, report_bad_files, report_errors
 from opengcd.cli.options import Folder, Fps
 from opengcd.cli.output import echo
 
@@ -56,12 +57,9 @@ def teach(
                 version = opened.learn(progress=progress)
             show_learnt(opened, version)
         elif taught.images:
-            echo(f"Next: opengcd learn {workspace}.")
-        for path, reason in taught.bad:
-            report_bad_file(path, reason)
-        if taught.bad:
-            echo(f"{len(taught.bad)} files could not be used; all others were processed.", err=True)
-        if taught.bad or taught.conflicts:
+            echo(f"Next: {command('learn', workspace)}.")
+        report_bad_files(taught.bad)
+        if taught.conflicts:
             raise typer.Exit(SOME_IMAGES_BAD)
 
 
@@ -121,5 +119,7 @@ def _show_what_to_do(workspace: Path, found: Suspects) -> None:
     elif not found.total:
         echo("No label is suspected.")
     else:
-        echo(f"{found.total} {'label is' if found.total == 1 else 'labels are'} suspected. To judge them, run opengcd "
-             f"review {workspace} and open Labels, or opengcd edit keep_label, relabel or discard.")  # fmt: skip
+        echo(
+            f"{found.total} {'label is' if found.total == 1 else 'labels are'} suspected. To judge them, run "
+            f"{command('review', workspace)} and open Labels, or opengcd edit keep_label, relabel or discard."
+        )

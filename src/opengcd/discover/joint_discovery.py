@@ -35,17 +35,18 @@ to change the share of known rows, so uninformative neighbours can make it empty
 class JointDiscovery(DiscoveryStrategy):
     r"""Assign all rows of a stream together: to known classes, or to novel groups.
 
-    In the metric of the rejection, a :class:`~opengcd.osr.ScoredRejection`, with the number of classes from
-    :func:`estimate_by_rehearsal` unless k is given: :func:`joint_mixture`, then :func:`refine`.
+    In the metric of the rejection, a :class:`~opengcd.osr.ScoredRejection`: :func:`joint_mixture`, then
+    :func:`refine`. Unless k is given, the number of classes is estimated, see ``search``.
     A row nearest to a novel prototype joins its group; any other gets the known class with the largest
     :math:`\log p_c + \log \mathrm{softmax}_c(\mu \cdot z / \tau)`, classifier and prototypes together.
 
     Parameters
     ----------
     search : str
-        How the number of classes is estimated. ``"merging"`` estimates it from the stream, without assumptions about
-        the sizes of classes; with fewer than twenty known classes it falls back to ``"rehearsal"``, which expects new
-        classes to be about as large as known ones. ``"size"`` uses these sizes alone.
+        How the number of classes is estimated. ``"merging"`` reads it off the stream, without assuming that classes are
+        of equal size; with fewer than twenty known classes it falls back to ``"rehearsal"``
+        (:func:`estimate_by_rehearsal`), which expects new classes to be about as large as known ones. ``"size"`` uses
+        these sizes alone.
     over_stream : bool
         Whether to assign the whole stream, or the rejected rows only.
     head : bool

@@ -71,7 +71,7 @@ async def start(workspace: UserWorkspace, service: Service, local: Local, wanted
 
 @writing.delete("/watch", summary="Stop the watch", response_description="The watch.")
 async def stop(service: Service, local: Local) -> api.Watch:
-    """Watch the folder no longer. What was recognised stays."""
+    """Stop watching the folder. What was recognised stays."""
     await run_in_threadpool(service.watch.stop)
     return watch(service, local)
 

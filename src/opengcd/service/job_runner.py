@@ -215,7 +215,7 @@ writing = guarded("write", "jobs")
 
 @writing.post("/jobs", status_code=202, summary="Start a job", response_description="The job, which may have to wait.")
 def start(workspace: UserWorkspace, service: Service, request: api.JobRequest) -> api.Job:
-    """Add a job: discover, learn, teach or adapt. Jobs run one after another, in the order in which they were added."""
+    """Add a job; `verb` says what it is to do. Jobs run one after another, in the order in which they were added."""
     job = workspace.jobs.add(request.verb, request.model_dump(exclude={"verb"}, exclude_none=True), workspace.who)
     service.runner.wake()
     return as_job(job)

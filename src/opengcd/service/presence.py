@@ -92,7 +92,7 @@ reading = guarded("read", "review")
 # Asynchronous, so that it runs in the event loop.
 @reading.put("/presence", summary="Tell what you look at", response_description="Who looks at which group.")
 async def look(request: Request, service: Service, told: wire.Look) -> wire.Presence:
-    """Tell the others which group you look at, for half a minute; tell it again to go on.
+    """Tell the others which group you look at. It counts for half a minute, so repeat it while you look.
 
     It is kept in the server's memory only. The event `presence` tells it to all who listen.
     """

@@ -9,22 +9,26 @@ from fastapi import Query
 from opengcd.service import wire as api
 from opengcd.service.authentication import guarded
 from opengcd.service.state import UserWorkspace
+from opengcd.service.wire.values import Id
 
 reading = guarded("read", "records")
 
 ClassName = Annotated[str, Query(min_length=1, max_length=200, description="The name of a class.")]
+VersionId = Annotated[Id | None, Query(description="The number of the version; without it, the one in use.")]
 
 
 @reading.get("/held-out", summary="Show held-out accuracy", response_description="The accuracy.")
-def measured(workspace: UserWorkspace) -> api.HeldOut:
-    """Return how well the version in use recognises its exemplars when they are held out, and which it mixes up."""
-    return api.HeldOut.model_validate({"measured": workspace.held_out.report()})
+def measured(workspace: UserWorkspace, version: VersionId = None) -> api.HeldOut:
+    """Return how well a version recognises its exemplars when they are held out, and which it mixes up."""
+    return api.HeldOut.model_validate({"measured": workspace.held_out.report(version)})
 
 
 @reading.get("/held-out/items", summary="List confused images", response_description="The images.")
-def confused(workspace: UserWorkspace, label: ClassName, predicted: ClassName) -> api.ConfusedImages:
-    """Return the held-out images of one class that are taken for another class, or for their own."""
-    return api.ConfusedImages(items=workspace.held_out.cell(label, predicted))
+def confused(
+    workspace: UserWorkspace, label: ClassName, predicted: ClassName, version: VersionId = None
+) -> api.ConfusedImages:
+    """Return the held-out images of one class that a version takes for another class, or for their own."""
+    return api.ConfusedImages(items=workspace.held_out.cell(label, predicted, version))
 
 
 @reading.get("/suspects", summary="List suspected label errors", response_description="The images.")

@@ -19,6 +19,7 @@ from fastapi.responses import Response
 from pydantic_core import to_json
 from starlette.datastructures import UploadFile
 
+from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.service import wire as api
 from opengcd.service.authentication import Responses, guarded, problems
 from opengcd.service.concurrency import ConcurrencyLimit
@@ -26,6 +27,7 @@ from opengcd.service.state import Service
 from opengcd.service.supervision import Task
 from opengcd.service.vector_bodies import NPY, from_json, from_npy
 from opengcd.workspace import Workspace
+from opengcd.workspace.taxonomies import Answer, Namer
 
 if TYPE_CHECKING:
     from opengcd.recognizer import OpenWorldRecognizer
@@ -65,6 +67,8 @@ class Recognition:
         self._recognizer: OpenWorldRecognizer | None = None
         self._names: dict[str, str] = {}
         """The present names of classes that were renamed."""
+        self._namer: Namer | None = None
+        """Names rows by the deepest sure taxon, if there is a taxonomy."""
         self._thread = ThreadPoolExecutor(1, "recognition", initializer=_on_one_core)
         self._waiting: deque[_Asked] = deque()
         self._passes: asyncio.Task[None] | None = None
@@ -95,6 +99,8 @@ class Recognition:
     def _follow(self) -> None:
         if self.workspace.models.knows_classes():
             self.refresh()
+            if self._namer is None:  # with a taxonomy, thresholds may have to be computed, which no request waits for
+                self._namer = self.workspace.taxonomies.namer()
             if not gc.get_freeze_count():  # a garbage collection of all libraries would delay every request
                 gc.freeze()
 
@@ -102,6 +108,7 @@ class Recognition:
         """Load the version that is in use now; return its number."""
         version, self._recognizer = self.workspace.recognizers.follow()
         self._names = self.workspace.models.class_names()
+        self._namer = self.workspace.taxonomies.namer(wait=False)
         return version
 
     def renew(self) -> None:
@@ -159,7 +166,8 @@ class Recognition:
     def _recognize(self, parts: Sequence[tuple[np.ndarray, int]]) -> list[list[dict[str, Any]]]:
         assert self._recognizer is not None
         classes = self._recognizer.classes_
-        said = self._recognizer.recognize(np.concatenate([X for X, _ in parts]))
+        rows = np.concatenate([X for X, _ in parts])
+        said = self._recognizer.recognize(rows)
         unknown, known = said.probabilities[:, 0].tolist(), said.probabilities[:, 1:]
         most = min(max(top for _, top in parts), len(classes))
         best = np.argsort(-known, axis=1, kind="stable")[:, :most]
@@ -167,11 +175,22 @@ class Recognition:
         if present := self._names:  # hardly any workspace has renamed a class
             classes, labels = (np.array([present.get(one, one) for one in some.tolist()]) for some in (classes, labels))
         names, shares = classes[best].tolist(), np.take_along_axis(known, best, axis=1).round(6).tolist()
-        rows = zip(labels.tolist(), unknown, names, shares, strict=True)
+        taxa = self._taxa(rows, said.labels == UNKNOWN_STR)
+        answers = zip(labels.tolist(), unknown, names, shares, taxa, strict=True)
         return [
-            [_answer(label, u, list(zip(c[:top], p[:top], strict=True))) for _, (label, u, c, p) in zip(X, rows)]  # noqa: B905
+            [
+                _answer(label, u, list(zip(c[:top], p[:top], strict=True)), taxon=taxon)
+                for _, (label, u, c, p, taxon) in zip(X, answers)  # noqa: B905
+            ]
             for X, top in parts
         ]
+
+    def _taxa(self, X: np.ndarray, rejected: np.ndarray) -> list[dict[str, Any] | None]:
+        """Return the deepest sure taxon of each row."""
+        recognizer, namer = self._recognizer, self._namer
+        if recognizer is None or namer is None or not namer.is_for(recognizer):  # another version came just now
+            return [None] * len(X)
+        return [_taxon(one, namer.error) for one in namer.name(recognizer.predict_proba(X), rejected.tolist())]
 
 
 def _on_one_core() -> None:
@@ -193,6 +212,7 @@ def _answer(
     id: int | None = None,
     exemplars: Sequence[int] = (),
     reason: str | None = None,
+    taxon: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     return {
         "label": label,
@@ -200,9 +220,15 @@ def _answer(
         "top": top,
         "id": id,
         "exemplars": exemplars,
+        "taxon": taxon,
         "name": None,
         "reason": reason,
     }
+
+
+def _taxon(answer: Answer | None, error: float) -> dict[str, Any] | None:
+    taxon = api.Taxon.of(answer, error)
+    return None if taxon is None else taxon.model_dump()
 
 
 IMAGES_FORM: dict[str, Any] = {
@@ -320,8 +346,11 @@ def _kept(workspace: Workspace, contents: Sequence[bytes], top: int) -> list[dic
     results = workspace.recognition.keep(contents)
     items = [result.item for result in results if result.item is not None]
     near = dict(zip(items, workspace.exemplars.nearest_to_items(items), strict=True)) if items else {}
+    error = workspace.taxonomies.setting().error
     return [
-        _refused(r.reason) if r.item is None else _answer(r.label, r.unknown, r.top[:top], r.item, near[r.item])
+        _refused(r.reason)
+        if r.item is None
+        else _answer(r.label, r.unknown, r.top[:top], r.item, near[r.item], taxon=_taxon(r.taxon, error))
         for r in results
     ]
 

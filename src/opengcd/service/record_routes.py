@@ -55,7 +55,7 @@ def versions(workspace: UserWorkspace) -> list[api.Version]:
 @reading.get("/phases", summary="List the phases", response_description="The versions, the oldest first.")
 def phases(workspace: UserWorkspace) -> list[api.Phase]:
     """Return how many images each version of the recogniser learnt and rejected, and how accurate it is."""
-    found = []
+    found, held_out = [], workspace.held_out.accuracies()
     for version, learnt, asked, rejected in workspace.views.phases():
         right = (version.report or {}).get("after")
         found.append(
@@ -70,6 +70,7 @@ def phases(workspace: UserWorkspace) -> list[api.Phase]:
                 rejected=rejected,
                 unknown_rate=rejected / asked if asked else None,
                 accuracy=right and api.Accuracy(**right),
+                held_out=held_out.get(version.id),
             )
         )
     return found

@@ -95,11 +95,11 @@ def people(workspace: UserWorkspace, service: Service) -> list[str]:
 @reading.get(
     "/groups/{id}/parts",
     summary="Tell whether a group is mixed",
-    response_description="How it falls in two.",
+    response_description="The parts.",
     responses=MISSING,
 )
 def parts(workspace: UserWorkspace, id: GroupNumber) -> api.Parts:
-    """Return how a group falls in two, and how likely the two are different classes."""
+    """Return the two parts that a group falls into, and how likely they are different classes."""
     return api.Parts.model_validate(workspace.questions.parts(id))
 
 
@@ -166,13 +166,7 @@ def reasons(
     score = workspace.views.score(id)
     found = [api.LabelledNeighbour.model_validate(one) for one in near]
     answer = workspace.taxonomies.answers([id]).get(id)
-    taxon = answer and api.Taxon(
-        name=answer.taxon.name,
-        rank=answer.taxon.rank,
-        path=list(answer.taxon.path),
-        probability=answer.probability,
-        error=workspace.taxonomies.setting().error,
-    )
+    taxon = api.Taxon.of(answer, workspace.taxonomies.setting().error)
     return api.Reasons(**score._asdict(), nearest=found, taxon=taxon)
 
 
@@ -238,7 +232,7 @@ def neighbours(
     id: Number,
     limit: Annotated[int, Query(ge=1, le=500, description="The largest number of images to return.")] = 24,
 ) -> list[api.Neighbour]:
-    """Return the images that look most like one, of those that are under review or learnt."""
+    """Return the images that look most like one, whatever their labels come from."""
     return [api.Neighbour.model_validate(one) for one in workspace.similarity.neighbours(id, limit)]
 
 

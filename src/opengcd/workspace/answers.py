@@ -70,7 +70,7 @@ def standing_answers(connection: Connection) -> Answers:
         if entry.verb == "keep":
             whole |= about
         elif entry.verb == "divide":
-            # What was said about the group holds for both parts.
+            # The answers about the group hold for both parts.
             apart |= {pair - {said["group"]} | {said["part"]} for pair in apart if said["group"] in pair}
             apart.add(frozenset(about))
             none |= {said[group] for group, is_class in (("group", "one"), ("part", "other")) if not said[is_class]}

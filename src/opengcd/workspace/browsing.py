@@ -10,7 +10,7 @@ import base64
 import binascii
 import json
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
@@ -354,7 +354,7 @@ class _Listed:
     def _image(self, row: Any, files: Sequence[str] | None, copies: tuple[int, int] | tuple[()]) -> Image:
         group = None if row.learnt else row.group_id
         name = readable(os.path.basename(files[0])) if files else ""
-        who = self._namers.of(row.id, row.group_id, row.by_person)
+        who = self._namers.of(row.id, row.group_id, row.by_person, row.learnt)
         facts = (row.label, row.source, group, row.unknown, row.doubt, as_time(row.date), who)
         return Image(row.id, name, *facts, *(() if group is None else copies))
 
@@ -424,11 +424,14 @@ class _Listed:
 
     def _by(self, who: str) -> ColumnElement[bool]:
         """Return the condition that a person gave the label."""
-        moved = [item for item, one in self._namers.of_items.items() if one == who]
-        named = [group for group, one in self._namers.of_groups.items() if one == who]
-        by_hand = assignments.c.by_person & _among(items.c.id, list(self._namers.of_items))
-        by_name = _among(assignments.c.group_id, named)
-        return (assignments.c.by_person & _among(items.c.id, moved)) | (~by_hand & by_name)
+        namers, learnt = self._namers, self._decided.learnt.c.item_id.is_not(None)
+        judged = learnt & _among(items.c.id, list(namers.of_learnt))
+        moved = assignments.c.by_person & _among(items.c.id, list(namers.of_items))
+        return or_(
+            judged & _among(items.c.id, _of(namers.of_learnt, who)),
+            ~judged & moved & _among(items.c.id, _of(namers.of_items, who)),
+            ~judged & ~moved & _among(assignments.c.group_id, _of(namers.of_groups, who)),
+        )
 
 
 _LOWER = {ord(capital): capital.lower() for capital in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
@@ -465,6 +468,11 @@ def _seconds(day: date | None, more: int = 0) -> float | None:
 def _among(column: ColumnElement[int], numbers: Sequence[int]) -> ColumnElement[bool]:
     """Return the condition that a number is one of any number of them: databases limit the parameters of a query."""
     return column.in_(bindparam(None, list(numbers), expanding=True, literal_execute=True, unique=True))
+
+
+def _of(namers: Mapping[int, str], who: str) -> list[int]:
+    """Return the items or groups that a person gave a label."""
+    return [number for number, one in namers.items() if one == who]
 
 
 def _text(connection: Connection, path: ColumnElement[Any]) -> ColumnElement[str]:

@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -62,6 +62,23 @@ class Origin(NamedTuple):
     """Left, top, width and height in pixels."""
     confidence: float
     category: str
+
+
+class WholeImage(NamedTuple):
+    """An image that a detector has looked at."""
+
+    path: str
+    """Where it was when it was looked at."""
+    hash: str
+    """The SHA-256 of its content."""
+    size: tuple[int, int] | None
+    """Its width and height; None if nothing was cut out of it by an old version of OpenGCD."""
+    label: str
+    """If there is no crop: ``"empty"``, or the categories of the other boxes."""
+    taken: float | None
+    """Seconds since 1970 at which it was taken, by the clock of its camera, if that is known."""
+    crops: dict[str, Origin]
+    """Where its crops are from, by their files."""
 
 
 class Crops:
@@ -124,16 +141,36 @@ class Crops:
         """Return where a crop is from, by its files; None for an image that is not a crop."""
         for path in map(Path, paths):
             if path.parent.parent == self._folder:
-                image = self._read(path.parent / f"{path.name.partition('-')[0]}.json")
-                for one in image.get("crops", []):
-                    if one["file"] == path.name:
-                        size, box = tuple(image["size"]), tuple(one["box"])
-                        return Origin(image["path"], image["sha256"], size, box, one["confidence"], one["category"])
+                record = self._read(path.parent / f"{path.name.partition('-')[0]}.json")
+                if record and (found := self._whole(record).crops.get(str(path))):
+                    return found
         return None
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return the records of all images from which boxes were cut, or in which there were none."""
-        return [self._read(file) for file in sorted(self._folder.glob("*/*.json"))]
+    def images(self) -> list[WholeImage]:
+        """Return all images from which boxes were cut, or in which there were none."""
+        return [self._whole(self._read(file)) for file in self._files()]
+
+    def note_times(self, times: Mapping[str, float]) -> dict[str, float]:
+        """Note when whole images were taken.
+
+        Parameters
+        ----------
+        times : mapping of str to float
+            Seconds since 1970, by path.
+
+        Returns
+        -------
+        dict of str to float
+            These times together with those of the crops of these images.
+
+        """
+        found = dict(times)
+        for file in self._files():
+            record = self._read(file)
+            if (taken := times.get(record["path"])) is not None:
+                found |= dict.fromkeys(self._whole(record).crops, taken)
+                replace_file(file, _as_json(record | {"taken": taken}))
+        return found
 
     def _cut(self, path: str, sure: Sequence[Box], chosen: Sequence[Box]) -> Cut:
         raw = read_file(path)
@@ -141,12 +178,12 @@ class Crops:
         home = self._folder / content[:2]
         before = self._read(home / f"{content}.json")
         image: Image | None = None
-        size: Any = before.get("size")
-        if chosen and size is None:
+        size, taken = before.get("size"), before.get("taken")
+        if size is None or "taken" not in before:  # also without a box: an image that cannot be read is not empty
             image = decoders().image(raw)
-            size = list(image.size)
-        elif not before:
-            decoders().check(raw)  # an image that cannot be read is not empty
+            size, taken = list(image.size), _taken(image)
+        if taken is None:
+            taken = named_time(path)
         known = {one["file"]: one for one in before.get("crops", [])}
         files: list[str] = []
         for box in sorted(chosen, key=lambda box: -box.confidence):
@@ -158,17 +195,32 @@ class Crops:
             if not file.exists():
                 image = decoders().image(raw) if image is None else image
                 make_folder(home)
-                replace_file(file, _encoded(image, edges, named_time(path)))
+                replace_file(file, _encoded(image, edges, taken))
             files.append(str(file))
             facts = {"file": file.name, "box": place, "confidence": box.confidence, "category": box.category}
             known.setdefault(file.name, facts)
         label = "" if files else ", ".join(sorted({box.category for box in sure})) or EMPTY
-        record = {"path": path, "sha256": content, "size": size, "label": "" if known else label}
+        record = {"path": path, "sha256": content, "size": size, "taken": taken, "label": "" if known else label}
         record["crops"] = list(known.values())
         if record != before:
             make_folder(home)
-            replace_file(home / f"{content}.json", json.dumps(record, indent=1).encode())
+            replace_file(home / f"{content}.json", _as_json(record))
         return Cut(path, list(dict.fromkeys(files)), label)
+
+    def _files(self) -> list[Path]:
+        """Return the files of all records."""
+        return sorted(self._folder.glob("*/*.json"))
+
+    def _whole(self, record: Mapping[str, Any]) -> WholeImage:
+        path, content = record["path"], record["sha256"]
+        size: Any = None if record["size"] is None else tuple(record["size"])
+        crops = {
+            str(self._folder / content[:2] / one["file"]): Origin(
+                path, content, size, tuple(one["box"]), one["confidence"], one["category"]
+            )
+            for one in record["crops"]
+        }
+        return WholeImage(path, content, size, record["label"], record.get("taken"), crops)
 
     @staticmethod
     def _read(file: Path) -> dict[str, Any]:
@@ -178,11 +230,18 @@ class Crops:
             return {}
 
 
-def _encoded(image: Image, box: tuple[int, int, int, int], taken: float | None) -> bytes:
-    """Return a part of an image as a JPEG file that says when the image was taken, by itself or else as is given."""
+def _as_json(record: Mapping[str, Any]) -> bytes:
+    return json.dumps(record, indent=1).encode()
+
+
+def _taken(image: Image) -> float | None:
+    """Return when an image was taken, as its file says."""
     capture = image.info.get(CAPTURE)
-    if capture is not None and capture.taken is not None:
-        taken = capture.taken
+    return None if capture is None else capture.taken
+
+
+def _encoded(image: Image, box: tuple[int, int, int, int], taken: float | None) -> bytes:
+    """Return a part of an image as a JPEG file that says when the image was taken."""
     stream = io.BytesIO()
     image.crop(box).save(stream, "JPEG", quality=QUALITY, subsampling=0, exif=exif_at(taken))
     return stream.getvalue()

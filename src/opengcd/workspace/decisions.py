@@ -52,7 +52,7 @@ def decisions(connection: Connection, only: int | None = None) -> Decisions:
     )
     by_learning, in_group = learnt_labels.c.item_id.is_not(None), groups.c.kind.is_not(None)
     asked, rejected = predictions.c.unknown.is_not(None), predictions.c.label.is_(None)
-    grouped: ColumnElement[bool] = in_group & source_in_group(assignments.c.by_person).in_(("put back", "grouped"))
+    grouped: ColumnElement[bool] = in_group & source_in_group(assignments.c.by_person).in_(("returned", "grouped"))
     source: ColumnElement[str] = case(
         (by_learning & (corrected == FORGOTTEN), literal("removed")),
         (by_learning & (corrected != learnt_labels.c.label), literal("reviewed")),
@@ -97,6 +97,6 @@ def source_in_group(by_person: ColumnElement[bool]) -> ColumnElement[str]:
     return case(
         (groups.c.kind == REMOVED, literal("removed")),
         (groups.c.confirmed | ((groups.c.kind == KNOWN) & by_person), literal("reviewed")),
-        (groups.c.kind == KNOWN, literal("put back")),
+        (groups.c.kind == KNOWN, literal("returned")),
         else_=literal("grouped"),
     )

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, get_args
 
 OLD_KEYS = {
     "k interval": "k_interval",
-    "put back": "put_back",
+    "put back": "returned",
+    "put_back": "returned",
     "left alone": "left_alone",
     "new classes": "new_classes",
     "max known rejected": "max_known_rejected",
@@ -56,12 +57,12 @@ class RecognizeDetails(Details):
 
 @dataclass(frozen=True)
 class DiscoverDetails(Details):
-    """Groups were found; see :class:`opengcd.workspace.group_discovery.Discovered`."""
+    """Groups were found."""
 
     verbs = ("discover",)
     k: int
     images: int
-    put_back: int
+    returned: int
     groups: int
     version: int | None = None
     """The version of the recogniser that discovered them."""
@@ -169,11 +170,12 @@ class ConfirmDetails(Details):
 
 @dataclass(frozen=True)
 class MoveDetails(Details):
-    """Images were moved to a group."""
+    """Images were moved to a group, or learnt ones got its name as their label."""
 
     verbs = ("move", "separate")
     images: int
-    group: int
+    group: int | None
+    """None if all of them were learnt."""
     confirmed: bool | None = None
 
 

@@ -18,6 +18,7 @@ from opengcd.workspace.adaptation import Adaptation, Adapted
 from opengcd.workspace.boxes import CONFIDENCE
 from opengcd.workspace.browsing import Browsing
 from opengcd.workspace.check import Check, Finding
+from opengcd.workspace.crops import Crops
 from opengcd.workspace.embedders import StoredEmbedder
 from opengcd.workspace.exemplars import Exemplars
 from opengcd.workspace.files import ignore_file
@@ -173,10 +174,10 @@ class Workspace(ReviewVerbs):
         """Make the parts that write to the history, under the name of the store's user."""
         self.store = store
         seen = self.vectors, self.recognizers
-        self.recognition = Recognition(store, *seen, self._intake)
+        self.taxonomies = Taxonomies(store, *seen)
+        self.recognition = Recognition(store, *seen, self._intake, self.taxonomies)
         self.review = Review(store, self.recognizers, Subclusters(store, *seen, self._intake))
         self.models = Models(store, self.recognizers)
-        self.taxonomies = Taxonomies(store, *seen)
         self.formats = Formats(store, self.taxonomies)
         self._discovery = GroupDiscovery(store, *seen, self.recognition)
         self._teaching = Teaching(store, self._intake, self.recognizers)
@@ -378,10 +379,11 @@ class Workspace(ReviewVerbs):
         Returns
         -------
         int
-            How many files of the table, and frames of its videos, are in the workspace.
+            How many files of the table, crops of its images and frames of its videos are in the workspace.
 
         """
         times = Frames(self.store.path).with_frames(read_times(table))
+        times = Crops(self.store.path).note_times(times)
         with self.store.database.writing() as connection:
             return store_times(connection, times)
 

@@ -39,7 +39,7 @@ from opengcd.workspace.review_folder import (
 )
 from opengcd.workspace.schema import groups, items, meta, paths
 
-PUT_BACK = "_known_"
+RETURNED = "_known_"
 
 
 class Changes(NamedTuple):
@@ -70,7 +70,7 @@ def export_groups(
     done = 0
     for group in shown:
         name = folder_name(f"{group.label} (doubtful)" if group.doubtful else group.label)
-        folder = root / distinct(PUT_BACK + name if group.kind == KNOWN else name, taken)
+        folder = root / distinct(RETURNED + name if group.kind == KNOWN else name, taken)
         folder.mkdir()
         note.folders[folder.name] = group.id
         write_mark(folder, group.id)
@@ -150,12 +150,12 @@ def _settle(edit: Edit, name: str, group: int | None, note: Note) -> tuple[int, 
     """Return the group that a folder now means, and whether its name has changed."""
     if group is not None and note.folders.get(name) == group:
         return group, False
-    put_back = name.startswith(PUT_BACK)
-    label = class_name(name.removeprefix(PUT_BACK))
-    if put_back and existing(label, review.classes(edit.connection)) is None:
+    returned = name.startswith(RETURNED)
+    label = class_name(name.removeprefix(RETURNED))
+    if returned and existing(label, review.classes(edit.connection)) is None:
         raise WorkspaceError(
             f"The folder {name!r} names the known class {label!r}, but there is no such class; for a new class, leave "
-            f"out {PUT_BACK!r}."
+            f"out {RETURNED!r}."
         )
     kind = edit.connection.scalar(select(groups.c.kind).where(groups.c.id == group))
     home = review.name(edit, group, label) if group and kind == NOVEL else review.group_named(edit, label)

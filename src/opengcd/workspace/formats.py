@@ -47,7 +47,7 @@ class Formats:
         places = None if deployments is None else exports.read_places(deployments)
         labels = self._labels(images, places=places, metadata=metadata or {}, progress=progress)
         exports.write(chosen, labels, out, copy=copy, overwrite=overwrite)
-        return labels.left_out
+        return list(dict.fromkeys(labels.left_out))  # several crops may be of one image
 
     def export_bytes(
         self, format: str, *, images: str = "all", deployments: str | None = None, metadata: Metadata | None = None
@@ -103,7 +103,10 @@ class Formats:
     def _format(self, name: str) -> exports.Format:
         found = exports.format_named(name)
         if found.needs_images and self._store.settings.takes_vectors:
-            raise WorkspaceError(f"The format {name!r} needs images, and this workspace has vectors; use csv or json.")
+            others = ", ".join(one.name for one in exports.FORMATS.values() if not one.needs_images)
+            raise WorkspaceError(
+                f"The format {name!r} needs images, and this workspace has vectors; choose from {others}."
+            )
         return found
 
     def _labels(self, images: str, **options: Any) -> exports.ExportLabels:
@@ -111,10 +114,10 @@ class Formats:
         if self._taxonomies.in_use():
             options["taxa"] = self._taxonomies.answers(progress=options.get("progress", silent))
         with self._database.reading() as connection:
-            records = Crops(self._store.path).records
+            looked_at = Crops(self._store.path).images()
             frames = Frames(self._store.path).all()
             return exports.collect(
-                connection, title, self._store.who, images, detections=records, frames=frames, **options
+                connection, title, self._store.who, images, looked_at=looked_at, frames=frames, **options
             )
 
     def export_groups(

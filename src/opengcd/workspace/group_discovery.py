@@ -35,7 +35,7 @@ class Discovered(NamedTuple):
     """k lies between these two with a probability of 90 %; None if the search gives no interval."""
     items: int
     """Number of items that were grouped: those of the stream, or the rejected ones, that no person had decided on."""
-    put_back: int
+    returned: int
     """Items that were returned to a known class other than the one recognised."""
     groups: int
     trusted: bool
@@ -85,9 +85,9 @@ class GroupDiscovery:
             progress("storing the groups", 0, 1)
             with self._store.editing("discover") as edit:
                 self._recognizers.refuse_other_version(edit.connection, version, "discover")
-                number, put_back, left_alone, stacked = regroup(edit, Proposal(since, ids, examples, found, numbers))
+                number, returned, left_alone, stacked = regroup(edit, Proposal(since, ids, examples, found, numbers))
                 facts = (found.trusted, found.reason, left_alone)
-                done = Discovered(int(found.k), found.k_interval, len(ids), put_back, number, *facts)
+                done = Discovered(int(found.k), found.k_interval, len(ids), returned, number, *facts)
                 edit.details = _details(done, version, found, stacked).as_dict()
                 record(edit.connection, done)
         return done
@@ -120,7 +120,7 @@ def _details(done: Discovered, version: int, found: Discovery, stacked: int) -> 
     return DiscoverDetails(
         k=done.k,
         images=done.items,
-        put_back=done.put_back,
+        returned=done.returned,
         groups=done.groups,
         version=version,
         trusted=done.trusted,

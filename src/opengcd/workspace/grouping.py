@@ -53,7 +53,7 @@ class Regrouped(NamedTuple):
     """The numbers of items that a discovery changed."""
 
     groups: int
-    put_back: int
+    returned: int
     """Items that were returned to known classes."""
     left_alone: int
     """Items that a person has changed since the discovery looked at them."""

@@ -348,6 +348,18 @@ def group_named(edit: Edit, label: str) -> int:
     return make_group(edit, KNOWN if label in classes(edit.connection) else NOVEL, label)
 
 
+def class_of(connection: Connection, group: int | str) -> str | None:
+    """Return the class that images in a group have, given its number or a name; None for the bin."""
+    if isinstance(group, str):
+        return spelling(connection, group)
+    row = _group(connection, group)
+    if row.kind == REMOVED:
+        return None
+    if row.name is None:
+        raise WorkspaceError(f"Group {group} has no name, so images that were learnt cannot be of it; name it first.")
+    return str(row.name)
+
+
 def members(connection: Connection, group: int) -> list[int]:
     """Return the items of a group that are not learnt yet, the most typical first."""
     refuse_missing(connection, group)
@@ -369,13 +381,13 @@ def refuse_missing_items(connection: Connection, chosen: Sequence[int]) -> None:
 
 
 def refuse_learnt(connection: Connection, chosen: Sequence[int]) -> None:
-    """Raise an error if the version in use has learnt an item: moving it would change nothing."""
+    """Raise an error if the version in use has learnt an item: it is in no group."""
     for part in in_parts(chosen):
         known = learnt(connection).where(training_labels.c.item_id.in_(part)).order_by(training_labels.c.item_id)
         if row := connection.execute(known.limit(1)).one_or_none():
             raise WorkspaceError(
-                f"The recogniser has already learnt item {row.item_id} as {row.label!r}, so it cannot be moved. To "
-                "correct it, give it another label with relabel, or remove it with discard."
+                f"The recogniser has already learnt item {row.item_id} as {row.label!r}, so it is in no group. "
+                "Move it to another class to correct its label, or remove it."
             )
 
 

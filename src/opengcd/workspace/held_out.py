@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, func, insert, or_, select
+from sqlalchemy import Connection, case, func, insert, or_, select
 
 from opengcd._internal.progress import Progress, silent
 from opengcd._internal.unit_length import unit_rows
@@ -240,8 +240,15 @@ class HeldOut:
             classes, pairs, trained,
         )  # fmt: skip
 
-    def cell(self, label: str, predicted: str) -> list[int]:
-        """Return the held-out images of a class that the version in use takes for a class, which may be the same.
+    def accuracies(self) -> dict[int, float]:
+        """Return the share of held-out images that each version recognises, for those that were measured."""
+        wrong = func.avg(case((held_out.c.rival > held_out.c.own, 1.0), else_=0.0))
+        with self._database.reading() as connection:
+            rows = connection.execute(select(held_out.c.model_id, wrong).group_by(held_out.c.model_id))
+            return {version: 1.0 - float(share) for version, share in rows}
+
+    def cell(self, label: str, predicted: str, version: int | None = None) -> list[int]:
+        """Return the held-out images of a class that a version takes for a class, which may be the same.
 
         Parameters
         ----------
@@ -249,6 +256,8 @@ class HeldOut:
             The class that they were learnt under.
         predicted : str
             The class that they are taken for.
+        version : int or None
+            The number of the version; None for the one in use.
 
         Returns
         -------
@@ -258,7 +267,8 @@ class HeldOut:
         """
         with self._database.reading() as connection:
             names = class_names.read(connection)
-            query = select(held_out).where(held_out.c.model_id == versions.in_use(connection))
+            current = versions.in_use(connection) if version is None else version
+            query = select(held_out).where(held_out.c.model_id == current)
             rows = [row for row in connection.execute(query) if names.get(row.label, row.label) == label]
         chosen = [row for row in rows if names.get(_predicted(row), _predicted(row)) == predicted]
         return [row.item_id for row in sorted(chosen, key=lambda row: (-max(row.own, row.rival), row.item_id))]

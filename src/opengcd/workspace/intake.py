@@ -194,11 +194,11 @@ class Intake:
     def _gone(self, ids: Sequence[int]) -> list[str]:
         """Return the files of items that are no longer there: each of the items has just been found elsewhere.
 
-        A file that was moved would otherwise be listed twice.
+        A file that was moved would otherwise be listed twice; so would one whose old link leads nowhere.
         """
         with self._database.reading() as connection:
             found = paths_of(connection, ids)
-        return [path for files in found.values() for path in files if not os.path.lexists(path)]
+        return [path for files in found.values() for path in files if not os.path.exists(path)]
 
     def _known_paths(self, connection: Connection, files: list[Found]) -> dict[Found, int]:
         """Files that have not changed since they were taken, and have a vector."""

@@ -15,7 +15,7 @@ from opengcd.workspace.schema import assignments, groups, items, paths, predicti
 SOURCES = {
     "learnt": "the recogniser has learnt it",
     "reviewed": "a person decided; learn takes it",
-    "put back": "discovery returned it to another known class than the recognised one",
+    "returned": "discovery returned it to another known class than the recognised one",
     "grouped": "in a group that nobody has confirmed",
     "removed": "a person removed it from the review",
     "recognized": "recognised as a known class",

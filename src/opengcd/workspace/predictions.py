@@ -18,6 +18,7 @@ from opengcd.workspace.versions import in_use, learnt
 
 if TYPE_CHECKING:
     from opengcd.recognizer import Recognition
+    from opengcd.workspace.taxonomies import Answer
 
 TOP = 3
 """Classes that are kept with each prediction, the most likely first."""
@@ -44,6 +45,8 @@ class Result(NamedTuple):
     top: list[tuple[str, float]]
     """The most likely known classes with their probabilities."""
     reason: str = ""
+    taxon: Answer | None = None
+    """The deepest sure taxon; None if there is none, or without a taxonomy."""
 
 
 def predicted(connection: Connection, ids: Sequence[int], version: int | None = None) -> dict[int, Prediction]:

@@ -62,7 +62,7 @@ class Asked(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """How a group falls in two, and whether these look like different classes."""
+    """The two parts that a group falls into, and whether they look like different classes."""
 
     edit: int
     """The last edit that this shows."""
@@ -131,7 +131,7 @@ class Questions:
         return Asked(edit, SECONDS * len(found), found, answered)
 
     def parts(self, group: int) -> Parts:
-        """Return how a group falls in two, and how likely these are different classes.
+        """Return the two parts that a group falls into, and how likely they are different classes.
 
         The probability is that of the questions whether a group is one class (:func:`opengcd.discover.calibrate`). A
         group that a person has said to be one class is not mixed.

@@ -24,6 +24,7 @@ from opengcd.workspace.intake import NOT_FINITE, Taken
 from opengcd.workspace.predictions import Prediction, Result, predicted, unseen, write_predictions
 from opengcd.workspace.recognizers import ObservedScores, Recognizers
 from opengcd.workspace.store import Store
+from opengcd.workspace.taxonomies import Taxonomies
 from opengcd.workspace.uploads import check_pixels, store_uploads
 from opengcd.workspace.vector_intake import AnyIntake
 from opengcd.workspace.vectors import Vectors
@@ -33,8 +34,11 @@ from opengcd.workspace.videos import FPS
 class Recognition:
     """Recognise images with the version in use, and store its predictions."""
 
-    def __init__(self, store: Store, vectors: Vectors, recognizers: Recognizers, intake: AnyIntake) -> None:
+    def __init__(
+        self, store: Store, vectors: Vectors, recognizers: Recognizers, intake: AnyIntake, taxonomies: Taxonomies
+    ) -> None:
         self._store = store
+        self._taxonomies = taxonomies
         self._database = store.database
         self._vectors = vectors
         self._recognizers = recognizers
@@ -264,13 +268,17 @@ class Recognition:
             known = predicted(connection, ids)
         if new := [item for item in ids if item not in known]:
             known |= self._predict(new, stream)
+        rejected = {item: known[item].label is None for item in ids}
+        # A long command waits for the thresholds of a taxonomy; a request, which has no stream, does not.
+        taxa = self._taxonomies.of_predictions(rejected, wait=stream is not None)
         results = []
         for path, item, reason in batch:
             if item is None:
                 results.append(Result(path, None, "", 0.0, [], reason))
             else:
                 label, unknown, top = known[item]
-                results.append(Result(path, item, UNKNOWN_STR if label is None else label, unknown, top))
+                shown = UNKNOWN_STR if label is None else label
+                results.append(Result(path, item, shown, unknown, top, taxon=taxa.get(item)))
         return results
 
     def _predict(self, ids: Sequence[int], stream: ObservedScores | None = None) -> dict[int, Prediction]:

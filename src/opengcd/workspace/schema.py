@@ -177,7 +177,7 @@ groups = Table(
     "groups",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("kind", String, nullable=False),  # novel, known (items put back), removed
+    Column("kind", String, nullable=False),  # novel, known (items returned to one), removed
     Column("label", String, nullable=False),  # provisional, by discovery
     Column("name", String),  # by a person; of a known class from the start
     Column("confirmed", Boolean, nullable=False),

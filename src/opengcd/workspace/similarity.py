@@ -8,24 +8,26 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, case, select
 
-from opengcd.workspace import corrections, log, versions
+from opengcd.workspace import log, versions
 from opengcd.workspace.database import in_parts
+from opengcd.workspace.decisions import decisions
 from opengcd.workspace.embedders import with_vector
 from opengcd.workspace.errors import MissingError
 from opengcd.workspace.groups import TYPICAL_FIRST, homes_of
 from opengcd.workspace.items import hash_of
 from opengcd.workspace.projection import MOST_DRAWN, drawing, plane, read_drawing, write_drawing
 from opengcd.workspace.recognizers import Recognizers
-from opengcd.workspace.schema import assignments, groups
+from opengcd.workspace.schema import assignments
+from opengcd.workspace.schema import items as items_table
 from opengcd.workspace.stacks import follows_a_copy
 from opengcd.workspace.store import Store
 from opengcd.workspace.unit_vectors import UnitVectors
 from opengcd.workspace.vectors import Vectors
 
-MORE = 100, 2000
-"""Items looked up beyond the number wanted, at first and then: some are neither under review nor learnt."""
+MORE = 100
+"""Items looked up at first beyond the number wanted: some have no label yet."""
 
 
 class Neighbour(NamedTuple):
@@ -35,7 +37,9 @@ class Neighbour(NamedTuple):
     distance: float
     """1 − cosine."""
     group: int | None
+    """The number of its group; None if it is in none, or learnt."""
     label: str
+    """Its present label, or ``"unknown"``."""
 
 
 class Similar(NamedTuple):
@@ -78,7 +82,7 @@ class Similarity:
         self._kept: _InMetric | None = None
 
     def neighbours(self, item: int, limit: int = 24) -> list[Neighbour]:
-        """Return the items under review, and learnt ones, that look most like an item.
+        """Return the items that look most like an item, except those that the version in use has not recognised yet.
 
         Parameters
         ----------
@@ -105,8 +109,7 @@ class Similarity:
                 return []
             ids, distances = self._unit_vectors.distances(connection, store, item)
             ids, distances = ids[ids != item], distances[ids != item]
-            # Most items that look alike are under review or learnt; only if they are not, more have to be looked up.
-            for number in (*(limit + more for more in MORE), len(ids)):
+            for number in (limit + MORE, len(ids)):
                 rows = _smallest(distances, number)
                 places = _places(connection, ids[rows].tolist())
                 if len(places) >= limit:
@@ -198,11 +201,12 @@ def _smallest(values: np.ndarray, n: int) -> np.ndarray:
 
 
 def _places(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[int | None, str]]:
-    """Return the group and label of items under review, and the class of learnt items; others are left out."""
+    """Return the group and label of items; those that are not recognised yet are left out."""
+    decided = decisions(connection)
+    group = case((decided.learnt.c.item_id.is_(None), assignments.c.group_id)).label("group_id")
     found: dict[int, tuple[int | None, str]] = {}
     for part in in_parts(ids):
-        homes = select(assignments.c.item_id, groups.c.id, func.coalesce(groups.c.name, groups.c.label))
-        query = homes.join(groups, groups.c.id == assignments.c.group_id).where(assignments.c.item_id.in_(part))
-        found.update({item: (group, label) for item, group, label in connection.execute(query)})
-    found.update({item: (None, label) for item, label in corrections.learnt_labels(connection, ids).items()})
-    return {id: found[id] for id in ids if id in found and found[id][1]}
+        query = select(items_table.c.id, group, decided.label.label("label")).select_from(decided.joined)
+        rows = connection.execute(query.where(items_table.c.id.in_(part), decided.source != "waiting"))
+        found.update({row.id: (row.group_id, row.label) for row in rows})
+    return {id: found[id] for id in ids if id in found}

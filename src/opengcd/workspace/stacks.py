@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, 
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.log import Edit
 from opengcd.workspace.schema import assignments, captures, stack_members
+from opengcd.workspace.versions import not_learnt
 
 BURST_SECONDS = 5.0
 """Images of a burst follow each other within this time."""
@@ -51,7 +52,7 @@ def stacks_of(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
 
 
 def with_copies(connection: Connection, chosen: Sequence[int]) -> list[int]:
-    """Return items together with the rest of their stacks, as far as that is in the same group.
+    """Return items together with the rest of their stacks, as far as that is in the same group and not learnt.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def with_copies(connection: Connection, chosen: Sequence[int]) -> list[int]:
         query = (
             select(stack_members.c.item_id, stack_members.c.stack, assignments.c.group_id)
             .join(assignments, assignments.c.item_id == stack_members.c.item_id)
-            .where(stack_members.c.stack.in_(part))
+            .where(stack_members.c.stack.in_(part), not_learnt(connection, stack_members.c.item_id))
             .order_by(assignments.c.rank, stack_members.c.item_id)
         )
         for item, stack, group in connection.execute(query):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, select
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 TAXONOMY, THRESHOLDS = "taxonomy", "taxon thresholds"
 """Keys of ``meta``: the taxonomy, and thresholds that follow from it and from the version in use."""
-ACCEPTED, REJECTED = ("recognized", "put back"), ("rejected", "grouped")
+ACCEPTED, REJECTED = ("recognized", "returned"), ("rejected", "grouped")
 """Sources of the labels of items that are taken to be of known and of new classes."""
 ERROR = 0.05
 """Largest share of wrong answers, unless a person chooses another."""
@@ -61,6 +61,48 @@ class Answer(NamedTuple):
     taxon: Taxon
     probability: float
     """1 if a person gave the label."""
+
+
+class Namer(NamedTuple):
+    """Names rows by the deepest sure taxon, with the version in use and its thresholds."""
+
+    taxonomy: Taxonomy
+    classes: list[str]
+    """Present names of the classes, in the order of the recogniser."""
+    thresholds: Thresholds
+    error: float
+    """Largest share of rows that may get a wrong taxon."""
+    labels: list[str]
+    """The classes as the recogniser calls them."""
+
+    def is_for(self, recognizer: OpenWorldRecognizer) -> bool:
+        """Return whether a recogniser has the classes that are meant."""
+        return self.labels == recognizer.classes_.tolist()
+
+    def name(self, p: np.ndarray, rejected: Sequence[bool]) -> list[Answer | None]:
+        """Return the deepest sure taxon of rows.
+
+        Parameters
+        ----------
+        p : array of shape (n, C)
+            Their probabilities, from ``predict_proba``.
+        rejected : sequence of bool
+            Whether they were rejected, so that they are taken to be of new classes.
+
+        Returns
+        -------
+        list of Answer or None
+            None where not even the broadest taxon is sure.
+
+        """
+        answers: list[Answer | None] = [None] * len(p)
+        mask = np.asarray(rejected, bool)
+        for new, threshold in ((False, self.thresholds.known), (True, self.thresholds.new)):
+            rows = np.flatnonzero(mask == new)
+            found = walk(self.taxonomy, self.classes, p[rows], to_class=not new).deepest(threshold)
+            for row, one in zip(rows.tolist(), found, strict=True):
+                answers[row] = None if one is None else Answer(*one)
+        return answers
 
 
 class Taxonomies:
@@ -143,13 +185,61 @@ class Taxonomies:
             found = [one for one in found if one.item in ids]
         given = {one.item: one.label for one in found if one.source in BY_PERSON}
         answers = {id: Answer(_leaf(taxonomy, label), 1.0) for id, label in given.items()}
-        accepted, rejected = ([one.item for one in found if one.source in sources] for sources in (ACCEPTED, REJECTED))
-        if not accepted and not rejected:
-            return answers
-        thresholds = self.thresholds(progress=progress)
-        answers |= self._walk(taxonomy, accepted, thresholds.known, to_class=True)
-        answers |= self._walk(taxonomy, rejected, thresholds.new, to_class=False)
+        judged = {one.item: one.source in REJECTED for one in found if one.source in (*ACCEPTED, *REJECTED)}
+        return answers | self.of_predictions(judged, progress=progress)
+
+    def of_predictions(
+        self, rejected: Mapping[int, bool], *, wait: bool = True, progress: Progress = silent
+    ) -> dict[int, Answer]:
+        """Return the deepest sure taxon of items that were recognised, whatever a person has decided since.
+
+        Parameters
+        ----------
+        rejected : mapping of int to bool
+            Items, with whether they were rejected.
+        wait : bool
+            As for :meth:`namer`.
+        progress : callable
+            As for :meth:`answers`.
+
+        Returns
+        -------
+        dict of int to Answer
+            As from :meth:`answers`.
+
+        """
+        if not rejected or (namer := self.namer(wait=wait, progress=progress)) is None:
+            return {}
+        answers: dict[int, Answer] = {}
+        version, recognizer = self._recognizers.in_use()
+        with self._database.reading() as connection:
+            missing = set(without_vector(connection, among=list(rejected)))
+        for part in in_parts([id for id in rejected if id not in missing]):
+            p = recognizer.predict_proba(self._vectors.of_items(part, version))
+            found = namer.name(p, [rejected[id] for id in part])
+            answers |= {id: one for id, one in zip(part, found, strict=True) if one is not None}
         return answers
+
+    def namer(self, *, wait: bool = True, progress: Progress = silent) -> Namer | None:
+        """Return what names rows; None if no known class has a taxon above it.
+
+        Parameters
+        ----------
+        wait : bool
+            Whether thresholds that are not stored yet are computed. If not, None is returned meanwhile.
+        progress : callable
+            As for :meth:`answers`.
+
+        Returns
+        -------
+        Namer or None
+
+        """
+        if not self.in_use() or (thresholds := self.thresholds(wait=wait, progress=progress)) is None:
+            return None
+        taxonomy, error = self.setting()
+        labels = self._recognizers.in_use()[1].classes_.tolist()
+        return Namer(taxonomy, self.classes(), thresholds, error, labels)
 
     def summary(self, *, progress: Progress = silent) -> dict[str, Counter[str]]:
         """Return how many accepted and rejected items are sure at each rank; the rank "" means at none.
@@ -175,17 +265,19 @@ class Taxonomies:
                     counts[kind][answers[one.item].taxon.rank if one.item in answers else ""] += 1
         return counts
 
-    def thresholds(self, *, progress: Progress = silent) -> Thresholds:
+    def thresholds(self, *, wait: bool = True, progress: Progress = silent) -> Thresholds | None:
         """Return the thresholds of the version in use; they are computed once and stored.
 
         Parameters
         ----------
+        wait : bool
+            Whether they are computed if they are not stored yet. If not, None is returned.
         progress : callable
             As for :meth:`answers`.
 
         Returns
         -------
-        Thresholds
+        Thresholds or None
 
         """
         version, recognizer = self._recognizers.in_use()
@@ -196,6 +288,8 @@ class Taxonomies:
         basis = hashlib.sha256(json.dumps([version, value, classes]).encode()).hexdigest()
         if stored and (entry := json.loads(stored))["basis"] == basis:
             return Thresholds(entry["known"], entry["new"])
+        if not wait:
+            return None
         found = calibrate(recognizer, classes, taxonomy, error, progress)
         content = json.dumps({"basis": basis, "known": found.known, "new": found.new})
         with suppress(ReadOnlyError), self._database.writing() as connection:
@@ -209,18 +303,6 @@ class Taxonomies:
             labels = next(one.classes for one in versions.all_versions(connection) if one.id == version)
             names = class_names.read(connection)
         return [names.get(label, label) for label in labels]
-
-    def _walk(self, taxonomy: Taxonomy, ids: Sequence[int], threshold: float, *, to_class: bool) -> dict[int, Answer]:
-        answers: dict[int, Answer] = {}
-        version, recognizer = self._recognizers.in_use()
-        classes = self.classes()
-        with self._database.reading() as connection:
-            missing = set(without_vector(connection, among=ids))
-        for part in in_parts([id for id in ids if id not in missing]):
-            p = recognizer.predict_proba(self._vectors.of_items(part, version))
-            found = walk(taxonomy, classes, p, to_class=to_class).deepest(threshold)
-            answers |= {id: Answer(*one) for id, one in zip(part, found, strict=True) if one is not None}
-        return answers
 
 
 def calibrate(
@@ -303,3 +385,22 @@ def path_of(answer: Answer) -> str:
 
     """
     return SEPARATOR.join(answer.taxon.path)
+
+
+def columns_of(answer: Answer | None) -> dict[str, Any]:
+    """Return the columns of the deepest sure taxon, as tables have them.
+
+    Parameters
+    ----------
+    answer : Answer or None
+        None if not even the broadest taxon is sure.
+
+    Returns
+    -------
+    dict of str to str or float
+        Of None, all values are None.
+
+    """
+    if answer is None:
+        return dict.fromkeys(("taxon", "rank", "taxon_probability"))
+    return {"taxon": path_of(answer), "rank": answer.taxon.rank, "taxon_probability": answer.probability}

@@ -17,7 +17,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Concatenate, ParamSpec, TypeVar
 
-from opengcd.workspace import groups, stacks
+from sqlalchemy import Connection
+
+from opengcd.workspace import corrections, groups, stacks
 from opengcd.workspace.answering import Compare, Divide, Keep, Regroup
 from opengcd.workspace.class_verbs import Discard, KeepLabel, MergeClasses, Relabel, RenameClass
 from opengcd.workspace.details import (
@@ -148,7 +150,8 @@ class Move(Verb):
     Parameters
     ----------
     items : sequence of int
-        Numbers of the images. They need not be under review: moving an image corrects the class it was recognised as.
+        Numbers of the images. They need not be under review: moving an image corrects the class it was recognised as,
+        and one that was learnt gets the name of the group as its label.
     group : int or str
         Number of the group, or the name of a class or group. What is moved to a known class counts as reviewed.
     confirm : bool
@@ -161,15 +164,20 @@ class Move(Verb):
     group: GroupOrLabel
     confirm: Flag = field(default=False, kw_only=True)
 
-    def apply(self, edit: Edit) -> int:
-        """Make the change."""
-        groups.refuse_learnt(edit.connection, self.items)
-        home = self.group if isinstance(self.group, int) else groups.group_named(edit, self.group)
-        moved = groups.move(edit, self.items, home)
-        if self.confirm:
+    def apply(self, edit: Edit) -> int | None:
+        """Make the change; return the group, None if all images were learnt."""
+        learnt, others = _by_learning(edit.connection, self.items)
+        home, changed = None, 0
+        if learnt:
+            label = groups.class_of(edit.connection, self.group)
+            changed += corrections.correct(edit, dict.fromkeys(learnt, label))
+        if others:
+            home = self.group if isinstance(self.group, int) else groups.group_named(edit, self.group)
+            changed += groups.move(edit, others, home)
+        if self.confirm and home is not None:
             groups.confirm(edit, home)
         if edit.before:
-            edit.details = MoveDetails(moved, home, self.confirm or None).as_dict()
+            edit.details = MoveDetails(changed, home, self.confirm or None).as_dict()
         return home
 
 
@@ -202,7 +210,7 @@ class Separate(Verb):
 @review_verb
 @dataclass(frozen=True)
 class Remove(Verb):
-    """Remove images from the review, so that they are neither learnt nor grouped again.
+    """Remove images, so that they are neither learnt nor grouped again; the next learn forgets those that were learnt.
 
     Parameters
     ----------
@@ -216,8 +224,10 @@ class Remove(Verb):
 
     def apply(self, edit: Edit) -> None:
         """Make the change."""
-        groups.refuse_learnt(edit.connection, self.items)
-        if removed := groups.remove(edit, self.items):
+        learnt, others = _by_learning(edit.connection, self.items)
+        removed = corrections.correct(edit, dict.fromkeys(learnt)) if learnt else 0
+        removed += groups.remove(edit, others) if others else 0
+        if removed:
             edit.details = RemoveDetails(removed).as_dict()
 
 
@@ -308,6 +318,12 @@ class Split(Verb):
     def apply(self, edit: Edit) -> int:
         """Refuse: only what :meth:`prepare` returns can be applied."""
         raise NotImplementedError
+
+
+def _by_learning(connection: Connection, chosen: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the items that were learnt, and the others."""
+    learnt = corrections.learnt_labels(connection, chosen)
+    return [item for item in chosen if item in learnt], [item for item in chosen if item not in learnt]
 
 
 for _verb in (Keep, Compare, Divide, Regroup, RenameClass, MergeClasses, Relabel, KeepLabel, Discard, Assign, Comment):

@@ -1,5 +1,10 @@
 """The list of groups: its sections, which stay as they are while one works, and the size of the pictures."""
 
+import re
+
+from sqlalchemy import update
+
+from opengcd.workspace.schema import groups as stored_groups
 from tests.helpers.browsing import cell, open_group
 
 
@@ -34,7 +39,6 @@ def test_groups_stay_in_their_sections_until_one_asks_or_comes_back(site):
     assert list(before) == ["To review", "Returned to known classes"]
     assert before["To review"][0] == max(groups.values(), key=len).label
     assert before["Returned to known classes"] == ["red"]
-    assert "class:" not in one.page.locator("main").inner_text()
     # The smallest becomes the largest, two are confirmed, one of them from its card: nothing moves.
     workspace.by("bob").move(groups[before["To review"][0]].items[:5], groups["pale"].id)
     workspace.by("bob").confirm(groups["pale"].id)
@@ -59,6 +63,24 @@ def test_groups_stay_in_their_sections_until_one_asks_or_comes_back(site):
     one.press("2")
     one.page.get_by_role("heading", name="Groups", exact=True).wait_for()
     assert set(sections(one)["Confirmed"]) == {"sky", "pale", "red"}
+
+
+def test_a_card_tells_of_the_probability_only_where_it_is_low(site):
+    workspace, visit = site
+    sure, doubtful = workspace.groups()
+    with workspace.store.database.writing() as connection:
+        for group, probability in ((sure, 0.96), (doubtful, 0.2)):
+            connection.execute(
+                update(stored_groups).where(stored_groups.c.id == group.id).values(probability=probability)
+            )
+    one = visit()
+    one.go("groups")
+    facts = [one.page.locator(f".card.group[data-key='{group.id}'] .facts") for group in (sure, doubtful)]
+    facts[0].wait_for()
+    assert re.fullmatch(r"8 images · spread \d\.\d\d", facts[0].inner_text())
+    assert facts[1].inner_text().endswith(" · more likely a chance cluster than a class")
+    open_group(one, sure)
+    assert not re.search("96|probab|likely", one.page.locator("header.title").inner_text())
 
 
 def test_the_groups_beside_an_open_one_stay_in_place(site):

@@ -149,7 +149,7 @@ def test_times_and_frames_are_asked_for_before_images_are_added(page, tmp_path, 
         page.get_by_role("link", name="colours", exact=True).click()
         page.get_by_role("heading", name="Add images").wait_for()
         choose(page, "Choose a folder", tmp_path / "night")
-        times = page.get_by_role("dialog", name="Read when the images were taken?")
+        times = page.get_by_role("dialog", name="Read the times at which the images were taken?")
         times.wait_for()
         assert violations(page) == []
         times.get_by_role("button", name="Read the times").click()
@@ -215,7 +215,7 @@ def test_vectors_boxes_and_settings_are_chosen_in_the_form(page, world, tmp_path
         assert page.get_by_role("heading", name="Backbone").count() == 0
         assert violations(page) == []
         page.get_by_text("More settings").click()
-        page.get_by_label("Most exemplars in memory").fill("11")
+        page.get_by_label("Largest number of exemplars").fill("11")
         page.get_by_label("Classifier").select_option("svm")
         page.get_by_role("button", name="Create project").click()
         page.wait_for_url("**/projects/Sounds/**", timeout=90_000)

@@ -3,11 +3,12 @@
 import re
 
 import pytest
+from PIL import ExifTags, Image
 
 from opengcd import Workspace
 from opengcd.taxonomy import Taxonomy
 from tests.helpers.browsing import Visit, cell
-from tests.helpers.pictures import RECOGNIZER, paint, truth
+from tests.helpers.pictures import RECOGNIZER, paint, picture, truth
 from tests.helpers.scenes import detections, scene
 from tests.helpers.serving import serving
 from tests.helpers.videos import TAKEN, clip
@@ -95,12 +96,38 @@ def test_accepted_images_are_corrected_and_learnt(site):
     one.said("1 image is now “moss”")
     assert workspace.views.learnable() == {"moss": 1}
     assert workspace.browsing.image(wrong[0]).source == "reviewed"
-    one.expected = ("409",)
-    one.go("images?source=learnt&label=red")
-    total(one, 8)
-    cell(page, shown(one)[0]).click()
+
+
+def test_learnt_images_are_corrected_together_with_others_and_removed(site):
+    workspace, visit = site
+    one = visit()
+    page = one.page
+    one.go("images?label=red&sort=added")
+    total(one, 16)
+    learnt = shown(one)[0]
+    recognised = stream(workspace, "red")[0]
+    for item in (learnt, recognised):
+        cell(page, item).click()
+    one.press("m")
+    one.field.fill("GREEN")
+    page.get_by_text("These images will be learnt as “green”.").wait_for()
+    one.press("Enter")
+    one.said("2 images are now “green”")
+    total(one, 14)
+    assert workspace.browsing.image(learnt)[2:4] == ("green", "reviewed")
+    page.get_by_label("Class", exact=True).select_option("")
+    page.get_by_role("button", name="More filters").click()
+    page.get_by_label("Labelled by", exact=True).select_option("ann")
+    total(one, 2)
+    cell(page, learnt).click()
+    one.press("i")
+    page.get_by_text("Labelled “green” by ann. The next learning step takes it.").wait_for()
     one.press("x")
-    one.said("already learnt item")
+    one.said("1 image moved to the bin")
+    assert workspace.browsing.image(learnt).source == "removed"
+    one.press("u")
+    one.said("Undone")
+    assert workspace.browsing.image(learnt).label == "green"
 
 
 def test_the_viewer_tells_why(site):
@@ -131,6 +158,36 @@ def test_the_viewer_tells_why(site):
     viewer.locator(".bars a").first.click()
     assert "label=" in page.url
     viewer.wait_for(state="detached")
+
+
+def test_the_viewer_shows_what_the_camera_noted_and_leads_to_neighbours(site, tmp_path):
+    workspace, visit = site
+    exif = Image.Exif()
+    exif[ExifTags.Base.Model] = "Trail Cam 5"
+    exif.get_ifd(ExifTags.IFD.Exif).update(
+        {
+            ExifTags.Base.DateTimeOriginal: "2026:05:01 06:30:12",
+            ExifTags.Base.ExposureTime: 0.004,
+            ExifTags.Base.ISOSpeedRatings: 400,
+        }
+    )
+    picture("red", 990).save(tmp_path / "heath.jpg", exif=exif, quality=95)
+    (added,) = workspace.recognize([tmp_path / "heath.jpg"])
+    near = next(
+        one.id for one in workspace.similarity.neighbours(added.item)
+        if workspace.browsing.image(one.id).source == "recognized"
+    )  # fmt: skip
+    one = visit()
+    one.go("images?name=heath")
+    cell(one.page, added.item).dblclick()
+    viewer = one.page.get_by_role("dialog", name="Details of the image")
+    notes = viewer.locator(".camera")
+    notes.wait_for()
+    told = {"Taken": "2026-05-01 06:30:12", "Camera": "Trail Cam 5", "Exposure": "1/250 s · ISO 400"}
+    assert notes.locator("dt").all_text_contents() == list(told)
+    assert notes.locator("dd").all_text_contents() == list(told.values())
+    viewer.locator(f".neighbours button:has(img[src*='items/{near}/'])").click()
+    viewer.get_by_role("heading", name=workspace.browsing.image(near).name).wait_for()
 
 
 def test_a_crop_is_shown_in_its_image(browser, tmp_path):
@@ -164,6 +221,14 @@ def test_a_crop_is_shown_in_its_image(browser, tmp_path):
                 one.press("Escape")
                 viewer.wait_for(state="detached")
             one.end()
+            # Where the whole image is gone, a word says so.
+            (tmp_path / "both.png").unlink()
+            other = Visit(browser, address, workspace.access.make("bob"))
+            other.expected = ("404",)
+            other.go("images?sort=added-")
+            cell(other.page, found[0].item).dblclick()
+            other.page.locator(".whole").get_by_role("img", name="cannot be shown").wait_for()
+            other.end()
 
 
 def test_the_deepest_sure_rank_is_told_with_the_stated_error(site):
@@ -177,6 +242,19 @@ def test_the_deepest_sure_rank_is_told_with_the_stated_error(site):
     one.go("images?name=blue10&sort=added")
     cell(one.page, blue).dblclick()
     one.page.get_by_text("What is sure: a hue (hue, 100 %). At most 25 % of images get a wrong name.").wait_for()
+
+
+def test_an_image_that_is_tried_is_named_at_the_deepest_sure_rank(site, tmp_path):
+    workspace, visit = site
+    lineages = {"red": ["a hue"], "green": ["a hue"], "black": ["a hue"], "white": ["a hue"]}
+    workspace.taxonomies.set(Taxonomy(["hue"], lineages, "colour"), 0.25)
+    workspace.taxonomies.thresholds()
+    one = visit()
+    one.go("try")
+    one.page.locator("input[type=file]").set_input_files(paint(tmp_path / "tried", "blue", [980]))
+    result = one.page.locator(".result")
+    result.get_by_role("heading", name="Unknown").wait_for()
+    result.get_by_text("What is sure: a hue (hue, 100 %). At most 25 % of images get a wrong name.").wait_for()
 
 
 def test_a_word_stands_in_place_of_a_missing_picture(site, tmp_path):
@@ -268,3 +346,14 @@ def test_any_number_of_files_can_be_tried(site, tmp_path):
     one.page.locator("input[type=file]").set_input_files([*files, tmp_path / "notes.txt"])
     one.page.get_by_text("103 images were recognised. 1 file was left out, because it is not an image.").wait_for()
     assert one.page.locator(".result").count() == 103
+
+
+def test_a_format_that_the_browser_does_not_know_is_tried_with_a_word_in_place_of_the_picture(site, tmp_path):
+    _, visit = site
+    picture("red", 970).save(tmp_path / "scan.tif")
+    one = visit()
+    one.go("try")
+    one.page.locator("input[type=file]").set_input_files(tmp_path / "scan.tif")
+    result = one.page.locator(".result", has_text="scan.tif")
+    result.get_by_role("heading", name="red").wait_for()
+    result.get_by_role("img", name="cannot be shown").wait_for()

@@ -90,6 +90,13 @@ def test_suspected_labels_are_judged_by_one_key_each_and_undone(site):
     one.page.get_by_text("in version 1").wait_for()
     assert one.page.get_by_text("Better than before").is_visible()
     assert one.page.get_by_text("No two classes are mixed up.").is_visible()
+    one.page.get_by_label("Version", exact=True).select_option("Version 1")
+    one.page.get_by_role("button", name="green taken for red").click()
+    one.page.get_by_role("heading", name="green taken for red: 1 image").wait_for()
+    one.page.get_by_label("Version", exact=True).select_option("Version 2, in use")
+    one.page.get_by_text("in version 1").wait_for()
+    one.go("overview")
+    one.page.get_by_role("img", name="Accuracy by phase. held out: phase 1 94.1 %, phase 2 100 %").wait_for()
     one.go("history")
     one.page.get_by_text("corrected the label of 1 learnt image to").first.wait_for()
 
@@ -104,10 +111,21 @@ def test_a_pair_and_a_cell_of_the_matrix_show_their_images(site):
     (item,) = workspace.held_out.cell("green", "red")
     assert gallery.locator("img").get_attribute("alt") == f"Image {item}"
     one.page.get_by_role("button", name="Zoom in").click()
+    numbers = one.page.locator(".confusion .number").all_text_contents()
+    assert sorted(numbers) == ["1", "1", "8", "8", "8", "8"]
     one.page.locator(".confusion .right").first.click()
     gallery.get_by_text("recognised").wait_for()
     assert gallery.locator("img").count() == 8
     assert not violations(one.page)
+    gallery.locator("a img").first.click()
+    viewer = one.page.get_by_role("dialog", name="Details of the image")
+    viewer.get_by_role("heading", name="Nearest labelled images").wait_for()
+    one.page.go_back()
+    one.page.locator(".confusion text", has_text="red").first.click()
+    one.page.get_by_role("button", name="Remove the filter: class red").wait_for()
+    one.go("learn")
+    one.page.get_by_role("table", name="Hardest classes").get_by_role("link", name="green").click()
+    one.page.get_by_role("button", name="Remove the filter: class green").wait_for()
 
 
 def test_classes_are_renamed_and_merged_from_the_overview(site):
@@ -116,7 +134,7 @@ def test_classes_are_renamed_and_merged_from_the_overview(site):
     one.go("overview")
     one.page.get_by_role("button", name="Rename red").click()
     box = one.page.get_by_role("dialog").get_by_role("combobox")
-    box.fill("green")
+    box.fill("GREEN")
     one.page.get_by_text("There is “green” already.").wait_for()
     box.fill("scarlet")
     box.press("Enter")

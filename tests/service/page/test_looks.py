@@ -142,6 +142,11 @@ def test_a_phone_shows_legible_charts_and_says_what_touch_does(workspace, visit)
     one.page.get_by_role("heading", name="Images").wait_for()
     boxes = [one.page.locator(".filters select").nth(i).bounding_box() for i in range(2)]
     assert boxes[0]["y"] == boxes[1]["y"]  # the filters leave room for the images
+    one.page.get_by_role("button", name="More filters").tap()
+    card = one.page.locator(".further").bounding_box()
+    for field in one.page.locator(".further :is(input, select)").all():
+        box = field.bounding_box()
+        assert card["x"] <= box["x"] < box["x"] + box["width"] <= card["x"] + card["width"]
 
 
 def test_dark_follows_the_system_until_one_chooses(visit):

@@ -4,15 +4,12 @@ import re
 import subprocess
 import sys
 import threading
-import zipfile
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from opengcd import Workspace
-from opengcd.workspace import FORMATS
-from tests.helpers.browsing import Visit, cell, open_group, select, violations
+from tests.helpers.browsing import Visit, cell, open_group, select
 from tests.helpers.pictures import KNOWN, RECOGNIZER, paint, truth
 from tests.helpers.serving import Pause, serving
 
@@ -520,57 +517,6 @@ def test_the_history_tells_who_did_what(site):
     one.page.locator(".entries li", has_text="bob moved 1 image to the bin").wait_for()
     one.page.get_by_role("button", name="Undo moving images to the bin").click()
     one.page.locator(".entries li.undone", has_text="bob moved 1 image to the bin").wait_for()
-
-
-CAMERAS = (
-    b"folder,deploymentID,latitude,longitude,deploymentStart,deploymentEnd\n"
-    b".,cam1,49.5,8.5,2024-05-01T00:00:00Z,2024-05-31T00:00:00Z\n"
-)
-
-
-def test_labels_are_exported_in_any_format(site):
-    one = site[1]()
-    one.press("7")
-    dialog = one.page.get_by_role("dialog", name="Export labels")
-
-    def export(format, images, title):
-        one.page.get_by_role("button", name="Export labels…").click()
-        dialog.locator("label", has_text=format).first.click()
-        dialog.locator("label", has_text=images).click()
-        assert violations(one.page) == []
-        with one.page.expect_download() as download:
-            dialog.get_by_role("button", name="Download").click()
-        assert download.value.suggested_filename == f"workspace-{title}"
-        return Path(download.value.path())
-
-    assert export("CSV", "All images", "csv.csv").read_text().startswith("path,")
-    archive = zipfile.ZipFile(export("YOLO", "Reviewed images", "yolo.zip"))
-    assert archive.testzip() is None
-    assert sum(name.endswith(".png") for name in archive.namelist()) == 32
-    one.page.get_by_role("button", name="Export labels…").click()
-    dialog.get_by_role("radio").last.wait_for(state="attached")
-    assert dialog.get_by_role("radio").count() == len(FORMATS) + 3
-    dialog.locator("label", has_text="Camtrap DP").first.click()
-    dialog.get_by_label("Table of deployments (CSV)").set_input_files(
-        {"name": "cameras.csv", "mimeType": "text/csv", "buffer": b"folder\n"}
-    )
-    assert violations(one.page) == []
-    one.expected = ("409",)
-    dialog.get_by_role("button", name="Download").click()
-    one.page.locator(".toast.error", has_text="no column 'deploymentID'").wait_for()
-    assert export("iNaturalist", "All images", "inaturalist.csv").read_text(encoding="latin-1")
-    one.page.get_by_role("button", name="Export labels…").click()
-    dialog.locator("label", has_text="iNaturalist").first.click()
-    dialog.get_by_label("Table of deployments (CSV)").set_input_files(
-        {"name": "cameras.csv", "mimeType": "text/csv", "buffer": CAMERAS}
-    )
-    with one.page.expect_download() as download:
-        dialog.get_by_role("button", name="Download").click()
-    assert download.value.suggested_filename == "workspace-inaturalist.csv"
-    assert "8.5" in Path(download.value.path()).read_text(encoding="latin-1")
-    one.page.get_by_role("button", name="Export labels…").click()
-    one.press("Escape")
-    dialog.wait_for(state="detached")
 
 
 def test_a_wrong_token_is_refused_and_a_right_one_let_in(browser, workspace):

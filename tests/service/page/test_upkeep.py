@@ -54,8 +54,8 @@ def test_ranks_are_set_from_a_table_undone_and_removed(site):
     card.get_by_text("hue › colour, for 3 classes.").wait_for()
     card.get_by_text("Without a rank above them: white.").wait_for()
     assert violations(one.page) == []
-    card.get_by_label("Most images with a wrong name").fill("10")
-    card.get_by_label("Most images with a wrong name").press("Enter")
+    card.get_by_label("Largest share of wrong names").fill("10")
+    card.get_by_label("Largest share of wrong names").press("Enter")
     one.said("The ranks were changed")
     assert workspace.taxonomies.setting().error == 0.1
     assert workspace.taxonomies.missing() == ["white"]

@@ -20,12 +20,9 @@ from opengcd.workspace.exports.labels import ExportLabels
 from opengcd.workspace.labels import Labelled
 from opengcd.workspace.taxonomies import Answer
 from tests.helpers import pictures
-from tests.helpers.needed import needed_module
-from tests.helpers.places import ROOT
+from tests.helpers.camtrap import table_of, validate
 from tests.helpers.reviewing import novel
 
-SCHEMAS = ROOT / "tests" / "helpers" / "schemas" / "camtrap-dp"
-PUBLISHED = "https://raw.githubusercontent.com/tdwg/camtrap-dp/1.0.2/"
 HEADER = "folder,deploymentID,locationName,latitude,longitude,deploymentStart,deploymentEnd,cameraHeight\n"
 ROWS = "known,cam/1,Käfertal,49.5050,8.5170,2024-05-01T00:00:00+02:00,2024-06-01T00:00:00+02:00,1.2\n"
 
@@ -58,30 +55,6 @@ def traps(template, tmp_path):
     )
     with Workspace(tmp_path / "workspace", who="ann") as opened:
         yield opened
-
-
-def table_of(text):
-    return list(csv.DictReader(io.StringIO(text, newline="")))
-
-
-def validate(folder):
-    """Validate a package by Frictionless and the published schemas, which lie beside the tests."""
-    frictionless = needed_module("frictionless")
-    descriptor = json.loads((folder / "datapackage.json").read_text())
-    for resource in descriptor["resources"]:
-        resource["schema"] = json.loads((SCHEMAS / resource["schema"].removeprefix(PUBLISHED)).read_text())
-    assert descriptor.pop("profile") == f"{PUBLISHED}camtrap-dp-profile.json"
-    report = frictionless.Package.from_descriptor(descriptor, basepath=str(folder)).validate()
-    assert report.valid, report.flatten(["type", "note", "message"])
-    jsonschema = needed_module("jsonschema")
-    profile = json.loads((SCHEMAS / "camtrap-dp-profile.json").read_text())
-    described = json.loads((folder / "datapackage.json").read_text())
-    own = profile["allOf"][1]
-    for name in ("spatial",):  # the published schema refers to one elsewhere
-        assert own["properties"][name].pop("$ref") == "http://json.schemastore.org/geojson.json"
-    jsonschema.Draft4Validator({**own, "$defs": profile["$defs"]}, format_checker=jsonschema.FormatChecker()).validate(
-        described
-    )
 
 
 def test_camtrap_dp_is_valid_by_the_published_schemas(traps, template, tmp_path):

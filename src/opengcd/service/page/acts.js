@@ -327,7 +327,7 @@ export async function moveItems(items, shown, { known = false, from } = {}) {
 }
 
 /**
- * Ask what images really show, and correct their labels: any images that are not learnt, also recognised ones.
+ * Ask what images really show, and correct their labels: also of recognised and of learnt ones.
  * @param {number[]} items @param {number} shown
  */
 export async function correctItems(items, shown) {
@@ -438,20 +438,19 @@ export async function applyVerb(verb, given, shown) {
 
 /** Rename a known class everywhere. @param {string} known @param {number[]} images @param {number} shown */
 export async function renameClass(known, images, shown) {
-  const taken = new Set([
-    ...knownClasses(),
-    ...state.groups.filter((group) => group.named).map((group) => group.label),
-  ]);
+  const taken = [...knownClasses(), ...state.groups.filter((group) => group.named).map((group) => group.label)];
   const chosen = await pick({
     title: `Rename the class “${known}”`,
     images,
     value: known,
     options: [],
     free: true,
-    tell: (text) =>
-      text !== known && taken.has(text)
-        ? `There is “${text}” already. To make them one class, merge them.`
-        : "The new name holds in all versions, labels and exports.",
+    tell: (text) => {
+      const other = withName(text, taken, (one) => one);
+      return other && other !== known
+        ? `There is “${other}” already. To make them one class, merge them.`
+        : "The new name holds in all versions, labels and exports.";
+    },
     submit: "Rename",
   });
   if (!chosen || chosen.text === known) return null;
@@ -493,15 +492,14 @@ export function relabelItem(item, label, shown) {
 
 /** Ask for the label of a learnt image, and correct it. @param {number} item @param {number} shown */
 export async function chooseLabel(item, shown) {
-  const known = new Set(knownClasses());
-  const options = [...known].map((label) => ({ label, kind: "known class" }));
+  const options = homes({ unnamed: false });
   const chosen = await pick({
     title: "What does this image show?",
     images: [item],
     options,
     ranked: byLikeness(options, [item]),
     free: true,
-    tell: (text) => (text && !known.has(text) ? `“${text}” is a new class.` : ""),
+    tell: (text) => (text && !withName(text, options, (option) => option.label) ? `“${text}” is a new class.` : ""),
     submit: "Change the label",
   });
   return chosen && relabelItem(item, chosen.text, shown);

@@ -109,7 +109,7 @@ async function signedIn(answer) {
 
 /** The image that a picture of the service is of; null for any other picture. @param {string} url */
 export function itemOf(url) {
-  const found = new URL(url, location.href).pathname.match(/\/items\/(\d+)\/(thumbnail|image)$/);
+  const found = new URL(url, location.href).pathname.match(/\/items\/(\d+)\/(thumbnail|image|origin)$/);
   return found && Number(found[1]);
 }
 
@@ -133,9 +133,10 @@ export const api = {
   /** @param {number} limit @param {number} [before] */
   history: (limit, before) => call("GET /history", { query: { limit, before } }),
 
-  heldOut: () => call("GET /held-out"),
-  /** @param {string} label @param {string} predicted */
-  confused: (label, predicted) => call("GET /held-out/items", { query: { label, predicted } }),
+  /** @param {number} [version] by default the one in use */
+  heldOut: (version) => call("GET /held-out", { query: { version } }),
+  /** @param {string} label @param {string} predicted @param {number} version */
+  confused: (label, predicted, version) => call("GET /held-out/items", { query: { label, predicted, version } }),
   /** @param {number} limit */
   suspects: (limit) => call("GET /suspects", { query: { limit } }),
   /** What labelled images hold. @param {Operations["POST /known"]["body"]} body */

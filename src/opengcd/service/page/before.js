@@ -62,7 +62,7 @@ async function askForBoxes(names) {
 async function askForTimes(names) {
   const files = names.filter((name) => /\.(csv|tsv)$/i.test(name));
   if (!files.length) return {};
-  return ask("Read when the images were taken?", (/** @type {(value: Asked|null) => void} */ answer) => {
+  return ask("Read the times at which the images were taken?", (/** @type {(value: Asked|null) => void} */ answer) => {
     const select = h(
       "select",
       { autofocus: true },
@@ -102,7 +102,7 @@ async function askForRate(names) {
         h(
           "p",
           { class: "soft" },
-          "Each frame becomes an image. What is seen in the next second is mostly a near copy.",
+          "Each frame becomes an image. Frames less than a second apart are mostly near copies.",
         ),
         h("label", { class: "field" }, h("span", {}, "Frames per second"), rate),
         h("footer", {}, h("button", { type: "submit", class: "primary" }, "Add the images")),

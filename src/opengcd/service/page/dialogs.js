@@ -283,7 +283,7 @@ export function pick(question) {
 /** @param {Option} option */
 const labelOf = (option) => option.label;
 /** @param {Option} option */
-const kindOf = (option) => (option.group ? `${option.kind} · ${option.group.size}` : option.kind);
+const kindOf = ({ kind, group }) => (group?.kind === "novel" ? `${kind} · ${group.size}` : kind);
 
 /**
  * Ask for a whole number.

@@ -12,7 +12,7 @@ import { count, number, percent, title } from "./words.js";
 
 /** Sources of labels that are chosen together. @type {[string, Source[]][]} */
 const KINDS = [
-  ["Known: learnt, reviewed or recognised", ["learnt", "reviewed", "put back", "recognized"]],
+  ["Known: learnt, reviewed or recognised", ["learnt", "reviewed", "returned", "recognized"]],
   ["Not known: rejected or grouped", ["rejected", "grouped"]],
   ...Object.entries(SOURCES).map(([source, text]) => /** @type {[string, Source[]]} */ ([text, [source]])),
 ];
@@ -187,7 +187,7 @@ export function filterBar(current, change) {
     line("Unknown", "How likely the image is of no known class", shares.unknown_min, "to", shares.unknown_max, "%"),
     line("Date", "When the image was taken, or else when its file was last changed", dates.since, "to", dates.until),
     line("Folder", "The folder of the file, and those below it", folders),
-    line("Labelled by", "The person who named the group or moved the image", people),
+    line("Labelled by", "The person who named the group, moved the image or corrected its label", people),
   );
   const opener = button("More filters", () => toggle(), { icon: "filter", key: ["browser", "filter"] });
   opener.setAttribute("aria-expanded", "false");

@@ -1,4 +1,4 @@
-/** Pictures whose file is missing: a word in their place, wherever they are shown. */
+/** Pictures that cannot be shown, as when their file is missing: a word in their place, wherever they are. */
 
 import { api, itemOf } from "./api.js";
 import { h } from "./dom.js";
@@ -7,11 +7,16 @@ import { h } from "./dom.js";
 const word = (state) =>
   state === "missing" ? "file missing" : state === "changed" ? "file changed" : "cannot be shown";
 
-/** @param {HTMLImageElement} picture @param {number} item */
-async function replace(picture, item) {
+/** @param {HTMLImageElement} picture @param {string} text */
+function replace(picture, text) {
   const sign = h("span", { class: `${picture.className} missing`, role: "img", "aria-label": word(undefined) });
-  sign.append(h("span", {}, "…"));
+  sign.append(h("span", {}, text));
   picture.replaceWith(sign);
+  return sign;
+}
+
+/** @param {HTMLElement} sign @param {number} item */
+async function explain(sign, item) {
   /** @type {import("./types.d.ts").File[]} */
   let files = [];
   try {
@@ -32,7 +37,9 @@ export function watchPictures() {
     ({ target }) => {
       if (!(target instanceof HTMLImageElement)) return;
       const item = itemOf(target.src);
-      if (item !== null) replace(target, item);
+      if (item !== null) explain(replace(target, "…"), item);
+      // A file of the person's own, in a format that this browser does not know.
+      else if (target.src.startsWith("blob:")) replace(target, word(undefined));
     },
     { capture: true }, // such an event does not bubble
   );

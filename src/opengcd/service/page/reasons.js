@@ -9,7 +9,7 @@ import { count, percent } from "./words.js";
 export const SOURCES = {
   learnt: "Learnt",
   reviewed: "Reviewed",
-  "put back": "Assigned to a known class",
+  returned: "Assigned to a known class",
   grouped: "Grouped",
   removed: "In the bin",
   recognized: "Recognised",
@@ -25,7 +25,7 @@ function origin({ source, label, who }) {
       return `The recogniser has learnt this image as “${label}”${who ? `, as ${who} labelled it` : ""}.`;
     case "reviewed":
       return `Labelled “${label}”${by || " by a person"}. The next learning step takes it.`;
-    case "put back":
+    case "returned":
       return `Recognised as another class at first; when the images were grouped, it was assigned to “${label}”.`;
     case "grouped":
       return `In the group “${label}”${who ? `, named by ${who}` : ""}, which nobody has confirmed yet.`;
@@ -43,6 +43,10 @@ function origin({ source, label, who }) {
 /** @param {number} value */
 const short = (value) => (Math.abs(value) < 0.01 ? value.toPrecision(2) : value.toFixed(2));
 
+/** The deepest rank that is sure, in words. @param {import("./types.d.ts").Taxon} taxon */
+export const sureWords = ({ path, rank, probability, error }) =>
+  `What is sure: ${path.join(" › ")} (${rank}, ${percent(probability)}). At most ${percent(error)} of images get a wrong name.`;
+
 /**
  * Why an image was recognised or rejected, sentence by sentence.
  * @param {ItemDetails} one
@@ -50,10 +54,7 @@ const short = (value) => (Math.abs(value) < 0.01 ? value.toPrecision(2) : value.
  */
 export function why(one, { score, threshold, rejected, nearest, taxon }) {
   const told = [origin(one)];
-  if (taxon && taxon.name !== one.label)
-    told.push(
-      `What is sure: ${taxon.path.join(" › ")} (${taxon.rank}, ${percent(taxon.probability)}). At most ${percent(taxon.error)} of images get a wrong name.`,
-    );
+  if (taxon && taxon.name !== one.label) told.push(sureWords(taxon));
   if (score !== null && threshold !== null && rejected !== null) {
     const above = score > threshold;
     const beside = `Its unknown score, ${short(score)}, is ${above ? "above" : "below"} the threshold, ${short(threshold)}`;

@@ -1,5 +1,7 @@
 /** From the address to a view: `#/groups/12` shows the view `groups` with "12", `#/images?label=red` the view `images`. */
 
+import { h } from "./dom.js";
+
 /** @typedef {(root: HTMLElement, ...rest: string[]) => (() => void)} View shows itself and returns how to end */
 
 /** @type {Object<string, View>} */
@@ -30,6 +32,9 @@ export function setQuery(asked, back = true) {
 /** The address of all images that some filters let pass, such as those of a class. @param {Record<string, string|number>} filters */
 export const imagesOf = (filters) =>
   `#/images?${new URLSearchParams(Object.entries(filters).map(([name, value]) => [name, String(value)]))}`;
+
+/** The name of a class, as a link to all its images. @param {string} label */
+export const classLink = (label) => h("a", { href: imagesOf({ label }), title: `Show all images of ${label}` }, label);
 
 /** @param {...(string|number)} parts */
 export const go = (...parts) => (location.hash = `#/${parts.map(encodeURIComponent).join("/")}`);

@@ -74,7 +74,7 @@ export interface AdaptJob {
   seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -268,7 +268,7 @@ export interface CheckJob {
   seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -460,7 +460,7 @@ export interface Discard {
   items: number[];
 }
 
-/** Group the rejected images into new classes. */
+/** Group the images of new classes. */
 export interface Discover {
   /** What the job is to do. */
   verb: "discover";
@@ -468,14 +468,14 @@ export interface Discover {
   k?: number | null;
 }
 
-/** Groups were found; see :class:`opengcd.workspace.group_discovery.Discovered`. */
+/** Groups were found. */
 export interface DiscoverDetails {
   /** The number of classes, known and new ones together. */
   k: number;
   /** The number of images. */
   images: number;
   /** How many images were assigned to a known class other than the one that recognition gave them. */
-  put_back: number;
+  returned: number;
   /** The number of groups of new classes. */
   groups: number;
   /** The number of the version of the recogniser. */
@@ -510,7 +510,7 @@ export interface DiscoverJob {
   seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -529,7 +529,7 @@ export interface DiscoverResult {
   /** The number of images that were grouped. */
   items: number;
   /** How many of them were assigned to a known class other than the one that recognition gave them. */
-  put_back: number;
+  returned: number;
   /** The number of groups of new classes. */
   groups: number;
   /** Whether the estimated number of classes can be relied on. */
@@ -766,9 +766,9 @@ export interface Groups {
   groups: Group[];
 }
 
-/** What held-out images show of the version in use. */
+/** What held-out images show of a version. */
 export interface HeldOut {
-  /** Null if it was not measured; the job `measure` does it. */
+  /** Null if it was not measured; the job `measure` does it for the version in use. */
   measured: Measured | null;
 }
 
@@ -781,7 +781,7 @@ export interface Image {
   /** Its present label, the name of a class or group, or `unknown`. */
   label: string;
   /** Where its label comes from, as in the `counts` of the status. */
-  source: "learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting";
+  source: "learnt" | "reviewed" | "returned" | "grouped" | "removed" | "recognized" | "rejected" | "waiting";
   /** The number of its group; null if it is in none, or learnt. */
   group: number | null;
   /** The probability that the image is of no known class. */
@@ -1051,7 +1051,7 @@ export interface LearnJob {
   seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -1159,7 +1159,7 @@ export interface MeasureJob {
   seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -1251,7 +1251,7 @@ export interface Move {
   on: number;
   /** The verb. */
   act: "move";
-  /** Numbers of the images. They need not be under review: moving an image corrects the class it was recognised as. */
+  /** Numbers of the images. They need not be under review: moving an image corrects the class it was recognised as, and one that was learnt gets the name of the group as its label. */
   items: number[];
   /** Number of the group; null if `label` is given. */
   group?: number | null;
@@ -1261,12 +1261,12 @@ export interface Move {
   confirm?: boolean;
 }
 
-/** Images were moved to a group. */
+/** Images were moved to a group, or learnt ones got its name as their label. */
 export interface MoveDetails {
   /** The number of images. */
   images: number;
   /** The number of the group. */
-  group: number;
+  group: number | null;
   /** Whether the group was confirmed, too. */
   confirmed?: boolean | null;
 }
@@ -1301,9 +1301,9 @@ export interface Neighbour {
   id: number;
   /** How different it looks: 1 minus the cosine of the angle between both vectors. */
   distance: number;
-  /** The number of its group; null if it is learnt. */
+  /** The number of its group; null if it is in none, or learnt. */
   group: number | null;
-  /** Its label, or that of its group. */
+  /** Its present label, or "unknown". */
   label: string;
 }
 
@@ -1341,7 +1341,7 @@ export interface Origin {
   category: string;
 }
 
-/** How a group falls in two, and whether these look like different classes. */
+/** The two parts that a group falls into, and whether they look like different classes. */
 export interface Parts {
   /** The last edit that this shows. Send it as `on` with what you do next. */
   edit: number;
@@ -1359,7 +1359,7 @@ export interface Phase {
   version: number;
   /** The phase: how many times the recogniser had learnt, this time included. */
   phase: number;
-  /** When the version was made. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the version was made, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Whether it is the version in use. */
   in_use: boolean;
@@ -1375,6 +1375,8 @@ export interface Phase {
   unknown_rate: number | null;
   /** Null if it was not measured. */
   accuracy: Accuracy | null;
+  /** The share of its exemplars that it recognises when they are held out; null if that was not measured. */
+  held_out: number | null;
 }
 
 /** A folder to begin at. */
@@ -1471,7 +1473,7 @@ export interface RecognizeJob {
   seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -1509,6 +1511,8 @@ export interface Recognized {
   id: number | null;
   /** The numbers of the exemplars that look most like the image; empty for vectors. */
   exemplars: number[];
+  /** The deepest rank that is sure; null if none is, without a taxonomy, or in the moments after a change while this is being calibrated. */
+  taxon: Taxon | null;
   /** The name of the file; null for vectors. */
   name: string | null;
   /** Why the image cannot be used; null if it can. */
@@ -1607,7 +1611,7 @@ export interface Relabel {
   label: string;
 }
 
-/** Remove images from the review, so that they are neither learnt nor grouped again. */
+/** Remove images, so that they are neither learnt nor grouped again; the next learn forgets those that were learnt. */
 export interface Remove {
   /** The last edit that you have seen, from the field `edit` of an answer. The request is refused if someone has changed since then what it is about. */
   on: number;
@@ -1727,7 +1731,7 @@ export interface Status {
   version: Version | null;
   /** How many versions there are. */
   versions: number;
-  /** How many images there are by where their label comes from: `learnt`, `reviewed`, `put back`, `grouped`, `removed`, `recognized`, `rejected` or `waiting`. */
+  /** How many images there are by where their label comes from: `learnt`, `reviewed`, `returned`, `grouped`, `removed`, `recognized`, `rejected` or `waiting`. */
   counts: Record<string, number>;
   /** What the last discovery found; empty if there was none since the last learning. */
   discovered: DiscoverDetails | Nothing;
@@ -1935,7 +1939,7 @@ export interface TeachJob {
   seconds_left: number | null;
   /** Why it failed or was cancelled; null otherwise. */
   error: string | null;
-  /** When the job was added. When, in UTC, as in 2026-05-01T06:30:12+00:00. */
+  /** When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00. */
   at: string;
   /** Who started it. */
   who: string;
@@ -2193,7 +2197,7 @@ export interface Operations {
   "GET /people": {
     answer: string[];
   };
-  /** Return how a group falls in two, and how likely the two are different classes. */
+  /** Return the two parts that a group falls into, and how likely they are different classes. */
   "GET /groups/{id}/parts": {
     path: { id: number };
     answer: Parts;
@@ -2239,7 +2243,7 @@ export interface Operations {
     path: { id: number };
     answer: null;
   };
-  /** Return the images that look most like one, of those that are under review or learnt. */
+  /** Return the images that look most like one, whatever their labels come from. */
   "GET /items/{id}/neighbours": {
     path: { id: number };
     query?: { limit?: number };
@@ -2262,7 +2266,7 @@ export interface Operations {
   };
   /** Return the images that all the given filters let pass, page by page. */
   "GET /images": {
-    query?: { after?: string | null; limit?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
+    query?: { after?: string | null; limit?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "returned" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
     answer: ImagePage;
   };
   /** Recognise the images and videos of an upload or a folder, in a job. What the workspace has is not added again. */
@@ -2272,7 +2276,7 @@ export interface Operations {
   };
   /** Return how many images the filters let pass, and the cursors by which to go to any page directly. */
   "GET /images/starts": {
-    query?: { every?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "put back" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
+    query?: { every?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "returned" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
     answer: ImageStarts;
   };
   /** Return the labels, folders and people that images can be filtered by. */
@@ -2306,13 +2310,14 @@ export interface Operations {
     body: TeachFiles;
     answer: Job;
   };
-  /** Return how well the version in use recognises its exemplars when they are held out, and which it mixes up. */
+  /** Return how well a version recognises its exemplars when they are held out, and which it mixes up. */
   "GET /held-out": {
+    query?: { version?: number | null };
     answer: HeldOut;
   };
-  /** Return the held-out images of one class that are taken for another class, or for their own. */
+  /** Return the held-out images of one class that a version takes for another class, or for their own. */
   "GET /held-out/items": {
-    query: { label: string; predicted: string };
+    query: { label: string; predicted: string; version?: number | null };
     answer: ConfusedImages;
   };
   /** Return learnt images whose labels may be wrong. The edits `keep_label`, `relabel` and `discard` judge them. */
@@ -2338,7 +2343,7 @@ export interface Operations {
   "GET /jobs": {
     answer: Job[];
   };
-  /** Add a job: discover, learn, teach or adapt. Jobs run one after another, in the order in which they were added. */
+  /** Add a job; `verb` says what it is to do. Jobs run one after another, in the order in which they were added. */
   "POST /jobs": {
     body: Discover | Learn | Teach | Measure | Check | Adapt;
     answer: Job;
@@ -2353,7 +2358,7 @@ export interface Operations {
     path: { id: number };
     answer: Job;
   };
-  /** Tell the others which group you look at, for half a minute; tell it again to go on. */
+  /** Tell the others which group you look at. It counts for half a minute, so repeat it while you look. */
   "PUT /presence": {
     body: Look;
     answer: Presence;
@@ -2377,7 +2382,7 @@ export interface Operations {
     body: WatchFolder;
     answer: Watch;
   };
-  /** Watch the folder no longer. What was recognised stays. */
+  /** Stop watching the folder. What was recognised stays. */
   "DELETE /watch": {
     answer: Watch;
   };

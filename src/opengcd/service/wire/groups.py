@@ -92,7 +92,7 @@ class Questions(Model):
 
 
 class Parts(Model):
-    """How a group falls in two, and whether these look like different classes."""
+    """The two parts that a group falls into, and whether they look like different classes."""
 
     edit: int = Field(description=ABOUT_EDIT)
     mixed: float = Field(

@@ -131,7 +131,7 @@ DETAILS_FIELDS = {
     "part": "The number of the group that the images were moved to.",
     "parts": "The numbers of the groups that it is now.",
     "person": "The name of the person; null if the group is assigned to nobody.",
-    "put_back": "How many images were assigned to a known class other than the one that recognition gave them.",
+    "returned": "How many images were assigned to a known class other than the one that recognition gave them.",
     "ranks": "The ranks above the classes, the broadest first.",
     "reason": "Why the estimate cannot be relied on, or why nothing was changed; empty if there is no reason.",
     "rehearsed": "What the rehearsal measured; null if there was none.",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field
 
 from opengcd.service.wire.values import ABOUT_EDIT, ABOUT_TOP, ABOUT_UNKNOWN, Model, Top
+
+if TYPE_CHECKING:
+    from opengcd.workspace.taxonomies import Answer
 
 _ABOUT_PROBABILITY = "How likely the image belongs to its group, from 0 to 1; null if a person put it there."
 
@@ -68,7 +71,7 @@ class VideoFrame(Model):
     seconds: float = Field(description="The time of the frame, from the start of the video.")
 
 
-Source = Literal["learnt", "reviewed", "put back", "grouped", "removed", "recognized", "rejected", "waiting"]
+Source = Literal["learnt", "reviewed", "returned", "grouped", "removed", "recognized", "rejected", "waiting"]
 
 
 class Image(Model):
@@ -151,6 +154,15 @@ class Taxon(Model):
     probability: float = Field(description="How likely it is; 1 if a person gave the label.")
     error: float = Field(description="The largest share of images with a wrong name, as it was chosen.")
 
+    @classmethod
+    def of(cls, answer: Answer | None, error: float) -> Self | None:
+        """Return the deepest sure taxon of an item; None if there is none."""
+        if answer is None:
+            return None
+        taxon = answer.taxon
+        path = list(taxon.path)
+        return cls(name=taxon.name, rank=taxon.rank, path=path, probability=answer.probability, error=error)
+
 
 class Reasons(Model):
     """Why an image has been recognised as a class, or rejected."""
@@ -206,8 +218,8 @@ class Neighbour(Model):
 
     id: int = Field(description="Its number.")
     distance: float = Field(description="How different it looks: 1 minus the cosine of the angle between both vectors.")
-    group: int | None = Field(description="The number of its group; null if it is learnt.")
-    label: str = Field(description="Its label, or that of its group.")
+    group: int | None = Field(description="The number of its group; null if it is in none, or learnt.")
+    label: str = Field(description='Its present label, or "unknown".')
 
 
 class Similar(Model):

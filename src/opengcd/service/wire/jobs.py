@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, RootModel, StrictBool
 
-from opengcd.service.wire.values import ABOUT_AT, ABOUT_STEPS, Items, Label, Model, pair, refuse_booleans
+from opengcd.service.wire.values import ABOUT_STEPS, Items, Label, Model, pair, refuse_booleans
 from opengcd.service.wire.versions import Accuracy, AdaptOptions, Curves, Rehearsal
 
 
@@ -20,7 +20,7 @@ class _Job(Model):
     total: int = Field(description="How many steps the stage has; 0 if that is not known.")
     seconds_left: float | None = Field(description="Estimated seconds that the job will still run; null if unknown.")
     error: str | None = Field(description="Why it failed or was cancelled; null otherwise.")
-    at: str = Field(description=f"When the job was added. {ABOUT_AT}")
+    at: str = Field(description="When the job was added, in UTC, as in 2026-05-01T06:30:12+00:00.")
     who: str = Field(description="Who started it.")
 
 
@@ -32,7 +32,7 @@ class DiscoverResult(Model):
         description="The interval that holds the number of classes with a probability of 90 %; null if it is not known."
     )
     items: int = Field(description="The number of images that were grouped.")
-    put_back: int = Field(
+    returned: int = Field(
         description="How many of them were assigned to a known class other than the one that recognition gave them."
     )
     groups: int = Field(description="The number of groups of new classes.")
@@ -184,7 +184,7 @@ class Job(
 
 
 class Discover(Model):
-    """Group the rejected images into new classes."""
+    """Group the images of new classes."""
 
     verb: Literal["discover"] = Field(description="What the job is to do.")
     k: Annotated[int, Field(ge=1, le=100_000), BeforeValidator(refuse_booleans)] | None = Field(

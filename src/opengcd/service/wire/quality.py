@@ -46,9 +46,11 @@ class Measured(Model):
 
 
 class HeldOut(Model):
-    """What held-out images show of the version in use."""
+    """What held-out images show of a version."""
 
-    measured: Measured | None = Field(description="Null if it was not measured; the job `measure` does it.")
+    measured: Measured | None = Field(
+        description="Null if it was not measured; the job `measure` does it for the version in use."
+    )
 
 
 class ConfusedImages(Model):

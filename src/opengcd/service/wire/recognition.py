@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import FailFast, Field
 
+from opengcd.service.wire.images import Taxon
 from opengcd.service.wire.values import ABOUT_TOP, ABOUT_UNKNOWN, MOST_VECTORS, Model, Number, OnEdit, Top
 from opengcd.service.wire.versions import Threshold
 
@@ -31,6 +32,10 @@ class Recognized(Model):
     id: int | None = Field(description="The number of the image, if it was kept; null otherwise.")
     exemplars: list[int] = Field(
         description="The numbers of the exemplars that look most like the image; empty for vectors."
+    )
+    taxon: Taxon | None = Field(
+        description="The deepest rank that is sure; null if none is, without a taxonomy, or in the moments after a "
+        "change while this is being calibrated."
     )
     name: str | None = Field(description="The name of the file; null for vectors.")
     reason: str | None = Field(description="Why the image cannot be used; null if it can.")

@@ -32,7 +32,7 @@ class Status(Model):
     version: Version | None = Field(description="The version of the recogniser in use; null before the first.")
     versions: int = Field(description="How many versions there are.")
     counts: dict[str, int] = Field(
-        description="How many images there are by where their label comes from: `learnt`, `reviewed`, `put back`, "
+        description="How many images there are by where their label comes from: `learnt`, `reviewed`, `returned`, "
         "`grouped`, `removed`, `recognized`, `rejected` or `waiting`."
     )
     discovered: DiscoverDetails | Nothing = Field(

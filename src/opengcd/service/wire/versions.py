@@ -212,7 +212,7 @@ class Phase(Model):
 
     version: int = Field(description="The number of the version.")
     phase: int = Field(description="The phase: how many times the recogniser had learnt, this time included.")
-    at: str = Field(description=f"When the version was made. {ABOUT_AT}")
+    at: str = Field(description="When the version was made, in UTC, as in 2026-05-01T06:30:12+00:00.")
     in_use: bool = Field(description="Whether it is the version in use.")
     classes: int = Field(description="How many classes it knows.")
     learnt: int = Field(description="How many images it learnt.")
@@ -220,6 +220,9 @@ class Phase(Model):
     rejected: int = Field(description="How many of them it rejected as unknown.")
     unknown_rate: float | None = Field(description="The same as a share; null before the first image.")
     accuracy: Accuracy | None = Field(description="Null if it was not measured.")
+    held_out: float | None = Field(
+        description="The share of its exemplars that it recognises when they are held out; null if that was not measured."
+    )
 
 
 class Class(Model):

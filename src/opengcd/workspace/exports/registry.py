@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from opengcd.workspace.errors import WorkspaceError
-from opengcd.workspace.exports.biodiversity import as_camtrap_dp, as_darwin_core, as_inaturalist
+from opengcd.workspace.exports.biodiversity import as_darwin_core, as_inaturalist
+from opengcd.workspace.exports.camtrap import as_camtrap_dp
 from opengcd.workspace.exports.datasets import as_fiftyone, as_folders, as_imagefolder, as_yolo
 from opengcd.workspace.exports.detections import as_crops
 from opengcd.workspace.exports.labels import ExportLabels, Part
@@ -51,7 +52,7 @@ _ALL = (
     Format(
         "coco",
         "COCO",
-        "COCO's format; each image has one box, the whole image.",
+        "COCO's format; the box is that of a crop, or else the whole image.",
         "json",
         JSON,
         as_coco,

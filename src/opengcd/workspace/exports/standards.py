@@ -71,8 +71,15 @@ OBSERVATIONS = [
     "observationTags",
     "observationComments",
 ]
-TYPES = {"human", "vehicle", "blank"}
-"""Classes with these names are types of observation in Camtrap DP; all others are animals."""
+TYPES = {
+    "human": "human",
+    "person": "human",
+    "people": "human",
+    "vehicle": "vehicle",
+    "blank": "blank",
+    "empty": "blank",
+}
+"""Types of observation in Camtrap DP by the classes that they are; all other classes are animals."""
 TERMS = "http://rs.tdwg.org/dwc/terms/"
 OCCURRENCE = [
     "occurrenceID",

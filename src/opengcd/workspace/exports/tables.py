@@ -10,8 +10,11 @@ from typing import Any
 
 from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace.exports.labels import ExportLabels, Part
-from opengcd.workspace.taxonomies import path_of
+from opengcd.workspace.labels import Labelled
+from opengcd.workspace.taxonomies import columns_of
 
+DETECTOR = "detector"
+"""The source of the label of an image without a crop."""
 FORMULA = tuple("=+-@\t\r'")
 """First characters that a spreadsheet may read as a formula, and the apostrophe, which marks plain text."""
 
@@ -72,69 +75,89 @@ def document(content: object) -> bytes:
 def as_csv(labels: ExportLabels) -> Iterator[Part]:
     """Make one line for each file."""
     columns = ["path", "hash", "label", "source", "unknown", "top", "probability"]
-    lines = [csv_line([*columns, *({} if labels.taxa is None else _taxon(labels, None)), *_frame(labels, ())])]
+    no_more = _more(labels, None)
+    lines = [csv_line([*columns, *no_more])]
     for one in labels.found:
         top = "; ".join(f"{label} {p:.3f}" for label, p in one.top)
         facts = [one.hash, one.label, one.source, one.unknown, top, one.probability]
-        taxon = () if labels.taxa is None else _taxon(labels, one.item).values()
-        lines += [csv_line([path, *facts, *taxon, *_frame(labels, [path]).values()]) for path in one.paths]
+        for path in one.paths:
+            more = _more(labels, one, [path])
+            if box := more.get("box"):
+                more["box"] = " ".join(map(str, box))
+            lines.append(csv_line([path, *facts, *more.values()]))
+    lines += [
+        csv_line([image.path, image.hash, image.label, DETECTOR, None, None, None, *no_more.values()])
+        for image in labels.empty
+    ]
     yield Part("", b"".join(lines))
 
 
 def as_json(labels: ExportLabels) -> Iterator[Part]:
     """Make one object for each item."""
-    rows = [one._asdict() | {"top": [{"label": c, "p": p} for c, p in one.top]} for one in labels.found]
-    if labels.taxa is not None:
-        rows = [row | _taxon(labels, row["item"]) for row in rows]
-    rows = [row | _frame(labels, row["paths"]) for row in rows]
+    rows = [
+        one._asdict() | {"top": [{"label": c, "p": p} for c, p in one.top]} | _more(labels, one, one.paths)
+        for one in labels.found
+    ]
+    for image in labels.empty:
+        width, height = image.size or (None, None)
+        facts = {"item": None, "hash": image.hash, "paths": [image.path], "width": width, "height": height}
+        no_prediction: dict[str, Any] = {"unknown": None, "top": [], "probability": None, "provisional": False}
+        rows.append(facts | {"label": image.label, "source": DETECTOR} | no_prediction | _more(labels, None))
     yield Part("", document(rows))
 
 
-def _taxon(labels: ExportLabels, item: int | None) -> dict[str, Any]:
-    """Return the columns of the deepest sure taxon, which are empty where not even the broadest is sure."""
-    answer = None if item is None else (labels.taxa or {}).get(item)
-    if answer is None:
-        return {"taxon": None, "rank": None, "taxon_probability": None}
-    return {"taxon": path_of(answer), "rank": answer.taxon.rank, "taxon_probability": answer.probability}
+def _more(labels: ExportLabels, one: Labelled | None, files: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the columns that only some workspaces have; they are empty where they do not apply.
 
-
-def _frame(labels: ExportLabels, files: Iterable[str]) -> dict[str, Any]:
-    """Return the columns of the video, which are empty for other images; none if no image is a frame of one."""
-    if not labels.frames:
-        return {}
-    frame = next((labels.frames[file] for file in files if file in labels.frames), None)
-    return {"video": frame and frame.path, "seconds": frame and frame.seconds}
+    These are the deepest sure taxon, the video of a frame, and the image of a crop.
+    """
+    columns: dict[str, Any] = {}
+    if labels.taxa is not None:
+        columns |= columns_of(None if one is None else labels.taxa.get(one.item))
+    if labels.frames:
+        frame = next((labels.frames[file] for file in files if file in labels.frames), None)
+        columns |= {"video": frame and frame.path, "seconds": frame and frame.seconds}
+    if labels.looked_at:
+        origin = None if one is None else labels.origin_of(one)
+        columns |= {"image": origin and origin.path, "box": origin and list(origin.box)}
+    return columns
 
 
 def as_coco(labels: ExportLabels) -> Iterator[Part]:
-    """Make a dataset in COCO's format: each image has one box, the whole of it; unknown ones have none."""
+    """Make a dataset in COCO's format: crops are boxes in their images, and other images have one box, the whole.
+
+    Unknown ones have no box.
+    """
     classes = sorted({one.label for one in labels.found} - {UNKNOWN_STR})
     numbers = {label: i for i, label in enumerate(classes, 1)}
-    shown = [one for one in labels.found if one.paths]
-    content = {
+    images: dict[str, dict[str, Any]] = {}
+    annotations = []
+    for one in labels.found:
+        if not one.paths:
+            continue
+        origin = labels.origin_of(one)
+        if origin is None:
+            image = _coco_image(one.item, one.paths[0], one.hash, one.width, one.height)
+            box = (0, 0, one.width, one.height)
+        else:
+            image = _coco_image(one.item, origin.path, origin.hash, *origin.size)
+            box = origin.box
+        number = images.setdefault(image["sha256"], image)["id"]
+        if one.label in numbers:
+            annotation = {"id": one.item, "image_id": number, "category_id": numbers[one.label], "bbox": list(box)}
+            annotations.append(annotation | {"area": box[2] * box[3], "iscrowd": 0})
+    first = 1 + max((one.item for one in labels.found), default=0)
+    for number, empty in enumerate(labels.empty, first):
+        if empty.size is not None:
+            images[empty.hash] = _coco_image(number, empty.path, empty.hash, *empty.size)
+    dataset = {
         "info": {"description": "labels by OpenGCD"},
-        "images": [
-            {
-                "id": one.item,
-                "file_name": one.paths[0],
-                "sha256": one.hash,
-                "width": one.width,
-                "height": one.height,
-            }
-            for one in shown
-        ],
+        "images": list(images.values()),
         "categories": [{"id": i, "name": label} for label, i in numbers.items()],
-        "annotations": [
-            {
-                "id": one.item,
-                "image_id": one.item,
-                "category_id": numbers[one.label],
-                "bbox": [0, 0, one.width, one.height],
-                "area": one.width * one.height,
-                "iscrowd": 0,
-            }
-            for one in shown
-            if one.label in numbers
-        ],
+        "annotations": annotations,
     }
-    yield Part("", document(content))
+    yield Part("", document(dataset))
+
+
+def _coco_image(number: int, path: str, content: str, width: int, height: int) -> dict[str, Any]:
+    return {"id": number, "file_name": path, "sha256": content, "width": width, "height": height}

@@ -101,7 +101,7 @@ def as_zip(format: Format, labels: ExportLabels) -> Iterator[bytes]:
             archive.writestr(_entry(name), raw, packing)
             yield out.take()
         if labels.left_out:
-            lines = [f"{path}: {reason}\n" for path, reason in labels.left_out]
+            lines = [f"{path}: {reason}\n" for path, reason in dict.fromkeys(labels.left_out)]
             archive.writestr(_entry(LEFT_OUT), "".join(lines).encode("utf-8", "backslashreplace"), ZIP_DEFLATED)
     yield out.take()
 

@@ -8,12 +8,12 @@ import { h } from "../dom.js";
 const PRESETS = [
   ["best", "best (recommended)"],
   ["paper", "paper: the methods of the paper"],
-  ["robust", "robust: with fewer assumptions"],
-  ["authors", "authors: as the authors' code does"],
+  ["robust", "robust: the same, with a better search for the number of classes"],
+  ["authors", "authors: the methods of the paper's published code"],
 ];
 /** @type {[string, string][]} */
 const CLASSIFIERS = [
-  ["", "that of the methods"],
+  ["", "the one that belongs to the methods"],
   ["logistic", "logistic regression"],
   ["svm", "support vector machine"],
   ["mlp", "neural network (mlp)"],
@@ -72,14 +72,14 @@ export function settingsPart(settings, save, check) {
       "div",
       { class: "fields" },
       field(
-        "Most exemplars in memory",
-        "Labelled images that are kept, and learnt from each time: 20,000, or all known images if there are more.",
+        "Largest number of exemplars",
+        "Exemplars are the labelled images that are kept, and learnt from again in every phase. Leave this empty for 20,000, or for all known images if there are more.",
         input(settings.memory, { min: 1, max: 10_000_000, step: 1, placeholder: "20,000" }),
         (value) => (settings.memory = orNull(value)),
       ),
       field(
-        "Most known images rejected, in %",
-        "Empty: the limit follows the images that arrive. It can be changed later.",
+        "Largest share of known images rejected, in %",
+        "Leave this empty to let the threshold follow the images that arrive. You can change it later.",
         input(percent === null ? null : 100 * percent, { min: 0, max: 100, step: "any", placeholder: "automatic" }),
         (value) => (settings.max_known_rejected = value === "" ? null : Number(value) / 100),
       ),

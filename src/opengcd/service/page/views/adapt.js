@@ -301,7 +301,7 @@ function running(job) {
   return { id: job.id, element, update };
 }
 
-/** The card, and functions that read the plan anew and that show how far the job is. */
+/** The card, and functions that read the plan again and that show how far the job is. */
 export function adaptCard() {
   const element = h("section", {
     class: "card adapt",

@@ -135,6 +135,8 @@ export function images(root) {
     grid.layout();
     if (!root.contains(document.activeElement) || document.activeElement === root)
       grid.element.focus({ preventScroll: true });
+    const item = Number(query().get("item")); // an image that a link names
+    if (item > 0) image.enlarge({ id: item, name: "" });
     await readChoices();
   };
   start().catch(complain);

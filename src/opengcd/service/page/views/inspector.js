@@ -6,7 +6,7 @@ import { bars } from "../charts.js";
 import { byId, h, s } from "../dom.js";
 import { useKeys } from "../keys.js";
 import { SOURCES, why } from "../reasons.js";
-import { go, imagesOf } from "../router.js";
+import { classLink, go, imagesOf } from "../router.js";
 import { groupById } from "../store.js";
 import { complain } from "../toast.js";
 import { percent } from "../words.js";
@@ -165,7 +165,7 @@ export function inspector({ group: id = null, selection, step }) {
       h(
         "p",
         { class: "head" },
-        one.label ? h("a", { href: imagesOf({ label: one.label }) }, one.label) : h("strong", {}, "Unknown"),
+        one.label ? classLink(one.label) : h("strong", {}, "Unknown"),
         h("span", { class: "badge" }, SOURCES[source]),
       ),
       h("p", { class: "why" }, why(one, reasons).join(" ")),
@@ -177,7 +177,7 @@ export function inspector({ group: id = null, selection, step }) {
         ? [
             h(
               "h3",
-              { title: "The images kept of known classes that look most like this one" },
+              { title: "The exemplars, images kept of known classes, that look most like this one" },
               "Nearest labelled images",
             ),
             h(
@@ -210,7 +210,7 @@ export function inspector({ group: id = null, selection, step }) {
       {
         type: "button",
         "aria-label": told,
-        title: `Look at this image of ${label}`,
+        title: `Look at this image (${label})`,
         on: { click: () => look({ id: other, name: "" }) },
       },
       h("img", { src: api.thumbnail(other), alt: "", loading: "lazy" }),

@@ -6,6 +6,7 @@ import { button } from "../buttons.js";
 import { bars, progress } from "../charts.js";
 import { h, heading } from "../dom.js";
 import { useKeys } from "../keys.js";
+import { classLink } from "../router.js";
 import { currentJob, state, subscribe } from "../store.js";
 import { complain } from "../toast.js";
 import { count } from "../words.js";
@@ -24,7 +25,7 @@ const side = (title, note, items) =>
   h(
     "figure",
     {},
-    h("figcaption", {}, h("h3", {}, title), h("span", { class: "soft" }, note)),
+    h("figcaption", {}, h("h3", {}, classLink(title)), h("span", { class: "soft" }, note)),
     h(
       "div",
       { class: "mosaic", "aria-hidden": "true" },

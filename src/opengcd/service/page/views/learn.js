@@ -6,7 +6,7 @@ import { button } from "../buttons.js";
 import { beforeAfter } from "../charts.js";
 import { h, heading } from "../dom.js";
 import { useKeys } from "../keys.js";
-import { imagesOf } from "../router.js";
+import { classLink } from "../router.js";
 import { currentJob, latestJob, state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { ago, count, number, percent } from "../words.js";
@@ -24,12 +24,7 @@ function table(caption, entries) {
       "tbody",
       {},
       entries.map(({ label, count: n }) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, h("a", { href: imagesOf({ label }) }, label)),
-          h("td", {}, count(n, "image")),
-        ),
+        h("tr", {}, h("th", { scope: "row" }, classLink(label)), h("td", {}, count(n, "image"))),
       ),
     ),
   );
@@ -194,7 +189,7 @@ export function learn(root) {
     body.replaceChildren(...parts.filter((part) => part instanceof Node));
     list.replaceChildren(versionList(versions));
     teach.paint();
-    await measured.read();
+    await measured.read(versions);
   };
   read().catch(complain);
   const ends = [
@@ -204,7 +199,7 @@ export function learn(root) {
       if (topic === "job") {
         running.replaceChildren(...jobCard(currentJob()));
         teach.paint();
-        if (!currentJob()) measured.read().catch(complain);
+        if (!currentJob()) measured.refresh();
       }
       if (currentJob()) body.querySelector(".plan")?.remove();
       return undefined;

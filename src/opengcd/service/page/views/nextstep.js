@@ -84,14 +84,14 @@ function nextStep() {
       "p",
       {},
       add
-        ? `${step === "export" ? "Export the labels, or add more images" : "Add images"}: drop them anywhere on this page. To see how single images are recognised, `
+        ? "Add images: drop them anywhere on this page. To see how single images are recognised, "
         : "To see how single images are recognised, ",
       h("a", { href: "#/try" }, "try them"),
       ".",
     ),
     [
-      step === "export" && button("Export labels", exportLabels, { icon: "drop" }),
-      add && button("Add images", () => chooseFiles(false), { primary: true, icon: "plus" }),
+      step === "export" && button("Export labels…", exportLabels),
+      add && button("Add images", () => chooseFiles(false), { primary: true, icon: "drop" }),
     ],
   ];
 }

@@ -7,7 +7,7 @@ import { invitation } from "../asking.js";
 import { button } from "../buttons.js";
 import { legend, lineChart } from "../charts.js";
 import { h, heading } from "../dom.js";
-import { imagesOf } from "../router.js";
+import { classLink } from "../router.js";
 import { state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { showFailures } from "../failures.js";
@@ -66,7 +66,6 @@ function charts(phases) {
     dashed,
     points: phases.map((phase) => [phase.phase, value(phase) ?? null]),
   });
-  const known = phases.some((phase) => phase.accuracy);
   /** @param {string} label @param {string} note @param {Line[]} lines */
   const figure = (label, note, lines) =>
     h(
@@ -82,15 +81,15 @@ function charts(phases) {
       lineChart({ label, unit: "phase", lines }),
     );
   const accuracy = [
-    line("exemplars", (phase) => phase.accuracy?.memory),
+    line("held out", (phase) => phase.held_out),
     line("confirmed", (phase) => phase.accuracy?.confirmed, true),
   ];
   const told = accuracy.filter(({ points }) => points.some(([, value]) => value !== null));
   return [
-    known && told.length
+    told.length
       ? figure(
           "Accuracy by phase",
-          "On the exemplars that are kept, and on the images that were confirmed in the phase.",
+          "On exemplars that were held out, and on the images that were confirmed in the phase.",
           told,
         )
       : h(
@@ -124,11 +123,7 @@ function classCards(classes, all) {
         h(
           "div",
           { class: "caption" },
-          h(
-            "strong",
-            {},
-            h("a", { href: imagesOf({ label: one.label }), title: `Show all images of ${one.label}` }, one.label),
-          ),
+          h("strong", {}, classLink(one.label)),
           h(
             "span",
             { class: "soft" },

@@ -4,6 +4,7 @@ import { setRanks } from "../acts.js";
 import { api } from "../api.js";
 import { button } from "../buttons.js";
 import { h } from "../dom.js";
+import { classLink } from "../router.js";
 import { state } from "../store.js";
 import { complain } from "../toast.js";
 import { count, percent } from "../words.js";
@@ -19,7 +20,7 @@ function told(found) {
       h(
         "p",
         { class: "soft" },
-        "None. A CSV file whose first line names the ranks, such as family,genus,species, with a line for each class, sets them. Where the class of an image is in doubt, it is then named by the deepest rank that is sure.",
+        "With ranks, such as family and genus, an image whose class is in doubt is named by the deepest rank that is sure. To set them, choose a CSV file: its first line names the ranks, such as family,genus,species, and each class has a line.",
       ),
     ];
   return [
@@ -32,7 +33,9 @@ function told(found) {
       h(
         "p",
         { class: "soft" },
-        `Without a rank above them: ${without.slice(0, 20).join(", ")}${without.length > 20 ? " …" : ""}.`,
+        "Without a rank above them: ",
+        without.slice(0, 20).map((name, i) => [i > 0 && ", ", classLink(name)]),
+        without.length > 20 ? " …" : ".",
       ),
   ];
 }
@@ -83,7 +86,7 @@ export function ranksCard() {
           ),
         ranks.length > 0 &&
           (writes
-            ? h("label", { class: "field" }, h("span", {}, "Most images with a wrong name, in %"), error)
+            ? h("label", { class: "field" }, h("span", {}, "Largest share of wrong names, in %"), error)
             : h("p", { class: "soft" }, `At most ${percent(found.error)} of the images get a wrong name.`)),
       ].filter((one) => one instanceof Node),
     );

@@ -6,7 +6,8 @@ import { bars } from "../charts.js";
 import { h, heading } from "../dom.js";
 import { icon } from "../icons.js";
 import { useKeys } from "../keys.js";
-import { imagesOf } from "../router.js";
+import { sureWords } from "../reasons.js";
+import { classLink, imagesOf } from "../router.js";
 import { refresh } from "../store.js";
 import { complain } from "../toast.js";
 import { capital, count } from "../words.js";
@@ -115,14 +116,19 @@ export function tryIt(root) {
         "div",
         {},
         h("p", { class: "soft" }, one.name ?? file.name),
-        h("h2", {}, unknown ? "Unknown" : h("a", { href: imagesOf({ label: one.label }) }, one.label)),
+        h("h2", {}, unknown ? "Unknown" : classLink(one.label)),
         unknown && h("p", { class: "soft" }, "This does not look like any known class."),
+        one.taxon && one.taxon.name !== one.label && h("p", {}, sureWords(one.taxon)),
         bars([
           { label: "unknown", value: one.unknown, kind: "unknown" },
           ...one.top.map(([label, value]) => ({ label, value, href: imagesOf({ label }) })),
         ]),
         one.exemplars?.length > 0 && [
-          h("h3", { title: "The images kept of known classes that look most like this one" }, "Nearest exemplars"),
+          h(
+            "h3",
+            { title: "The exemplars, images kept of known classes, that look most like this one" },
+            "Nearest exemplars",
+          ),
           h(
             "div",
             { class: "strip" },
