@@ -75,10 +75,11 @@ async function recognise(what) {
   await noteJob(await api.addImages(what));
 }
 
-/** Recognise the images of a folder of the server's machine. @param {string} folder */
+/** Recognise the images of a folder of the server's machine, or of a list there. @param {string} folder */
 export async function addFolder(folder) {
   try {
-    const asked = takesVectors() ? {} : await askBefore((await api.folders(folder)).files);
+    const asked =
+      takesVectors() || /\.(csv|jsonl)$/i.test(folder) ? {} : await askBefore((await api.folders(folder)).files);
     if (asked) await recognise({ folder, ...asked });
   } catch (error) {
     complain(error);

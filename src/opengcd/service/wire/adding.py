@@ -58,7 +58,10 @@ class AddImages(Model):
 
     upload: str | None = Field(None, pattern="^[0-9a-f]{16}$", description="An upload that is complete.")
     folder: str | None = Field(
-        None, min_length=1, max_length=1000, description="A folder; only a person at the server's machine may name one."
+        None,
+        min_length=1,
+        max_length=1000,
+        description="A folder, or a list of images; only a person at the server's machine may name one.",
     )
     fps: float | None = Field(
         None, gt=0, le=1000, description="Frames per second that are taken of videos; null for one."
