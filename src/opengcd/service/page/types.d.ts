@@ -1375,7 +1375,7 @@ export interface Phase {
   unknown_rate: number | null;
   /** Null if it was not measured. */
   accuracy: Accuracy | null;
-  /** The share of its exemplars that it recognises when they are held out; null if it was not measured. */
+  /** The share of its exemplars that it recognises when they are held out; null if not measured. */
   held_out: number | null;
 }
 

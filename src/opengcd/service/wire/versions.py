@@ -221,7 +221,7 @@ class Phase(Model):
     unknown_rate: float | None = Field(description="The same as a share; null before the first image.")
     accuracy: Accuracy | None = Field(description="Null if it was not measured.")
     held_out: float | None = Field(
-        description="The share of its exemplars that it recognises when they are held out; null if it was not measured."
+        description="The share of its exemplars that it recognises when they are held out; null if not measured."
     )
 
 
