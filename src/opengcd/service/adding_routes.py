@@ -18,7 +18,7 @@ from opengcd.service.state import Service, UserWorkspace
 from opengcd.service.uploads import upload_routes
 from opengcd.workspace import read_times
 from opengcd.workspace.boxes import read_boxes
-from opengcd.workspace.image_lists import READERS
+from opengcd.workspace.list_formats import READERS
 
 reading = guarded("read", "images")
 writing = guarded("write", "images")

@@ -84,6 +84,7 @@ export function chooseFolder({ title, submit, kind, start }) {
           );
           const parts = [];
           if (found.images) parts.push(`${count(found.images, "image")} in this folder`);
+          if (found.videos) parts.push(`${count(found.videos, "video")} in this folder`);
           if (found.folders.length) parts.push(count(found.folders.length, "folder"));
           note.textContent = `${parts.join(", ") || "This folder is empty"}${found.more ? "; not all are listed" : ""}.`;
         } catch (error) {

@@ -49,6 +49,7 @@ class FolderListing(Model):
     folders: list[str] = Field(description="The folders in it.")
     files: list[str] = Field(description="Tables, networks and zips in it.")
     images: int = Field(description="How many images are in it, by their names.")
+    videos: int = Field(description="How many videos are in it, by their names.")
     more: bool = Field(description="Whether there is more in it than is listed.")
     places: list[Place] = Field(description="Folders to begin at.")
 
@@ -105,6 +106,11 @@ class KnownImages(LabelledFiles):
         "image of its own; null for whole images.",
     )
     min_confidence: float = Field(default=0.2, ge=0, le=1, description="The lowest confidence of a box that is used.")
+    box_labels: bool = Field(
+        default=False,
+        description="Whether the class of each box is that which the file of boxes gives to it: its category in COCO's "
+        "format, or what a classifier has said in MegaDetector's. Then folders and `table` are not used.",
+    )
     fps: float = Field(default=1.0, gt=0, le=1000, description="Frames per second that are taken of videos.")
 
 
@@ -121,7 +127,7 @@ class KnownClass(Model):
     """A class of labelled images."""
 
     label: str = Field(description="The name of the class.")
-    files: int = Field(description="How many files it has.")
+    files: int = Field(description="How many files it has, or boxes if these have the labels.")
 
 
 class KnownPreview(Model):

@@ -19,12 +19,13 @@ import { told } from "../labelled.js";
 /** @typedef {"folders"|"table"|"vectors"} Labels how the images are labelled, or that they are vectors */
 /**
  * @typedef {{name: string, from: "folder"|"upload", folder: string|null, upload: string|null, labels: Labels, table: string|null,
- *   boxes: string|null, confidence: number, fps: number, backbone: string|null, settings: import("./types.d.ts").ProjectSettings}} Draft
+ *   boxes: string|null, boxLabels: boolean, confidence: number, fps: number, backbone: string|null,
+ *   settings: import("./types.d.ts").ProjectSettings}} Draft
  */
 
 const PLACE = "opengcd.draft";
-/** Nothing is said yet of the images that are chosen. @type {Pick<Draft, "labels"|"table"|"boxes">} */
-const UNSAID = { labels: "folders", table: null, boxes: null };
+/** Nothing is said yet of the images that are chosen. @type {Pick<Draft, "labels"|"table"|"boxes"|"boxLabels">} */
+const UNSAID = { labels: "folders", table: null, boxes: null, boxLabels: false };
 
 /** Files that were dropped on the list of projects. @type {import("../uploading.js").Chosen[]} */
 let dropped = [];
@@ -109,8 +110,12 @@ export function newProject(root) {
     table: draft.labels === "folders" ? null : draft.table,
     boxes: draft.labels === "vectors" ? null : draft.boxes,
     min_confidence: draft.confidence,
+    box_labels: draft.labels !== "vectors" && draft.boxes !== null && draft.boxLabels,
     fps: draft.fps,
   });
+
+  /** What has the labels. @returns {import("../labelled.js").Noun} */
+  const noun = () => (draft.labels === "vectors" ? "vector" : draft.boxLabels ? "box" : "image");
 
   const paint = () => {
     const missing = !draft.name.trim()
@@ -153,7 +158,7 @@ export function newProject(root) {
         save();
         return look();
       }
-      found.replaceChildren(...told(seen, draft.labels === "vectors" ? "vector" : "image"), ...frames(seen));
+      found.replaceChildren(...told(seen, noun()), ...frames(seen));
     } catch (error) {
       if (mine !== asked) return;
       if (draft.from === "upload") {
@@ -322,7 +327,12 @@ export function newProject(root) {
             boxes: draft.boxes,
             confidence: draft.confidence,
             folder: local ? draft.folder : null,
-            choose: (boxes, confidence) => (Object.assign(draft, { boxes, confidence }), save(), look()),
+            labelled: draft.boxLabels,
+            choose: (boxes, confidence, boxLabels) => (
+              Object.assign(draft, { boxes, confidence, boxLabels: boxes !== null && boxLabels }),
+              save(),
+              look()
+            ),
           })
         : []
       ).filter((one) => one instanceof Node),
@@ -511,6 +521,7 @@ export function newProject(root) {
         labels: !request.known.table ? "folders" : request.backbone === "vectors" ? "vectors" : "table",
         table: request.known.table ?? null,
         boxes: request.known.boxes ?? null,
+        boxLabels: request.known.box_labels ?? false,
         confidence: request.known.min_confidence,
         fps: request.known.fps,
         backbone: request.backbone === "vectors" ? null : request.backbone,
