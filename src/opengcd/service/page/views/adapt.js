@@ -189,7 +189,7 @@ function settings() {
         () => (options.method = method.value === "blocks" ? "blocks" : "lora"),
       ),
       whole("Blocks that are trained", "The last ones of the network.", "blocks", 1),
-      whole("Passes over the images", "Fewer for many images.", "epochs", 1),
+      whole("Passes over the images", "By default fewer, the more images there are.", "epochs", 1),
       whole("Images per step", "Fewer need less memory.", "batch_size", 4),
       field(
         "Images that take part",
@@ -260,8 +260,8 @@ function resting(plan, job) {
     plan.possible ? h("p", {}, cost(plan)) : h("p", { class: "warning" }, `Not possible here. ${plan.reason}`),
     interrupted(job, plan.last),
     plan.last && outcome(plan.last, job),
-    plan.possible && state.session.scopes.includes("write") && settings(),
     acts(plan),
+    plan.possible && state.session.scopes.includes("write") && settings(),
   ];
 }
 
