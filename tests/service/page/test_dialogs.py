@@ -170,7 +170,7 @@ def of_files(one, folder):
     chooser.value.set_files([folder / name for name in ("md.json", "times.csv", "clip.mp4")])
     one.look("Cut out the boxes of a detector?")
     one.click("Add whole images")
-    one.look("Read when the images were taken?")
+    one.look("Read the times at which the images were taken?")
     one.click("Add without the table")
     one.see("Take frames of the videos")
 

@@ -79,6 +79,35 @@ def test_labelled_images_that_are_dropped_on_the_list_begin_a_project(page, worl
         assert page.get_by_label("Upload").is_checked()
 
 
+def test_when_everything_is_done_the_page_offers_the_export(page, fitted, tmp_path):
+    paint(tmp_path / "more", "red", range(900, 903))
+    shutil.copytree(fitted, tmp_path / "projects" / "colours")
+    with Workspace(tmp_path / "projects" / "colours") as workspace:
+        assert {result.label for result in workspace.recognize([tmp_path / "more"])} == {"red"}
+        assert workspace.views.next_step().step == "export"
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
+        page.get_by_role("link", name="Export the labels, or add images").click()
+        page.get_by_role("button", name="Export labels").click()
+        page.get_by_role("dialog", name="Export labels").wait_for()
+
+
+def test_the_images_of_a_list_on_the_machine_are_added(page, fitted, tmp_path):
+    paint(tmp_path / "all", "blue", range(700, 703))
+    (tmp_path / "some.csv").write_text("file\nall/blue700.png\nall/blue702.png\n")
+    shutil.copytree(fitted, tmp_path / "projects" / "colours")
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
+        page.get_by_role("link", name="colours", exact=True).click()
+        page.get_by_role("button", name="From this machine").click()
+        dialog = page.get_by_role("dialog", name="Add the images of a folder, or of a list")
+        dialog.get_by_label("Folder", exact=True).fill(str(tmp_path))
+        dialog.get_by_label("Folder", exact=True).press("Enter")
+        dialog.get_by_role("button", name="Add this folder").wait_for()
+        dialog.get_by_role("button", name="some.csv").click()
+        page.locator(".toast", has_text="2 images were added").wait_for()
+
+
 def test_an_upload_goes_on_after_a_reload_and_a_lost_connection(page, world, tmp_path, reviewable):
     paint(tmp_path / "more", "blue", range(700, 712))
     shutil.copytree(reviewable, tmp_path / "projects" / "colours")

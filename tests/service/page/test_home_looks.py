@@ -57,3 +57,33 @@ def test_an_automated_accessibility_check_finds_nothing_and_nothing_is_cut_off(
         page.locator("form .warning").wait_for()
         check("a network that cannot be used")
     context.close()
+
+
+def test_all_views_are_in_sight_beside_a_long_name_and_a_job(browser, reviewable, tmp_path):
+    """Whoever has a mouse only cannot scroll sideways."""
+    name = "Camera traps of the northern forest"
+    shutil.copytree(reviewable, tmp_path / "projects" / name)
+    with home_serving(tmp_path / "projects") as (address, access):
+        context = browser.new_context()
+        context.set_default_timeout(WAIT)
+        page = context.new_page()
+        page.goto(f"{address}#token={access.make('ann')}")
+        page.get_by_role("link", name=name, exact=True).click()
+        page.get_by_role("link", name="All projects").wait_for()
+        for width in (1920, 1440, 1366, 1280, 1024, 390):
+            page.set_viewport_size({"width": width, "height": 800})
+            views, bar = page.evaluate(
+                """() => {
+                    const [job] = document.querySelectorAll(".bar .end a.pill");
+                    const doing = document.createElement("span");
+                    doing.textContent = "Recognising";
+                    job.hidden = false;
+                    job.replaceChildren(doing, " 100 %");
+                    const views = document.querySelector(".bar nav");
+                    const bar = document.querySelector(".bar");
+                    return [views.scrollWidth - views.clientWidth, bar.scrollHeight - bar.clientHeight];
+                }"""
+            )
+            assert bar <= 0, width
+            assert views <= 0 or width == 390, width  # a finger can
+        context.close()

@@ -26,6 +26,7 @@ VIEWS = [
     "history",
     "questions",
     "images",
+    "labels",
 ]
 PAGE = Path(opengcd.service.__file__).parent / "page"
 

@@ -80,9 +80,9 @@ function bar() {
     projects,
     h(
       "a",
-      { class: "brand", href: "#/overview" },
+      { class: "brand", href: "#/overview", title: state.status.name },
       h("img", { src: new URL("icon.svg", import.meta.url).pathname, alt: "", width: 22, height: 22 }),
-      state.status.name,
+      h("span", {}, state.status.name),
     ),
     h("nav", { "aria-label": "Views" }, links),
     h(
@@ -118,7 +118,7 @@ function bar() {
     job.hidden = !running;
     if (!running) return;
     const share = running.total ? ` ${Math.round((100 * running.done) / running.total)} %` : "";
-    job.textContent = `${DOING[running.verb]}${share}`;
+    job.replaceChildren(h("span", {}, DOING[running.verb]), share);
     job.href = HOMES[running.verb];
   };
   subscribe(paint);

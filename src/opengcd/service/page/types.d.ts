@@ -166,7 +166,7 @@ export interface AdaptationReport {
 export interface AddImages {
   /** An upload that is complete. */
   upload?: string | null;
-  /** A folder; only a person at the server's machine may name one. */
+  /** A folder, or a list of images; only a person at the server's machine may name one. */
   folder?: string | null;
   /** Frames per second that are taken of videos; null for one. */
   fps?: number | null;

@@ -38,7 +38,7 @@ async function start() {
       "a",
       { class: "brand", href: "#/projects" },
       h("img", { src: new URL("../icon.svg", import.meta.url).pathname, alt: "", width: 22, height: 22 }),
-      "OpenGCD",
+      h("span", {}, "OpenGCD"),
     ),
     h("nav", { "aria-label": "Views" }, h("a", { href: "#/projects", "data-view": "projects" }, "Projects")),
     h(
