@@ -260,8 +260,8 @@ function resting(plan, job) {
     plan.possible ? h("p", {}, cost(plan)) : h("p", { class: "warning" }, `Not possible here. ${plan.reason}`),
     interrupted(job, plan.last),
     plan.last && outcome(plan.last, job),
-    plan.possible && state.session.scopes.includes("write") && settings(),
     acts(plan),
+    plan.possible && state.session.scopes.includes("write") && settings(),
   ];
 }
 
