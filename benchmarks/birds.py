@@ -23,7 +23,7 @@ import numpy as np
 
 from opengcd import Workspace, metrics
 from opengcd.bench.reviewer import MANY, simulate_review
-from opengcd.workspace.folders import PUT_BACK
+from opengcd.workspace.folders import RETURNED
 
 SHARED = Path(os.environ.get("OPENGCD_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 BIRDS, NETWORK = SHARED / "images" / "birds", SHARED / "models" / "vit-s14"
@@ -48,7 +48,7 @@ def recognize(workspace: Path, files: list[Path]) -> dict[str, dict]:
 
 def annotate(folder: Path, truth: dict[str, str], known: set[str]) -> None:
     """Do to exported folders what ``simulate_review`` counts: name, merge, move; delete strangers of known classes."""
-    groups = [f for f in folder.iterdir() if f.is_dir() and not f.name.startswith(PUT_BACK)]
+    groups = [f for f in folder.iterdir() if f.is_dir() and not f.name.startswith(RETURNED)]
     for group in sorted(groups, key=lambda group: -len(list(group.iterdir()))):
         files = {file: truth[file.name.split("-", 2)[2]] for file in group.glob("*.jpg")}
         # As there: of classes that are equally frequent, the first by name.
@@ -60,7 +60,7 @@ def annotate(folder: Path, truth: dict[str, str], known: set[str]) -> None:
             elif label != main:
                 (folder / label).mkdir(exist_ok=True)
                 file.rename(folder / label / file.name)
-        home = folder / (PUT_BACK + main if main in known else main)
+        home = folder / (RETURNED + main if main in known else main)
         if not home.exists():
             group.rename(home)
             continue
