@@ -24,6 +24,11 @@ def needed_module(name):
         missing(f"{name} is not installed")
 
 
+def foreign_module(name, why):
+    """Import a module that the development tools leave out; without it a test is skipped, also in CI."""
+    return pytest.importorskip(name, reason=f"{name} is not installed: {why}", exc_type=ImportError)
+
+
 @contextmanager
 def postgresql():
     """A PostgreSQL server of the test's own."""

@@ -162,6 +162,16 @@ def test_what_cannot_be_added_is_refused(home, root, tmp_path):
     assert (answer.status_code, "No class" in answer.text) == (409, True)
 
 
+def test_the_images_of_a_list_on_the_machine_are_added(home, tmp_path):
+    """As `opengcd recognize` takes lists; the watch takes folders only."""
+    paint(tmp_path / "all", "blue", range(700, 703))
+    table = tmp_path / "some.csv"
+    table.write_text("file\nall/blue700.png\nall/blue702.png\n")
+    assert add(home, folder=str(table))["result"]["images"] == 2
+    assert "no folder" in ask(home, "PUT", "watch", {"folder": str(table)}, 409)["detail"]
+    assert "no folder" in ask(home, "POST", "images", {"folder": str(tmp_path / "all" / "blue700.png")}, 409)["detail"]
+
+
 def test_folders_are_for_a_person_at_the_machine(root, tmp_path):
     with home_client(root, local=False) as home:
         assert ask(home, "GET", "watch") == {"local": False, "folder": None, "images": 0, "problem": "", "home": True}

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from opengcd import Workspace
-from opengcd.service import create_app
+from opengcd.service import create_app, job_reports, job_runner
 from opengcd.workspace import UnavailableError
 from opengcd.workspace.database import Database
 from opengcd.workspace.job_queue import Jobs
@@ -340,3 +340,23 @@ def test_a_full_disk_is_an_outage(workspace):
 
     with pytest.raises(UnavailableError, match="full"):
         fill()
+
+
+def test_every_job_tells_how_long_it_will_still_take(workspace, monkeypatch):
+    monkeypatch.setattr(job_reports, "REPORT", 0.0)
+    halfway, go_on = threading.Event(), threading.Event()
+
+    def learn(_, report):
+        report.progress("reading", 0, 10)
+        report.progress("reading", 5, 10)
+        halfway.set()
+        assert go_on.wait(60)
+
+    monkeypatch.setitem(job_runner.VERBS, "learn", learn)
+    with connect(create_app(workspace), workspace.access.make("ann")) as client:
+        job = send(client, "POST", "jobs", {"verb": "learn"}, 202)
+        assert job["seconds_left"] is None
+        assert halfway.wait(60)
+        assert get(client, f"jobs/{job['id']}")["seconds_left"] is not None
+        go_on.set()
+        finish(client, job)

@@ -55,6 +55,23 @@ def test_an_image_folder_has_its_own_labels(tmp_path):
     assert shown(known, root) == {"red": ["test/3.png", "train/1.png"], "blue": ["train/2.png"]}
 
 
+@pytest.mark.parametrize("above", ["", "zip/"])
+def test_datasets_of_other_tools_have_their_own_labels(tmp_path, above):
+    """FiftyOne and Camtrap DP, also in a folder around them."""
+    fiftyone = write(tmp_path / "fiftyone", f"{above}data/1.png", f"{above}data/2.png")
+    labels = {"classes": ["red", "blue"], "labels": {"1": 0, "2": {"label": 1}}}
+    (fiftyone / above / "labels.json").write_text(json.dumps(labels))
+    camtrap = write(tmp_path / "camtrap", f"{above}data/1.png", f"{above}data/2.png")
+    resources = [{"name": name, "path": f"{name}.csv"} for name in ("media", "observations")]
+    (camtrap / above / "datapackage.json").write_text(json.dumps({"resources": resources}))
+    (camtrap / above / "media.csv").write_text("mediaID,filePath\na,data/1.png\nb,data/2.png\n")
+    (camtrap / above / "observations.csv").write_text(
+        "mediaID,observationType,scientificName\na,animal,red\nb,animal,blue\n"
+    )
+    for root in (fiftyone, camtrap):
+        assert shown(known_from_folders(root), root) == {"red": [f"{above}data/1.png"], "blue": [f"{above}data/2.png"]}
+
+
 COCO = {
     "images": [{"id": n, "file_name": f"{n}.png"} for n in (1, 2, 3)],
     "categories": [{"id": 7, "name": "red"}, {"id": 8, "name": "blue"}],

@@ -279,6 +279,16 @@ def test_corrections_of_the_same_image_conflict(workspace):
     assert [workspace.browsing.image(item).label for item in (one, other)] == ["red", "black"]
 
 
+def test_near_copies_that_were_learnt_are_corrected_one_by_one(workspace):
+    group = workspace.groups()[0]
+    first, second, *_ = group.items
+    workspace.name(group.id, "sky", confirm=True)
+    workspace.learn()
+    put_in_stack(workspace, [first, second])
+    assert workspace.move([first], "red").images == 1
+    assert [workspace.browsing.image(item).label for item in (first, second)] == ["red", "sky"]
+
+
 def test_any_image_can_be_removed_or_grouped(workspace):
     """Also near copies of one that is in no group: each is moved by itself."""
     first, second, third = accepted(workspace, "green")[:3]

@@ -1,5 +1,6 @@
 """Boxes of a detector as items of their own."""
 
+import csv
 import io
 import json
 from datetime import UTC, datetime
@@ -13,13 +14,14 @@ from PIL import Image
 from sqlalchemy import select
 from typer.testing import CliRunner
 
+from opengcd import Workspace
 from opengcd.cli import app
 from opengcd.service import create_app
 from opengcd.workspace import WorkspaceError
 from opengcd.workspace.boxes import Box, read_boxes
 from opengcd.workspace.crops import Crops
 from opengcd.workspace.schema import captures
-from tests.helpers.pictures import COLOURS
+from tests.helpers.pictures import COLOURS, RECOGNIZER
 from tests.helpers.scenes import SIDE, detections, learn_crops, scene
 from tests.helpers.serving import connect, get
 
@@ -35,6 +37,7 @@ def test_pixels_of_a_box():
     assert Box(0.1, 0.25, 0.5, 0.5, 1, "a").pixels(100, 40) == (10, 10, 60, 30)
     assert Box(-0.1, 0.9, 2, 0.5, 1, "a").pixels(10, 10) == (0, 9, 10, 10)
     assert Box(1 / 3, 0, 1 / 3, 1, 1, "a").pixels(90, 10) == (30, 0, 60, 10)
+    assert Box(0.29, 0.29, 0.57, 0.57, 1, "a").pixels(100, 100) == (29, 29, 86, 86)  # 0.29 * 100 is less than 29
 
 
 @given(*[st.floats(-1, 2)] * 2, *[st.floats(0, 2)] * 2, *[st.integers(1, 5000)] * 2)
@@ -62,7 +65,9 @@ def test_both_formats_say_the_same(tmp_path):
     (tmp_path / "coco.json").write_text(json.dumps(coco))
     second = read_boxes(tmp_path / "coco.json")
     for name in ("a.png", "b.png"):
-        assert first.of(str(tmp_path / name), [str(tmp_path)]) == second.of(str(tmp_path / name), [str(tmp_path)])
+        both = [boxes.of(str(tmp_path / name), [str(tmp_path)]) for boxes in (first, second)]
+        assert both[0] == [box._replace(label=None) for box in both[1]]
+    assert {box.label for box in second.of(str(tmp_path / "a.png"), [str(tmp_path)])} == {"animal"}
     assert first.of(str(tmp_path / "c.png"), [str(tmp_path)]) is None
     assert (first.only, second.only) == ("animal", None)
 
@@ -188,6 +193,72 @@ def test_the_service_shows_a_crop_in_its_image(fit, tmp_path):
         get(client, f"items/{one.item}/origin", 404)
 
 
+@pytest.fixture
+def shelves(tmp_path):
+    """Images with several things in each, and boxes with classes in COCO's format, in another folder."""
+    names, images, annotations = ["red", "green", "black"], [], []
+    for number in range(6):
+        scene(tmp_path / "images" / f"{number}.png", *names)
+        images.append({"id": number, "file_name": f"{number}.png", "width": 3 * SIDE, "height": 2 * SIDE})
+        for place in range(3):
+            box = {"image_id": number, "category_id": 1 + place, "bbox": [place * SIDE, SIDE, SIDE, SIDE]}
+            annotations.append({"id": 3 * number + place} | box)
+    (tmp_path / "annotations").mkdir()
+    categories = [{"id": place, "name": name} for place, name in enumerate(names, 1)]
+    document = {"images": images, "annotations": annotations, "categories": categories}
+    (tmp_path / "annotations" / "instances.json").write_text(json.dumps(document))
+    return tmp_path / "images", tmp_path / "annotations" / "instances.json"
+
+
+def test_boxes_may_have_the_labels(shelves, tmp_path):
+    """In COCO's format, and as exports have them: COCO, and MegaDetector with a classifier."""
+    images, boxes = shelves
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER) as workspace:
+        assert workspace.fit(images, boxes=boxes, box_labels=True) == []
+        places = {(one.label, workspace.views.origin(one.item).box[0] // SIDE) for one in workspace.views.labels()}
+        assert places == {("red", 0), ("green", 1), ("black", 2)}
+        assert workspace.status().counts["learnt"] == 18
+        learnt = sorted((one.hash, one.label) for one in workspace.views.labels())
+        for format in ("coco", "crops"):
+            workspace.export(format, tmp_path / f"{format}.json")
+            with Workspace.create(tmp_path / format, "pixels", recognizer=RECOGNIZER) as again:
+                assert again.fit(images, boxes=tmp_path / f"{format}.json", box_labels=True) == []
+                assert sorted((one.hash, one.label) for one in again.views.labels()) == learnt, format
+
+
+def test_boxes_without_a_label_are_listed(shelves, tmp_path):
+    images, boxes = shelves
+    document = json.loads(boxes.read_text())
+    document["annotations"][0]["category_id"] = 99
+    boxes.write_text(json.dumps(document))
+    with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER) as workspace:
+        assert workspace.fit(images, boxes=boxes, box_labels=True) == [
+            (str(images / "0.png"), "the file of boxes gives this box no class")
+        ]
+        assert workspace.status().counts["learnt"] == 17
+    with Workspace.create(tmp_path / "v", "pixels", recognizer=RECOGNIZER) as workspace:
+        with pytest.raises(WorkspaceError, match="Labels of boxes need a file of boxes"):
+            workspace.fit(images, box_labels=True)
+        found = {f"{n}.png": scene(images / f"{n}.png", "red") for n in range(2)}
+        with pytest.raises(WorkspaceError, match="gives this box no class"):
+            workspace.fit(images, boxes=detections(tmp_path / "md.json", found), box_labels=True)
+        document["categories"] = document["categories"][:1]
+        boxes.write_text(json.dumps(document))
+        with pytest.raises(WorkspaceError, match="have only the class 'red'; at least two are needed"):
+            workspace.fit(images, boxes=boxes, box_labels=True)
+
+
+def test_boxes_with_labels_by_command(shelves, tmp_path):
+    images, boxes = shelves
+    (images / "instances.json").write_text(boxes.read_text())
+    run = CliRunner().invoke
+    command = ["init", str(tmp_path / "w"), "--embedder", "pixels", "--known"]
+    refused = run(app, [*command, str(images / "instances.json")])
+    assert (refused.exit_code, "--box-labels" in refused.stderr) == (1, True)
+    done = run(app, [*command, str(images), "--boxes", str(boxes), "--box-labels"])
+    assert (done.exit_code, "18 images of 3 classes" in done.stdout) == (0, True), done.output
+
+
 def test_the_commands(tmp_path):
     found = {
         f"{colour}/{number}.png": scene(tmp_path / "known" / colour / f"{number}.png", colour, other)
@@ -207,6 +278,12 @@ def test_the_commands(tmp_path):
         CliRunner().invoke(app, ["recognize", birds, known, "--boxes", boxes, "--format", "csv"]).stdout.splitlines()
     )
     assert len(lines) == 1 + 12
+    rows = list(csv.DictReader(lines))
+    assert {(row["image"], row["box"]) for row in rows} == {
+        (str(tmp_path / "known" / name), f"{place * SIDE} {SIDE} {SIDE} {SIDE}") for name in found for place in (0, 1)
+    }
+    table = CliRunner().invoke(app, ["recognize", birds, known, "--boxes", boxes]).stdout
+    assert f"{tmp_path / 'known' / 'red' / '0.png'} ({SIDE} x {SIDE} at {SIDE}, {SIDE})" in table
     assert CliRunner().invoke(app, ["recognize", birds, known, "--boxes", boxes, "--watch"]).exit_code == 2
     out = tmp_path / "crops.json"
     assert CliRunner().invoke(app, ["export", birds, "--format", "crops", "--out", str(out)]).exit_code == 0

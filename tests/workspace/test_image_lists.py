@@ -88,13 +88,30 @@ def test_a_workspace_learns_from_a_list(tmp_path, form):
 def test_what_is_exported_can_be_learnt_from(workspace, tmp_path):
     learnt = {one.hash: one.label for one in workspace.views.labels() if one.source == "learnt"}
     assert len(learnt) == 32
-    for format in ("csv", "coco", "imagefolder", "yolo", "folders"):
-        out = tmp_path / f"{format}{ {'csv': '.csv', 'coco': '.json'}.get(format, '') }"
+    for format in ("csv", "json", "coco", "imagefolder", "yolo", "folders", "fiftyone"):
+        out = tmp_path / f"{format}{ {'csv': '.csv', 'json': '.json', 'coco': '.json'}.get(format, '') }"
         workspace.export(format, out, images="reviewed")
         assert {label: len(files) for label, files in read_known(out).classes.items()} == dict.fromkeys(KNOWN, 8)
         with Workspace.create(tmp_path / f"from {format}", "pixels", recognizer=RECOGNIZER) as again:
             assert again.fit(out) == []
             assert {one.hash: one.label for one in again.views.labels()} == learnt
+
+
+def test_a_dataset_of_fiftyone_is_read(tmp_path):
+    """Of which an image is in a folder, one has no label, and one is missing."""
+    data = tmp_path / "set" / "data"
+    paint(data, "red", range(2))
+    paint(data / "more", "green", range(2))
+    labels = {"red0": 0, "red1": {"label": 0, "confidence": 0.5}, "more/green0": 1, "more/green1": None, "gone": 1}
+    (data.parent / "labels.json").write_text(json.dumps({"classes": ["red", "green"], "labels": labels}))
+    for source in (data.parent, data.parent / "labels.json"):
+        classes, bad = read_known(source)
+        assert {label: [file.path for file in files] for label, files in classes.items()} == {
+            "red": [str(data / "red0.png"), str(data / "red1.png")],
+            "green": [str(data / "more" / "green0.png"), str(data / "gone")],
+        }
+        assert classes["green"][1].reason.startswith("it cannot be read")
+        assert bad == [(str(data / "more" / "green1.png"), "the list gives it no label")]
 
 
 def test_missing_files_and_files_without_a_label_are_listed(images, tmp_path):
@@ -133,6 +150,11 @@ def test_missing_files_and_files_without_a_label_are_listed(images, tmp_path):
         ("a.json", "[]", "is not a dataset in COCO's format"),
         ("a.json", '{"images": [], "categories": []}', "is not a dataset in COCO's format"),
         ("a.json", "[" * 100_000, "it is not JSON"),
+        ("a.json", '[{"label": "red"}]', "image 1: it is not an export of OpenGCD"),
+        ("a.json", '{"classes": ["red"], "labels": {"a": 7}}', "is not a dataset of FiftyOne"),
+        ("a.json", '{"classes": ["red"], "labels": [0]}', "is not a dataset of FiftyOne"),
+        ("a.json", '{"resources": [{"name": "media"}]}', "is not a package of Camtrap DP"),
+        ("a.json", '{"resources": [{"name": "media", "path": "../b.csv"}]}', "which is not in its folder"),
         ("a.txt", "a.png red\n", "is neither a folder nor a list"),
         ("b.csv", None, "There is no folder"),
     ],

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -48,7 +48,7 @@ def recognize(
     with report_errors(), Workspace(workspace) as opened:
         if times is not None:
             read_times(times)  # a mistake in it is found before the images are read
-        show = PRINTERS[style](opened.taxonomies.in_use())
+        show = PRINTERS[style](opened.taxonomies.in_use(), boxes is not None)
         if watch:
             _print_until_interrupted(opened.watch(paths, fps=fps), show)
             return
@@ -207,7 +207,7 @@ def _print_until_interrupted(results: Iterable[Result], show: Callable[[Result],
     exit_for_bad_files(bad)
 
 
-def _print_table(with_taxa: bool) -> Callable[[Result], None]:
+def _print_table(with_taxa: bool, with_crops: bool) -> Callable[[Result], None]:
     from opengcd.workspace import readable
     from opengcd.workspace.taxonomies import path_of
 
@@ -219,43 +219,57 @@ def _print_table(with_taxa: bool) -> Callable[[Result], None]:
         one = result.taxon
         taxon = "" if one is None else f"{path_of(one)} ({one.taxon.rank}, {one.probability:.2f})"
         sure = f"{taxon:40} " if with_taxa else ""
-        echo(f"{result.label:24} {result.unknown:7.2f}  {sure}{top:48} {readable(result.path)}")
+        image = readable(result.path)
+        if result.origin is not None:
+            left, top_edge, width, height = result.origin.box
+            image = f"{readable(result.origin.path)} ({width} x {height} at {left}, {top_edge})"
+        echo(f"{result.label:24} {result.unknown:7.2f}  {sure}{top:48} {image}")
 
     return show
 
 
-def _print_json(with_taxa: bool) -> Callable[[Result], None]:
-    from opengcd.workspace.taxonomies import columns_of
-
+def _print_json(with_taxa: bool, with_crops: bool) -> Callable[[Result], None]:
     def show(result: Result) -> None:
         top = [{"label": label, "p": p} for label, p in result.top]
         line = {"path": result.path, "label": result.label, "unknown": round(result.unknown, 6), "top": top}
-        echo(json.dumps(line | (columns_of(result.taxon) if with_taxa else {})))
+        echo(json.dumps(line | _more(result, with_taxa, with_crops)))
 
     return show
 
 
-def _print_csv(with_taxa: bool) -> Callable[[Result], None]:
+def _print_csv(with_taxa: bool, with_crops: bool) -> Callable[[Result], None]:
     from opengcd.workspace import csv_line
-    from opengcd.workspace.taxonomies import columns_of
 
-    write_out(csv_line(["path", "label", "unknown", "top", *(columns_of(None) if with_taxa else ())]))
+    write_out(csv_line(["path", "label", "unknown", "top", *_more(None, with_taxa, with_crops)]))
 
     def show(result: Result) -> None:
         top = "; ".join(f"{label} {p:.3f}" for label, p in result.top)
-        more = columns_of(result.taxon).values() if with_taxa else ()
-        write_out(csv_line([result.path, result.label, result.unknown, top, *more]))
+        more = _more(result, with_taxa, with_crops)
+        if box := more.get("box"):
+            more["box"] = " ".join(map(str, box))
+        write_out(csv_line([result.path, result.label, result.unknown, top, *more.values()]))
         sys.stdout.flush()
 
     return show
 
 
-PRINTERS: dict[str, Callable[[bool], Callable[[Result], None]]] = {
+def _more(result: Result | None, with_taxa: bool, with_crops: bool) -> dict[str, Any]:
+    """Return the columns of the deepest sure rank and of the whole image of a crop; empty values without a result."""
+    from opengcd.workspace.taxonomies import columns_of
+
+    columns: dict[str, Any] = columns_of(result and result.taxon) if with_taxa else {}
+    if with_crops:
+        origin = result and result.origin
+        columns |= {"image": origin and origin.path, "box": origin and list(origin.box)}
+    return columns
+
+
+PRINTERS: dict[str, Callable[[bool, bool], Callable[[Result], None]]] = {
     "table": _print_table,
     "jsonl": _print_json,
     "csv": _print_csv,
 }
 """For each format, a function that prints the header and returns the function that prints a result.
 
-It is told whether results have the deepest sure rank, which they have with a taxonomy.
+It is told whether results have the deepest sure rank, which they have with a taxonomy, and whether they may be crops.
 """

@@ -22,6 +22,14 @@ Boxes = Annotated[
     ),
 ]
 MinConfidence = Annotated[float, typer.Option(min=0, max=1, help="With --boxes: the lowest confidence of a box.")]
+BoxLabels = Annotated[
+    bool,
+    typer.Option(
+        "--box-labels",
+        help="With --boxes: the class of each crop is that of its box, not of its image: its category in COCO's "
+        "format, or what a classifier has said in MegaDetector's. Then the images need no folders of classes.",
+    ),
+]
 Fps = Annotated[
     float,
     typer.Option(

@@ -21,7 +21,7 @@ from opengcd.cli.display import (
     show_threshold,
 )
 from opengcd.cli.failures import report_bad_files, report_errors, report_skipped
-from opengcd.cli.options import Adapt, Boxes, Copy, Folder, Fps, MinConfidence
+from opengcd.cli.options import Adapt, Boxes, BoxLabels, Copy, Folder, Fps, MinConfidence
 from opengcd.cli.output import echo, write_out
 
 
@@ -82,6 +82,7 @@ def init(
     ] = None,
     boxes: Boxes = None,
     min_confidence: MinConfidence = 0.2,
+    box_labels: BoxLabels = False,
     fps: Fps = 1.0,
     adapt: Adapt = False,
 ) -> None:
@@ -114,6 +115,7 @@ def init(
                     known,
                     boxes=boxes,
                     min_confidence=min_confidence,
+                    box_labels=box_labels,
                     fps=fps,
                     progress=progress,
                     on_skipped=skipped.append,

@@ -18,6 +18,7 @@ from opengcd.service.state import Service, UserWorkspace
 from opengcd.service.uploads import upload_routes
 from opengcd.workspace import read_times
 from opengcd.workspace.boxes import read_boxes
+from opengcd.workspace.list_formats import READERS
 
 reading = guarded("read", "images")
 writing = guarded("write", "images")
@@ -37,7 +38,7 @@ def add(workspace: UserWorkspace, service: Service, local: Local, wanted: api.Ad
         arguments = {"upload": wanted.upload}
     else:
         assert wanted.folder is not None
-        root = Path(_folder(wanted.folder, local))
+        root = Path(_folder(wanted.folder, local, lists=True))
         arguments = {"folder": str(root)}
     if wanted.boxes is not None:
         read_boxes(_inside(root, wanted.boxes))
@@ -84,11 +85,12 @@ def _inside(root: Path, name: str) -> Path:
     return file
 
 
-def _folder(path: str, local: bool) -> str:
-    """Return a folder of the machine that a person at it has named."""
+def _folder(path: str, local: bool, *, lists: bool = False) -> str:
+    """Return a folder of the machine that a person at it has named, or a list of images where one will do."""
     if not local:
         raise HTTPException(403, "Folders of the server's machine cannot be named here; upload the images.")
     folder = os.path.abspath(Path(path).expanduser())
-    if "\0" in path or not os.path.isdir(folder):
+    is_list = lists and Path(folder).suffix.lower() in READERS and os.path.isfile(folder)
+    if "\0" in path or not (is_list or os.path.isdir(folder)):
         raise HTTPException(409, f"There is no folder {path}.")
     return folder

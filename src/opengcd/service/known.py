@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opengcd.workspace import WorkspaceError, check_label, find_files
+from opengcd.workspace.boxes import read_boxes
+from opengcd.workspace.crops import starts_of
 from opengcd.workspace.files import is_stray
-from opengcd.workspace.image_lists import metadata_of, read_list, splits_of
+from opengcd.workspace.image_lists import metadata_of, splits_of
+from opengcd.workspace.list_formats import read_list
 from opengcd.workspace.vector_files import DATASET
 
 TABLES = (".csv", ".tsv", ".txt")
@@ -28,7 +31,7 @@ class Known(NamedTuple):
 
 
 def known_from_folders(root: Path) -> Known:
-    """Return the classes of a folder that has one folder of images per class, or of an ImageFolder.
+    """Return the classes of a folder that has one folder of images per class, or of a dataset with its own labels.
 
     A folder that holds nothing but another folder stands for that one, as zips and dropped folders often do. The splits
     ``train``, ``val`` and ``test`` of a dataset are taken together.
@@ -49,7 +52,7 @@ def known_from_folders(root: Path) -> Known:
     """
     folder = root
     folders, loose = _entries(folder)
-    while len(folders) == 1 and all(is_stray(one.name) for one in loose):
+    while not metadata_of(folder) and len(folders) == 1 and all(is_stray(one.name) for one in loose):
         deeper, beside = _entries(folders[0])
         if not deeper and not metadata_of(folders[0]):
             break
@@ -98,6 +101,41 @@ def known_from_table(root: Path, table: Path) -> Known:
 
     """
     return _from_lists(root, [table])
+
+
+def known_from_boxes(root: Path, boxes: Path, min_confidence: float) -> Known:
+    """Return the classes that a file gives to boxes in the images of a folder.
+
+    Parameters
+    ----------
+    root : Path
+    boxes : Path
+        A dataset in COCO's format, or the output of MegaDetector and a classifier.
+    min_confidence : float
+        The lowest confidence of a box that is used.
+
+    Returns
+    -------
+    Known
+        A file is listed once for each of its boxes.
+
+    Raises
+    ------
+    WorkspaceError
+        If the file cannot be used.
+
+    """
+    files = list(find_files([root]))
+    read, starts = read_boxes(boxes), starts_of([root], files, boxes)
+    classes: dict[str, list[Path]] = defaultdict(list)
+    unlabelled = 0
+    for found in files:
+        for box in read.of(found.path, starts) or ():
+            if box.confidence >= min_confidence and box.label is not None:
+                classes[check_label(box.label)].append(Path(found.path))
+            unlabelled += box.label is None
+    lacking = "1 box has" if unlabelled == 1 else f"{unlabelled:,} boxes have"
+    return Known(dict(classes), [f"{lacking} no class: left out."] if unlabelled else [])
 
 
 def _from_lists(root: Path, tables: list[Path]) -> Known:

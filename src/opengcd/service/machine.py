@@ -11,6 +11,7 @@ from fastapi import Depends, HTTPException, Query, Request
 from opengcd.service import wire as api
 from opengcd.service.authentication import guarded
 from opengcd.workspace import WorkspaceError
+from opengcd.workspace.files import VIDEO_SUFFIXES
 
 IMAGES = {".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm"}
 """Ends of names by which images are counted here; they are not looked into."""
@@ -76,7 +77,7 @@ def list_folder(path: str | None) -> api.FolderListing:
     folder = Path(os.path.abspath(Path(path).expanduser() if path else Path.home()))
     folders: list[str] = []
     files: list[str] = []
-    images = seen = 0
+    images = videos = seen = 0
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -88,6 +89,8 @@ def list_folder(path: str | None) -> api.FolderListing:
                 end = os.path.splitext(entry.name)[1].lower()
                 if end in IMAGES:
                     images += 1
+                elif end in VIDEO_SUFFIXES:
+                    videos += 1
                 elif end in FILES:
                     files.append(entry.name)
                 elif _is_folder(entry):
@@ -101,6 +104,7 @@ def list_folder(path: str | None) -> api.FolderListing:
         folders=sorted(folders, key=str.casefold)[:MOST_ENTRIES],
         files=sorted(files, key=str.casefold)[:MOST_ENTRIES],
         images=images,
+        videos=videos,
         more=len(folders) > MOST_ENTRIES or len(files) > MOST_ENTRIES or seen > MOST_LOOKED_AT,
         places=_places(),
     )

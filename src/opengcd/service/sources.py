@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opengcd.service import wire as api
-from opengcd.service.known import find_named, find_tables, known_from_folders, known_from_table
+from opengcd.service.known import find_named, find_tables, known_from_boxes, known_from_folders, known_from_table
 from opengcd.service.uploads import Uploads
 from opengcd.service.vector_uploads import read_inside
 from opengcd.workspace import WorkspaceError
@@ -74,6 +74,9 @@ def find_known(wanted: api.KnownImages, uploads: Uploads, *, local: bool, fewest
     """
     root = labelled_root(wanted, uploads, local=local)
     inside = wanted.folder is None
+    if wanted.box_labels and (boxes := _named(root, wanted.boxes, "file of boxes", inside=inside)) is not None:
+        chosen = Chosen(root, *known_from_boxes(root, boxes, wanted.min_confidence), boxes)
+        return _enough(chosen, boxes, fewest)
     chosen = read_labelled_files(root, wanted.table, inside=inside, fewest=fewest)
     boxes = None if chosen.vectors else _named(root, wanted.boxes, "file of boxes", inside=inside)
     if boxes is not None:
@@ -104,9 +107,14 @@ def read_labelled_files(root: Path, table: str | None, *, inside: bool, fewest: 
         chosen = _known_vectors(root, file, inside=inside)
     else:
         chosen = Chosen(root, *(known_from_folders(root) if file is None else known_from_table(root, file)))
+    return _enough(chosen, file or root, fewest)
+
+
+def _enough(chosen: Chosen, labels: Path, fewest: int) -> Chosen:
+    """Return what was chosen; raise an error if there are too few classes."""
     if len(chosen.classes) < fewest:
         there = f"only the class {next(iter(chosen.classes))!r}" if chosen.classes else "no class with files in it"
-        raise WorkspaceError(f"“{(file or root).name}” has {there}; at least {NEEDED[fewest]} needed.")
+        raise WorkspaceError(f"“{labels.name}” has {there}; at least {NEEDED[fewest]} needed.")
     return chosen
 
 

@@ -17,7 +17,7 @@ LARGEST = 2**30
 CONFIDENCE = 0.2
 """The lowest confidence of a box that is used: what MegaDetector's authors recommend to begin with."""
 ANIMAL = "animal"
-"""The category of MegaDetector's boxes that are cut out."""
+"""The category of MegaDetector's boxes that are cut out; another detector may have none of this name."""
 
 
 class Box(NamedTuple):
@@ -30,10 +30,14 @@ class Box(NamedTuple):
     confidence: float
     """1 if the file does not say."""
     category: str
+    label: str | None = None
+    """The class that the file gives to the box: its category in COCO's format, what a classifier has said in
+    MegaDetector's; None if there is none."""
 
     def pixels(self, width: int, height: int) -> tuple[int, int, int, int]:
         """Return left, top, right and bottom in an image of some size; whole pixels that the box touches."""
-        left, top = max(0, math.floor(self.x * width)), max(0, math.floor(self.y * height))
+        # Shares of whole pixels are not exact: 0.29 of 100 pixels is 28.999999999999996.
+        left, top = max(0, math.floor(round(self.x * width, 6))), max(0, math.floor(round(self.y * height, 6)))
         right = min(width, math.ceil(round((self.x + self.width) * width, 6)))
         bottom = min(height, math.ceil(round((self.y + self.height) * height, 6)))
         return left, top, right, bottom
@@ -108,7 +112,8 @@ def read_boxes(file: str | os.PathLike[str]) -> Boxes:
         if "annotations" in document:
             return Boxes(_coco(document), None)
         if any("detections" in image or "failure" in image for image in document["images"]):
-            return Boxes(_megadetector(document), ANIMAL)
+            named = dict(document.get("detection_categories") or {}).values()
+            return Boxes(_megadetector(document), ANIMAL if ANIMAL in named or not named else None)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise WorkspaceError(f"The file of boxes {file} is damaged: {type(error).__name__}, {error}.") from None
     raise WorkspaceError(
@@ -119,9 +124,12 @@ def read_boxes(file: str | os.PathLike[str]) -> Boxes:
 
 def _megadetector(document: Mapping[str, Any]) -> dict[str, list[Box]]:
     names = {"1": ANIMAL, "2": "person", "3": "vehicle"} | dict(document.get("detection_categories", {}))
+    classes = dict(document.get("classification_categories", {}))
     return {
         image["file"]: [
-            _box(found["bbox"], (1.0, 1.0), found.get("conf", 1.0), names[str(found["category"])])
+            _box(found["bbox"], (1.0, 1.0), found.get("conf", 1.0), names[str(found["category"])])._replace(
+                label=next((str(classes[number]) for number, _ in found.get("classifications") or ()), None)
+            )
             for found in image["detections"]
         ]
         for image in document["images"]
@@ -137,7 +145,8 @@ def _coco(document: Mapping[str, Any]) -> dict[str, list[Box]]:
         image = images[one["image_id"]]
         size = float(image["width"]), float(image["height"])
         name = str(names.get(one.get("category_id"), "object"))
-        found[image["file_name"]].append(_box(one["bbox"], size, one.get("score", 1.0), name))
+        box = _box(one["bbox"], size, one.get("score", 1.0), name)
+        found[image["file_name"]].append(box._replace(label=name if one.get("category_id") in names else None))
     return found
 
 

@@ -11,7 +11,7 @@ import binascii
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -303,11 +303,15 @@ class _Listed:
         changed = first.with_only_columns(cast(paths.c.mtime, Float) / 1e9).scalar_subquery()
         self._date: ColumnElement[Any] = func.coalesce(self._taken, changed)
         self._key = self._sorted_by()
+        self._column = self._key.label("key")  # an order by its name does not compute it again
         self._conditions = list(self._wanted(wanted))
+        by_files = replace(wanted, source=tuple(wanted.source), folder=None, name=None, since=None, until=None) == ALL
+        # Joining all that decides on the labels takes as long as the rest, so it is left out where nobody asks for it.
+        self._rows = items if by_files and order.by in ("added", "name", "date") else self._decided.joined
 
     def page(self, after: str | None) -> Select[Any]:
         """Select the images after a cursor, in order: no more than numbers and keys, since all rows are sorted."""
-        query = self._from(select(items.c.id, self._key.label("key")))
+        query = self._from(select(items.c.id, self._column))
         if after is not None:
             key, id = self._place(after)
             if self._order.by == "added":
@@ -316,13 +320,13 @@ class _Listed:
                 beyond = (self._key < key) if self._order.descending else (self._key > key)
                 later = (items.c.id < id) if self._order.descending else (items.c.id > id)
                 query = query.where(or_(beyond, and_(self._key == key, later)))
-        return query.order_by(*self._directed())
+        return query.order_by(*self._directed(self._column, items.c.id))
 
     def ends(self, every: int) -> Select[Any]:
         """Select the last image of each page of a size, and the last of all."""
-        place = func.row_number().over(order_by=self._directed()).label("place")
-        total = func.count().over().label("total")
-        numbered = self._from(select(items.c.id, self._key.label("key"), place, total)).subquery()
+        found = self._from(select(items.c.id, self._column)).subquery()
+        place = func.row_number().over(order_by=self._directed(found.c.key, found.c.id)).label("place")
+        numbered = select(found, place, func.count().over().label("total")).subquery()
         last = (numbered.c.place % every == 0) | (numbered.c.place == numbered.c.total)
         return select(numbered).where(last).order_by(numbered.c.place)
 
@@ -359,10 +363,10 @@ class _Listed:
         return Image(row.id, name, *facts, *(() if group is None else copies))
 
     def _from(self, query: Select[Any]) -> Select[Any]:
-        return query.select_from(self._decided.joined).where(*self._conditions)
+        return query.select_from(self._rows).where(*self._conditions)
 
-    def _directed(self) -> list[ColumnElement[Any]]:
-        columns = [items.c.id] if self._order.by == "added" else [self._key, items.c.id]
+    def _directed(self, key: ColumnElement[Any], id: ColumnElement[int]) -> list[ColumnElement[Any]]:
+        columns = [id] if self._order.by == "added" else [key, id]
         return [column.desc() if self._order.descending else column.asc() for column in columns]
 
     def _sorted_by(self) -> ColumnElement[Any]:

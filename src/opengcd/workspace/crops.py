@@ -43,6 +43,8 @@ class Cut(NamedTuple):
     """Of the whole image."""
     crops: list[str]
     """Files, the most confident box first."""
+    labels: list[str | None]
+    """The classes that the file of boxes gives to the crops."""
     label: str = ""
     """If there is no crop: ``"empty"``, or the categories of the other boxes."""
     reason: str = ""
@@ -121,16 +123,16 @@ class Crops:
 
         def cut(found: Found) -> Cut:
             if found.is_video:
-                return Cut(found.path, [], reason=VIDEO)
+                return Cut(found.path, [], [], reason=VIDEO)
             here = boxes.of(found.path, places)
             if found.reason or here is None:
-                return Cut(found.path, [], reason=found.reason or UNNAMED)
+                return Cut(found.path, [], [], reason=found.reason or UNNAMED)
             sure = [box for box in here if box.confidence >= min_confidence]
             chosen = [box for box in sure if boxes.only in (None, box.category)]
             try:
                 return self._cut(found.path, sure, chosen)
             except EmbedderError as error:
-                return Cut(found.path, [], reason=str(error))
+                return Cut(found.path, [], [], reason=str(error))
 
         with ThreadPoolExecutor(decoders().most) as threads:
             for done, one in enumerate(threads.map(cut, files), 1):
@@ -185,7 +187,7 @@ class Crops:
         if taken is None:
             taken = named_time(path)
         known = {one["file"]: one for one in before.get("crops", [])}
-        files: list[str] = []
+        files: dict[str, str | None] = {}
         for box in sorted(chosen, key=lambda box: -box.confidence):
             left, top, right, bottom = edges = box.pixels(*size)
             if right - left < SMALLEST or bottom - top < SMALLEST:
@@ -196,7 +198,7 @@ class Crops:
                 image = decoders().image(raw) if image is None else image
                 make_folder(home)
                 replace_file(file, _encoded(image, edges, taken))
-            files.append(str(file))
+            files.setdefault(str(file), box.label)
             facts = {"file": file.name, "box": place, "confidence": box.confidence, "category": box.category}
             known.setdefault(file.name, facts)
         label = "" if files else ", ".join(sorted({box.category for box in sure})) or EMPTY
@@ -205,7 +207,7 @@ class Crops:
         if record != before:
             make_folder(home)
             replace_file(home / f"{content}.json", _as_json(record))
-        return Cut(path, list(dict.fromkeys(files)), label)
+        return Cut(path, list(files), list(files.values()), label)
 
     def _files(self) -> list[Path]:
         """Return the files of all records."""

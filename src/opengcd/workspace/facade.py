@@ -29,6 +29,7 @@ from opengcd.workspace.held_out import HeldOut
 from opengcd.workspace.image_lists import Known
 from opengcd.workspace.intake import Intake
 from opengcd.workspace.job_queue import Jobs
+from opengcd.workspace.labelled_crops import Cutting
 from opengcd.workspace.learning import Learning
 from opengcd.workspace.log import Edited, Entry
 from opengcd.workspace.making import make_workspace
@@ -285,6 +286,7 @@ class Workspace(ReviewVerbs):
         *,
         boxes: str | os.PathLike[str] | None = None,
         min_confidence: float = CONFIDENCE,
+        box_labels: bool = False,
         fps: float = FPS,
         progress: Progress = silent,
         on_skipped: Callable[[str], object] = ignore_file,
@@ -303,6 +305,9 @@ class Workspace(ReviewVerbs):
             and images without boxes are labelled ``"empty"`` but do not become items.
         min_confidence : float
             The lowest confidence of a box that is used.
+        box_labels : bool
+            Whether the class of a crop is that of its box, and not that of its image: its category in COCO's format,
+            or what a classifier has said in MegaDetector's. Then ``known`` may be any folder of images.
         fps : float
             Frames per second that are taken of videos, with the extra ``video``; each frame becomes an item.
         progress : callable
@@ -322,7 +327,8 @@ class Workspace(ReviewVerbs):
             If the workspace has a version already, or no image can be used.
 
         """
-        return self._learning.fit(known, progress, on_skipped, boxes, min_confidence, fps)
+        cutting = None if boxes is None else Cutting(boxes, min_confidence)
+        return self._learning.fit(known, progress, on_skipped, cutting, box_labels, fps)
 
     def recognize(
         self,

@@ -1,47 +1,29 @@
-"""Lists of images with labels, as people have them: folders of classes, CSV, COCO, ImageFolder and YOLO.
+"""Images with labels, as people have them: folders of classes, datasets, lists.
 
-A list is read and checked as a whole before any image is, so that an error in it stops everything. Paths are relative
-to the folder of the list.
+A list is read and checked as a whole before any image is, so that an error in it stops everything.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from opengcd._internal.validation import UNKNOWN_STR
 from opengcd.workspace import groups
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.files import Found, find_files, ignore_file, is_stray, look_at, readable
+from opengcd.workspace.list_formats import CAMTRAP_DP, DATA, FIFTYONE, READERS, Labelled, read_list
 from opengcd.workspace.settings import FILE as SETTINGS_FILE
-from opengcd.workspace.tables import parse_table, read_text
 
 SPLITS = {"train", "val", "valid", "validation", "test"}
 """Folders that split a dataset; within each are folders of classes."""
 METADATA = ("metadata.csv", "metadata.jsonl")
-"""Files with the labels of an ImageFolder."""
-FILE_COLUMNS = ("file", "file_name", "filename", "path", "image", "name")
-LABEL_COLUMNS = ("label", "class", "class_name", "category", "species")
-"""Names of columns, the first one that a list has counts; case does not."""
-OWN_EXPORT = {"path", "hash", "label", "source"}
-"""Columns of a CSV export, where an apostrophe marks text that a spreadsheet could take for a formula."""
+"""Files with the labels of an ImageFolder of Hugging Face."""
 NO_LABEL = "the list gives it no label"
 
 Known = str | os.PathLike[str] | Mapping[str, Iterable[str | os.PathLike[str]]]
 """A folder or a list of images with labels, or the files and folders of each class."""
-
-
-class Labelled(NamedTuple):
-    """An image of a list."""
-
-    path: str
-    label: str | None
-    """None if the list gives it none."""
-    where: str
-    """Where in the list it stands, for messages."""
 
 
 class KnownImages(NamedTuple):
@@ -64,8 +46,9 @@ def read_known(source: Known, on_skipped: Callable[[str], object] = ignore_file)
     ----------
     source : path or mapping
         By class its files and folders; or a folder of class folders, also in the splits ``train``, ``val`` and
-        ``test``; an ImageFolder with ``metadata.csv`` or ``metadata.jsonl``; a list: CSV with the columns ``file`` and
-        ``label``, JSON lines with these keys, or a dataset in COCO's format.
+        ``test``; an ImageFolder with ``metadata.csv`` or ``metadata.jsonl``, a dataset of FiftyOne or a package of
+        Camtrap DP; a list: CSV with the columns ``file`` and ``label``, JSON lines with these keys, a dataset in COCO's
+        format, or a JSON export.
     on_skipped : callable
         Called with the path of each file in a folder that is skipped.
 
@@ -166,17 +149,23 @@ def find_images(
 
 
 def metadata_of(folder: Path) -> list[Path]:
-    """Return the files with the labels of an ImageFolder, in it or in its splits.
+    """Return the files with the labels of a dataset, in its folder or in its splits.
 
     Parameters
     ----------
     folder : Path
+        An ImageFolder of Hugging Face, a dataset of FiftyOne, or a package of Camtrap DP.
 
     Returns
     -------
     list of Path
+        Empty if it is none of these.
 
     """
+    if (folder / FIFTYONE).is_file() and (folder / DATA).is_dir():
+        return [folder / FIFTYONE]
+    if all((folder / name).is_file() for name in CAMTRAP_DP):
+        return [folder / CAMTRAP_DP[0]]
     places = [folder, *(folder / split for split in sorted(SPLITS))]
     return [place / name for place in places for name in METADATA if (place / name).is_file()]
 
@@ -256,105 +245,3 @@ def _from_rows(rows: Iterable[Labelled], *, strict: bool) -> KnownImages:
             bad.pop(path, None)
             classes.setdefault(label, []).append(look_at(path))
     return KnownImages(classes, list(bad.items()))
-
-
-def read_list(file: Path, *, labels: bool = True, base: Path | None = None) -> list[Labelled]:
-    """Return the images of a list with absolute paths.
-
-    Parameters
-    ----------
-    file : Path
-        As for :func:`read_known`.
-    labels : bool
-        Whether it must have labels.
-    base : Path or None
-        The folder that paths are relative to; None for that of the list.
-
-    Returns
-    -------
-    list of Labelled
-
-    """
-    folder = os.path.abspath(file.parent if base is None else base)
-    rows = READERS.get(file.suffix.lower(), _read_csv)(file, read_text(file), labels)
-    return [one._replace(path=os.path.normpath(os.path.join(folder, one.path))) for one in rows]
-
-
-def _read_csv(file: Path, text: str, labels: bool) -> Iterator[Labelled]:
-    table = parse_table(text, str(file))
-    marked = set(table.columns) >= OWN_EXPORT
-    for where, cells in table.rows:
-        yield _row(where, {k: v[1:] if marked and v.startswith("'") else v for k, v in cells.items()}, labels)
-    if not table.rows:
-        _row(str(file), dict.fromkeys(table.columns, "-"), labels)
-        raise WorkspaceError(f"{file} lists no images.")
-
-
-def _read_json_lines(file: Path, text: str, labels: bool) -> Iterator[Labelled]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            row = _parse(f"{file}, line {number}", line)
-            if not isinstance(row, dict):
-                raise WorkspaceError(f"{file}, line {number}: it is not a JSON object.")
-            yield _row(f"{file}, line {number}", row, labels)
-
-
-def _row(where: str, row: Mapping[str, Any], labels: bool) -> Labelled:
-    """Return the file and the label of a row."""
-    by_name = {name.casefold(): value for name, value in row.items()}
-    column, path = next(((name, by_name[name]) for name in FILE_COLUMNS if name in by_name), ("file", None))
-    label_column = next((name for name in LABEL_COLUMNS if name in by_name), None)
-    if column not in by_name or (labels and label_column is None):
-        missing = "label" if column in by_name else "file"
-        raise WorkspaceError(f"{where}: there is no {missing!r}; a list of images has the columns file and label.")
-    if not isinstance(path, str) or not path.strip() or "\0" in path:
-        raise WorkspaceError(f"{where}: {column} is not the path of a file.")
-    label = None if label_column is None else by_name[label_column]
-    if not isinstance(label, str | int | None):
-        raise WorkspaceError(f"{where}: the label is neither text nor a number.")
-    text = None if label is None else str(label).strip()
-    if not labels or text in (None, "", UNKNOWN_STR):
-        return Labelled(path, None, where)
-    try:
-        return Labelled(path, groups.check_label(text), where)
-    except WorkspaceError as error:
-        raise WorkspaceError(f"{where}: {error}") from None
-
-
-def _read_coco(file: Path, text: str, labels: bool) -> Iterator[Labelled]:
-    """Read a dataset in COCO's format: the class of an image is that of all its boxes."""
-    document = _parse(str(file), text)
-    try:
-        names = {one["id"]: one["name"] for one in document["categories"]} if labels else {}
-        classes: dict[Any, set[str]] = {}
-        for one in document["annotations"] if labels else ():
-            classes.setdefault(one["image_id"], set()).add(names[one["category_id"]])
-        images = {one["id"]: one["file_name"] for one in document["images"]}
-    except (KeyError, TypeError) as error:
-        raise WorkspaceError(
-            f"{file} is not a dataset in COCO's format, with images, annotations and categories ({error!r})."
-        ) from None
-    if lost := classes.keys() - images.keys():
-        raise WorkspaceError(f"{file}: annotations are about image {min(map(str, lost))}, which is not in the list.")
-    for id, path in images.items():
-        here = classes.get(id, set())
-        if len(here) > 1:
-            told = ", ".join(sorted(map(str, here)))
-            raise WorkspaceError(f"{file}: {path} has boxes of several classes ({told}); an image here has one class.")
-        yield _row(f"{file}, image {id}", {"file": path, "label": next(iter(here), None)}, labels)
-
-
-def _parse(where: str, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise WorkspaceError(f"{where}: it is not JSON: {error}.") from None
-
-
-READERS: dict[str, Callable[[Path, str, bool], Iterator[Labelled]]] = {
-    ".csv": _read_csv,
-    ".tsv": _read_csv,
-    ".json": _read_coco,
-    ".jsonl": _read_json_lines,
-}
-"""Readers of lists by the suffix of the file."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,16 +11,16 @@ from sqlalchemy import Connection
 
 from opengcd._internal.progress import Progress
 from opengcd.workspace import class_names, corrections, groups, versions
-from opengcd.workspace.boxes import CONFIDENCE, read_boxes
-from opengcd.workspace.crops import Crops, starts_of
+from opengcd.workspace.crops import Crops
 from opengcd.workspace.details import InitDetails, LearnDetails
 from opengcd.workspace.embedders import embedder_of, was_trained_on
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.exemplars import Exemplars, store_exemplars
-from opengcd.workspace.files import ignore_file, look_at
+from opengcd.workspace.files import ignore_file
 from opengcd.workspace.held_out import HeldOut
-from opengcd.workspace.image_lists import Known, KnownImages, read_known
+from opengcd.workspace.image_lists import Known, KnownImages, find_images, read_known
 from opengcd.workspace.intake import forget_unlabelled
+from opengcd.workspace.labelled_crops import Cutting
 from opengcd.workspace.labelled_intake import ToTake, images_to_take, vectors_to_take
 from opengcd.workspace.predictions import least_of_stacks, unlearnt
 from opengcd.workspace.recognition import Recognition
@@ -69,8 +68,8 @@ class Learning:
         known: Known,
         progress: Progress,
         on_skipped: Callable[[str], object] = ignore_file,
-        boxes: str | os.PathLike[str] | None = None,
-        min_confidence: float = CONFIDENCE,
+        cutting: Cutting | None = None,
+        box_labels: bool = False,
         fps: float = FPS,
     ) -> list[tuple[str, str]]:
         """Learn the known classes; return the files that could not be used, with reasons."""
@@ -83,10 +82,8 @@ class Learning:
             if isinstance(self._intake, VectorIntake):
                 source = vectors_to_take(self._intake, known, 2)
             else:
-                images = read_known(known, on_skipped)
-                if boxes is not None:
-                    start = [] if isinstance(known, Mapping) else [known]
-                    images = _cut(Crops(self._store.path), images, start, boxes, min_confidence, progress)
+                crops = Crops(self._store.path)
+                images = _read_known(crops, known, cutting, box_labels, progress, on_skipped)
                 source = images_to_take(self._intake, images, fps, progress)
             from opengcd.recognizer import OpenWorldRecognizer
 
@@ -193,26 +190,29 @@ class Learning:
             warnings.warn(f"The new version is in use, but was not measured: {error}", stacklevel=4)
 
 
-def _cut(
+def _read_known(
     crops: Crops,
-    images: KnownImages,
-    starts: Sequence[str | os.PathLike[str]],
-    boxes: str | os.PathLike[str],
-    min_confidence: float,
+    known: Known,
+    cutting: Cutting | None,
+    box_labels: bool,
     progress: Progress,
+    on_skipped: Callable[[str], object],
 ) -> KnownImages:
-    """Return the crops of known images, which have the classes of the images."""
-    files = [found for some in images.classes.values() for found in some]
-    places, read = starts_of(starts, files, boxes), read_boxes(boxes)
-    classes, bad = {}, list(images.bad)
-    for label, files in images.classes.items():
-        cuts = list(crops.cut(files, places, read, min_confidence, progress))
-        classes[label] = [look_at(crop) for cut in cuts for crop in cut.crops]
-        bad += [(cut.path, cut.reason) for cut in cuts if cut.reason]
-    if not any(classes.values()):
-        why = bad[0][1] if bad else "no box has the confidence that is needed"
-        raise WorkspaceError(f"{boxes} has no boxes for these images: {why}.")
-    return KnownImages(classes, bad)
+    """Return the images of each class, or the crops of their boxes."""
+    if box_labels and cutting is None:
+        raise WorkspaceError("Labels of boxes need a file of boxes.")
+    if cutting is None:
+        return read_known(known, on_skipped)
+    starts = [] if isinstance(known, Mapping) else [known]
+    if not box_labels:
+        return cutting.by_image(crops, read_known(known, on_skipped), starts, progress)
+    sources = [path for some in known.values() for path in some] if isinstance(known, Mapping) else [known]
+    found = cutting.by_box(crops, list(find_images(sources, on_skipped)), starts, progress)
+    if len(found.classes) < 2:
+        raise WorkspaceError(
+            f"The boxes in {cutting.boxes} have only the class {next(iter(found.classes))!r}; at least two are needed."
+        )
+    return found
 
 
 def _label_items(known: ToTake, progress: Progress) -> tuple[dict[int, str], list[tuple[str, str]]]:

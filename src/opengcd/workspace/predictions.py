@@ -18,6 +18,7 @@ from opengcd.workspace.versions import in_use, learnt
 
 if TYPE_CHECKING:
     from opengcd.recognizer import Recognition
+    from opengcd.workspace.crops import Origin
     from opengcd.workspace.taxonomies import Answer
 
 TOP = 3
@@ -47,6 +48,8 @@ class Result(NamedTuple):
     reason: str = ""
     taxon: Answer | None = None
     """The deepest sure taxon; None if there is none, or without a taxonomy."""
+    origin: Origin | None = None
+    """Where it was cut out; None for an image that is not a crop."""
 
 
 def predicted(connection: Connection, ids: Sequence[int], version: int | None = None) -> dict[int, Prediction]:

@@ -85,12 +85,14 @@ class Recognition:
     ) -> Iterator[Result]:
         """Yield what has no crop first: it is recorded, but no item, so that discovery does not see it."""
         crops = []
+        parts = Crops(self._store.path)
         with self._store.alone(progress):
-            for cut in Crops(self._store.path).cut(files, starts, boxes, min_confidence, progress):
+            for cut in parts.cut(files, starts, boxes, min_confidence, progress):
                 crops += cut.crops
                 if not cut.crops:
                     yield Result(cut.path, None, cut.label, 0.0, [], cut.reason)
-        yield from self.recognize_files([look_at(file) for file in crops], progress=progress)
+        for result in self.recognize_files([look_at(file) for file in crops], progress=progress):
+            yield result._replace(origin=parts.origin([result.path]))
 
     def recognize_files(
         self, files: Sequence[Found], *, fps: float = FPS, progress: Progress = silent

@@ -171,6 +171,33 @@ def test_crops_of_a_detector_from_an_upload(home, root, images):
     assert ended(home)["images"] == 24
 
 
+def test_boxes_with_classes_from_an_upload(home, root, images):
+    """Images without folders of classes, each with boxes of two."""
+    files = {file.name: file.read_bytes() for file in sorted(images.rglob("*.png"))}
+    document = {
+        "images": [{"id": n, "file_name": name, "width": 12, "height": 12} for n, name in enumerate(files)],
+        "categories": [{"id": 1, "name": "left"}, {"id": 2, "name": "right"}],
+        "annotations": [
+            {"id": 2 * n + side, "image_id": n, "category_id": 1 + side, "bbox": [6 * side, 0, 6, 12]}
+            for n in range(len(files))
+            for side in (0, 1)
+        ]
+        + [{"id": 99, "image_id": 0, "category_id": 7, "bbox": [0, 0, 12, 12]}],
+    }
+    one = upload(home, files | {"coco.json": json.dumps(document).encode()})
+    known = {"upload": one, "boxes": "coco.json"}
+    assert "no folders" in send(home, "POST", "known", known)["problem"]
+    seen = send(home, "POST", "known", known | {"box_labels": True})
+    assert seen["classes"] == [{"label": "left", "files": 12}, {"label": "right", "files": 12}]
+    assert (seen["problem"], seen["notes"]) == ("", ["1 box has no class: left out."])
+    create(home, known | {"box_labels": True})
+    assert ended(home)["images"] == 24
+    with Workspace(root / "birds") as workspace:
+        assert {(one.label, workspace.views.origin(one.item).box[0]) for one in workspace.views.labels()} == {
+            ("left", 0), ("right", 6)
+        }  # fmt: skip
+
+
 def vector_file(**more):
     rng = np.random.default_rng(0)
     raw = io.BytesIO()

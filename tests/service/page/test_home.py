@@ -13,6 +13,7 @@ from opengcd.workspace.schema import captures
 from tests.helpers.browsing import WAIT, drop, violations
 from tests.helpers.homing import home_process, home_serving
 from tests.helpers.pictures import paint, picture
+from tests.helpers.scenes import SIDE, scene
 from tests.helpers.videos import film
 
 
@@ -76,6 +77,35 @@ def test_labelled_images_that_are_dropped_on_the_list_begin_a_project(page, worl
         page.get_by_text("32 images of 4 classes").wait_for()
         page.get_by_role("heading", name="New project").wait_for()
         assert page.get_by_label("Upload").is_checked()
+
+
+def test_when_everything_is_done_the_page_offers_the_export(page, fitted, tmp_path):
+    paint(tmp_path / "more", "red", range(900, 903))
+    shutil.copytree(fitted, tmp_path / "projects" / "colours")
+    with Workspace(tmp_path / "projects" / "colours") as workspace:
+        assert {result.label for result in workspace.recognize([tmp_path / "more"])} == {"red"}
+        assert workspace.views.next_step().step == "export"
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
+        page.get_by_role("link", name="Export the labels, or add images").click()
+        page.get_by_role("button", name="Export labels").click()
+        page.get_by_role("dialog", name="Export labels").wait_for()
+
+
+def test_the_images_of_a_list_on_the_machine_are_added(page, fitted, tmp_path):
+    paint(tmp_path / "all", "blue", range(700, 703))
+    (tmp_path / "some.csv").write_text("file\nall/blue700.png\nall/blue702.png\n")
+    shutil.copytree(fitted, tmp_path / "projects" / "colours")
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
+        page.get_by_role("link", name="colours", exact=True).click()
+        page.get_by_role("button", name="From this machine").click()
+        dialog = page.get_by_role("dialog", name="Add the images of a folder, or of a list")
+        dialog.get_by_label("Folder", exact=True).fill(str(tmp_path))
+        dialog.get_by_label("Folder", exact=True).press("Enter")
+        dialog.get_by_role("button", name="Add this folder").wait_for()
+        dialog.get_by_role("button", name="some.csv").click()
+        page.locator(".toast", has_text="2 images were added").wait_for()
 
 
 def test_an_upload_goes_on_after_a_reload_and_a_lost_connection(page, world, tmp_path, reviewable):
@@ -148,6 +178,24 @@ def test_times_and_frames_are_asked_for_before_images_are_added(page, tmp_path, 
     with Workspace(tmp_path / "projects" / "colours") as workspace, workspace.store.database.reading() as connection:
         taken = connection.scalars(select(captures.c.taken).order_by(captures.c.item_id.desc()).limit(5)).all()
     assert sorted(taken) == pytest.approx([1714545060 + n / 5 for n in range(5)])
+
+
+def test_the_rate_of_videos_in_a_folder_of_the_machine_is_asked_for(page, tmp_path, reviewable):
+    film(tmp_path / "night" / "clip.mp4", [picture("blue", n, 32) for n in range(700, 710)])
+    shutil.copytree(reviewable, tmp_path / "projects" / "colours")
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
+        page.get_by_role("link", name="colours", exact=True).click()
+        page.get_by_role("button", name="From this machine").click()
+        dialog = page.get_by_role("dialog", name="Add the images of a folder")
+        dialog.get_by_label("Folder", exact=True).fill(str(tmp_path / "night"))
+        dialog.get_by_label("Folder", exact=True).press("Enter")
+        dialog.get_by_text("1 video in this folder").wait_for()
+        dialog.get_by_role("button", name="Add this folder").click()
+        frames = page.get_by_role("dialog", name="Take frames of the videos")
+        frames.get_by_label("Frames per second").fill("5")
+        frames.get_by_role("button", name="Add the images").click()
+        page.locator(".toast", has_text="5 images were added").wait_for()
 
 
 def test_a_failed_creation_keeps_what_was_entered(page, world, tmp_path):
@@ -224,3 +272,41 @@ def test_vectors_boxes_and_settings_are_chosen_in_the_form(page, world, tmp_path
         page.wait_for_url("**/projects/Camera/**", timeout=90_000)
         with Workspace(tmp_path / "projects" / "Camera") as made:
             assert {"crops"} == {Path(path).parts[-3] for item in range(1, 33) for path in made.views.paths(item)}
+
+
+def test_the_labels_of_a_new_project_are_those_of_boxes(page, tmp_path):
+    """A dataset in COCO's format as it is, without folders of classes."""
+    names = ["red", "green"]
+    for number in range(6):
+        scene(tmp_path / "shelf" / f"{number}.png", *names)
+    document = {
+        "images": [{"id": n, "file_name": f"{n}.png", "width": 2 * SIDE, "height": 2 * SIDE} for n in range(6)],
+        "categories": [{"id": place, "name": name} for place, name in enumerate(names)],
+        "annotations": [
+            {"id": 2 * n + place, "image_id": n, "category_id": place, "bbox": [place * SIDE, SIDE, SIDE, SIDE]}
+            for n in range(6)
+            for place in (0, 1)
+        ],
+    }
+    (tmp_path / "shelf" / "coco.json").write_text(json.dumps(document))
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob')}")
+        page.goto(f"{address}#/new")
+        page.get_by_label("Name", exact=True).fill("Shelf")
+        page.get_by_text("Upload", exact=True).click()
+        choose(page, "Choose a folder", tmp_path / "shelf")
+        page.get_by_text("has boxes of several classes").wait_for()
+        page.get_by_label("Cut out the boxes of a detector").select_option("shelf/coco.json")
+        page.get_by_label("Each box has its own class").check()
+        page.get_by_text("12 boxes of 2 classes").wait_for()
+        page.reload()  # the draft is kept
+        page.get_by_text("12 boxes of 2 classes").wait_for()
+        page.get_by_text("pixels (no network)").click()
+        page.get_by_text("It works: 192 numbers per image").wait_for()
+        assert violations(page) == []
+        page.get_by_role("button", name="Create project").click()
+        page.wait_for_url("**/projects/Shelf/**", timeout=90_000)
+        with Workspace(tmp_path / "projects" / "Shelf") as made:
+            assert {(one.label, made.views.origin(one.item).box[0] // SIDE) for one in made.views.labels()} == {
+                ("red", 0), ("green", 1)
+            }  # fmt: skip

@@ -76,8 +76,11 @@ def test_accepted_images_are_corrected_and_learnt(site):
     one.go("images?source=recognized&label=green&sort=name")
     total(one, 8)
     wrong = stream(workspace, "green")[:3]
+    requested = "() => performance.getEntriesByType('resource').some((one) => one.name.endsWith('/openapi.json'))"
+    assert not page.evaluate(requested)  # it takes the service a while, and is needed only once something is selected
     for item in wrong:
         cell(page, item).click()
+    page.wait_for_function(requested)
     one.press("m")
     one.field.fill("red")
     page.get_by_text("These images will be learnt as “red”.").wait_for()

@@ -1,6 +1,7 @@
 """Known classes on the page: taught from a folder, renamed, merged, measured, and their labels checked."""
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -197,6 +198,15 @@ def test_images_are_taught_by_a_list(site, tmp_path):
     one.page.get_by_label("Folder of labelled images").set_input_files(tmp_path / "new")
     region.get_by_text("3 images of 2 classes").wait_for()
     region.get_by_text("2 files without a label: left out.").wait_for()
+
+    def late(route):
+        """The answer comes after the event that the job is over."""
+        answer = route.fetch()
+        eventually(lambda: workspace.jobs.latest()[0].finished)
+        time.sleep(1)
+        route.fulfill(response=answer)
+
+    one.page.route("**/taught-files", late)
     region.get_by_role("button", name="Teach 3 images").click()
     region.get_by_text("3 images labelled").wait_for()
     learnable = workspace.views.learnable()

@@ -17,6 +17,7 @@ from opengcd.workspace import WorkspaceError
 from opengcd.workspace.exports import read_places
 from opengcd.workspace.exports.biodiversity import Named, named
 from opengcd.workspace.exports.labels import ExportLabels
+from opengcd.workspace.image_lists import read_known
 from opengcd.workspace.labels import Labelled
 from opengcd.workspace.taxonomies import Answer
 from tests.helpers import pictures
@@ -90,6 +91,19 @@ def test_camtrap_dp_is_valid_by_the_published_schemas(traps, template, tmp_path)
     assert package["temporal"] == {"start": "2024-05-01", "end": "2024-06-01"}
     assert {"scientificName": "Cyanistes caeruleus"} in package["taxonomic"]
     assert package["contributors"] == [{"title": "ann", "role": "contributor"}]
+
+
+def test_camtrap_dp_is_read_as_known_images(traps, tmp_path):
+    """Animals by their names; what is unknown has no label."""
+    traps.export("camtrap-dp", tmp_path / "out", deployments=tmp_path / "deployments.csv")
+    for source in (tmp_path / "out", tmp_path / "out" / "datapackage.json"):
+        classes, bad = read_known(source)
+        assert {label: len(files) for label, files in classes.items()} == {
+            "red": 16, "green": 16, "white": 16, "black": 15, "Cyanistes caeruleus": 8
+        }  # fmt: skip
+        assert {reason for _, reason in bad} == {"the list gives it no label"}
+        assert len(bad) == 8
+        assert all(not file.reason for files in classes.values() for file in files)
 
 
 def test_metadata_of_camtrap_dp(traps, tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from opengcd.workspace.exports.datasets import split
 from opengcd.workspace.labels import Labelled
-from tests.helpers.needed import needed_module
+from tests.helpers.needed import foreign_module, needed_module
 from tests.helpers.pictures import KNOWN, truth
 from tests.helpers.reviewing import novel
 
@@ -74,6 +74,15 @@ def test_yolo_has_the_same_classes_for_training_and_validation(named, tmp_path):
     assert not list((tmp_path / "out").rglob("*yellow*"))
 
 
+def test_yolo_is_read_by_ultralytics(named, tmp_path, monkeypatch):
+    monkeypatch.setenv("YOLO_OFFLINE", "1")
+    monkeypatch.setenv("YOLO_CONFIG_DIR", str(tmp_path))
+    data = foreign_module("ultralytics.data.utils", "it brings torchvision, OpenCV and polars")
+    named.export("yolo", tmp_path / "out", copy=True)
+    found = data.check_cls_dataset(str(tmp_path / "out"))
+    assert sorted(found["names"].values()) == sorted([*KNOWN, "a%2Fb%3A %2E"])
+
+
 def item(number, label, hash):
     return Labelled(number, hash, [], 1, 1, label, "learnt", None, [], None)
 
@@ -120,6 +129,18 @@ def test_fiftyone(named, tmp_path):
             assert 0 < target["confidence"] <= 1
         else:
             assert target["confidence"] is None
+
+
+def test_fiftyone_is_read_by_fiftyone(named, tmp_path, monkeypatch):
+    """By the importer that ``Dataset.from_dir`` uses; only the dataset itself needs a database."""
+    monkeypatch.setenv("FIFTYONE_DISABLE_SERVICES", "1")
+    monkeypatch.setenv("FIFTYONE_DO_NOT_TRACK", "1")
+    importers = foreign_module("fiftyone.utils.data.importers", "it pins the libraries that the service needs")
+    named.export("fiftyone", tmp_path / "out")
+    with importers.FiftyOneImageClassificationDatasetImporter(str(tmp_path / "out")) as importer:
+        found = [(Path(path).stem, label.label, label.confidence, label.source) for path, _, label in importer]
+    expected = [(file.stem, label, target) for file, label, target in read_fiftyone(tmp_path / "out")]
+    assert sorted(found) == sorted((n, c, t["confidence"], t["attributes"]["source"]) for n, c, t in expected)
 
 
 def test_files_of_the_same_name_and_odd_names(workspace, tmp_path, world):

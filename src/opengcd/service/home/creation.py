@@ -160,6 +160,7 @@ class Creations:
                     chosen.classes if chosen.vectors is None else chosen.vectors,
                     boxes=chosen.boxes,
                     min_confidence=request.known.min_confidence,
+                    box_labels=chosen.boxes is not None and request.known.box_labels,
                     fps=request.known.fps,
                     progress=progress,
                 )
@@ -215,7 +216,7 @@ def _check_settings(settings: api.ProjectSettings) -> None:
 def _take_in(chosen: Chosen, target: Path, check: Callable[[], None]) -> Chosen:
     """Copy the files that are used into the workspace, by links where the disk allows; return them there."""
     if chosen.vectors is None:
-        used = [file for files in chosen.classes.values() for file in files]
+        used = list({file: None for files in chosen.classes.values() for file in files})  # one may have many boxes
     else:  # it may name pictures
         used = [file for file in chosen.root.rglob("*") if file.is_file()]
     folders: set[Path] = set()

@@ -75,10 +75,16 @@ async function recognise(what) {
   await noteJob(await api.addImages(what));
 }
 
-/** Recognise the images of a folder of the server's machine. @param {string} folder */
+/** Ask about what a folder of the server's machine holds besides images. @param {string} folder */
+async function askAboutFolder(folder) {
+  const { files, videos } = await api.folders(folder);
+  return askBefore(files, videos > 0);
+}
+
+/** Recognise the images of a folder of the server's machine, or of a list there. @param {string} folder */
 export async function addFolder(folder) {
   try {
-    const asked = takesVectors() ? {} : await askBefore((await api.folders(folder)).files);
+    const asked = takesVectors() || /\.(csv|jsonl)$/i.test(folder) ? {} : await askAboutFolder(folder);
     if (asked) await recognise({ folder, ...asked });
   } catch (error) {
     complain(error);

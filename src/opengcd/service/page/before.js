@@ -10,12 +10,14 @@ const VIDEO = /\.(mp4|m4v|mov|avi|mkv|webm|mts|m2ts|mpg|mpeg|wmv|3gp)$/i;
 /**
  * Ask what the files raise.
  * @param {string[]} names files that come together
+ * @param {boolean} videos whether there are videos beside them
  * @returns {Promise<Asked|null>} null if a question was dismissed
  */
-export async function askBefore(names) {
+export async function askBefore(names, videos = false) {
   /** @type {Asked} */
   const asked = {};
-  for (const question of [askForBoxes, askForTimes, askForRate]) {
+  const rate = () => askForRate(videos || names.some((name) => VIDEO.test(name)));
+  for (const question of [askForBoxes, askForTimes, rate]) {
     const answer = await question(names);
     if (!answer) return null;
     Object.assign(asked, answer);
@@ -89,9 +91,9 @@ async function askForTimes(names) {
   });
 }
 
-/** Frames of videos are taken at some rate. @param {string[]} names @returns {Promise<Asked|null>} */
-async function askForRate(names) {
-  if (!names.some((name) => VIDEO.test(name))) return {};
+/** Frames of videos are taken at some rate. @param {boolean} videos whether there are any @returns {Promise<Asked|null>} */
+async function askForRate(videos) {
+  if (!videos) return {};
   return ask("Take frames of the videos", (/** @type {(value: Asked|null) => void} */ answer) => {
     const rate = h("input", { type: "number", min: 0.001, max: 1000, step: "any", required: true, autofocus: true });
     rate.value = "1";

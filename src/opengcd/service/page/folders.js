@@ -8,11 +8,15 @@ import { api } from "./api.js";
 
 const PLACE = "opengcd.folder";
 
-/** @typedef {"images"|"project"|"backbone"|"table"|"boxes"|"vectors"} Kind */
+/** @typedef {"images"|"stream"|"project"|"backbone"|"table"|"boxes"|"vectors"} Kind */
 
-/** Files that may be chosen, by their ends; where there are some, a folder may be chosen for a network only. @type {Record<Kind, string[]>} */
+/** Where a folder may be chosen beside a file. @type {Kind[]} */
+const FOLDERS = ["backbone", "stream"];
+
+/** Files that may be chosen, by their ends. @type {Record<Kind, string[]>} */
 const ENDS = {
   images: [],
+  stream: [".csv", ".jsonl"],
   project: [],
   backbone: [".onnx"],
   table: [".csv", ".tsv", ".txt", ".jsonl", ".json"],
@@ -41,7 +45,7 @@ export function chooseFolder({ title, submit, kind, start }) {
       let here = "";
       const button = h(
         "button",
-        { type: "submit", class: "primary", hidden: ENDS[kind].length > 0 && kind !== "backbone" },
+        { type: "submit", class: "primary", hidden: ENDS[kind].length > 0 && !FOLDERS.includes(kind) },
         submit,
       );
       /** @param {string} name */
@@ -80,6 +84,7 @@ export function chooseFolder({ title, submit, kind, start }) {
           );
           const parts = [];
           if (found.images) parts.push(`${count(found.images, "image")} in this folder`);
+          if (found.videos) parts.push(`${count(found.videos, "video")} in this folder`);
           if (found.folders.length) parts.push(count(found.folders.length, "folder"));
           note.textContent = `${parts.join(", ") || "This folder is empty"}${found.more ? "; not all are listed" : ""}.`;
         } catch (error) {

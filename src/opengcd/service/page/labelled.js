@@ -6,9 +6,11 @@ import { count, number } from "./words.js";
 
 const CLASSES = 12;
 
+/** @typedef {"image"|"vector"|"box"} Noun */
+
 /**
  * @param {import("./types.d.ts").KnownPreview} seen
- * @param {"image"|"vector"} noun what the files hold
+ * @param {Noun} noun what has the labels
  * @returns {HTMLElement[]}
  */
 export const told = (seen, noun) =>
@@ -19,7 +21,7 @@ export const told = (seen, noun) =>
           "p",
           { class: "good" },
           icon("check"),
-          `${count(seen.files, noun)} of ${count(seen.classes.length, "class", "classes")}`,
+          `${count(seen.files, noun, noun === "box" ? "boxes" : `${noun}s`)} of ${count(seen.classes.length, "class", "classes")}`,
         ),
         h(
           "ul",

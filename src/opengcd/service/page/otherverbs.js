@@ -54,7 +54,8 @@ function read(document) {
 }
 
 /**
- * Buttons for the verbs about groups, or about images; they appear once the document is read.
+ * Buttons for the verbs about groups, or about images; they appear once the document is read, which takes the service a
+ * while the first time.
  * @param {Verb["about"]} about
  * @param {(apply: (given: Record<string, unknown>, shown: number) => Promise<unknown>) => unknown} run what a click does
  */

@@ -68,9 +68,11 @@ export function why(one, { score, threshold, rejected, nearest, taxon }) {
     for (const { label } of nearest) labels.set(label, (labels.get(label) ?? 0) + 1);
     const [[label, n]] = [...labels].sort((a, b) => b[1] - a[1]);
     told.push(
-      n === nearest.length
-        ? `The ${count(n, "nearest labelled image is", "nearest labelled images are all")} “${label}”.`
-        : `Of the ${nearest.length} nearest labelled images, ${n} ${n === 1 ? "is" : "are"} “${label}”.`,
+      n === 1 && nearest.length > 1
+        ? `The ${nearest.length} nearest labelled images are all of different classes.`
+        : n === nearest.length
+          ? `The ${count(n, "nearest labelled image is", "nearest labelled images are all")} “${label}”.`
+          : `Of the ${nearest.length} nearest labelled images, ${n} are “${label}”.`,
     );
   }
   return told;

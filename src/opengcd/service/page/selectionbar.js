@@ -48,14 +48,13 @@ export function selectionBar({
       title: "Move the images to the bin: they are neither learnt nor grouped again",
     }),
   ];
-  const others = otherButtons("items", (apply) => act((ids) => apply({ items: ids }, on()))());
-  const element = h(
-    "div",
-    { class: "selectionbar", role: "toolbar", "aria-label": "Selected images" },
-    text,
-    h("div", { class: "row" }, more, buttons, others),
-  );
+  /** @type {HTMLElement|null} made when they can be used, since the images should not wait for them */
+  let others = null;
+  const row = h("div", { class: "row" }, more, buttons);
+  const element = h("div", { class: "selectionbar", role: "toolbar", "aria-label": "Selected images" }, text, row);
   const update = () => {
+    if (selection.size && !others)
+      row.append((others = otherButtons("items", (apply) => act((ids) => apply({ items: ids }, on()))())));
     text.textContent = selection.size ? `${count(selection.size, "image")} selected` : hint;
     element.classList.toggle("some", selection.size > 0);
     for (const one of buttons) one.disabled = selection.size === 0;

@@ -94,8 +94,10 @@ export const notePresence = () => tell("presence");
 /** How long an adaptation takes is known. */
 export const noteAdaptation = () => tell("adaptation");
 
-/** Take what the service says of a job. @param {Job} job */
+/** Take what the service says of a job; an answer may come after the event that the job is over. @param {Job} job */
 export function noteJob(job) {
+  const old = state.jobs.get(job.id);
+  if (old && isOver(old) && !isOver(job)) return tell("job");
   state.jobs.set(job.id, job);
   return tell("job");
 }

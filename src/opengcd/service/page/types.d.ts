@@ -166,7 +166,7 @@ export interface AdaptationReport {
 export interface AddImages {
   /** An upload that is complete. */
   upload?: string | null;
-  /** A folder; only a person at the server's machine may name one. */
+  /** A folder, or a list of images; only a person at the server's machine may name one. */
   folder?: string | null;
   /** Frames per second that are taken of videos; null for one. */
   fps?: number | null;
@@ -708,6 +708,8 @@ export interface FolderListing {
   files: string[];
   /** How many images are in it, by their names. */
   images: number;
+  /** How many videos are in it, by their names. */
+  videos: number;
   /** Whether there is more in it than is listed. */
   more: boolean;
   /** Folders to begin at. */
@@ -947,7 +949,7 @@ export interface KeepLabel {
 export interface KnownClass {
   /** The name of the class. */
   label: string;
-  /** How many files it has. */
+  /** How many files it has, or boxes if these have the labels. */
   files: number;
 }
 

@@ -292,9 +292,6 @@ __all__ = [
     "VideoFrame",
     "Watch",
     "WatchFolder",
-    "edit",
-    "job",
-    "presence",
 ]
 
 EVENTS: dict[str, type[BaseModel]] = {"edit": EditEvent, "job": Job, "presence": Presence}

@@ -49,6 +49,7 @@ class FolderListing(Model):
     folders: list[str] = Field(description="The folders in it.")
     files: list[str] = Field(description="Tables, networks and zips in it.")
     images: int = Field(description="How many images are in it, by their names.")
+    videos: int = Field(description="How many videos are in it, by their names.")
     more: bool = Field(description="Whether there is more in it than is listed.")
     places: list[Place] = Field(description="Folders to begin at.")
 
@@ -58,7 +59,10 @@ class AddImages(Model):
 
     upload: str | None = Field(None, pattern="^[0-9a-f]{16}$", description="An upload that is complete.")
     folder: str | None = Field(
-        None, min_length=1, max_length=1000, description="A folder; only a person at the server's machine may name one."
+        None,
+        min_length=1,
+        max_length=1000,
+        description="A folder, or a list of images; only a person at the server's machine may name one.",
     )
     fps: float | None = Field(
         None, gt=0, le=1000, description="Frames per second that are taken of videos; null for one."
@@ -81,11 +85,11 @@ class AddImages(Model):
 class LabelledFiles(Model):
     """Where labelled images or vectors are, and how they are labelled."""
 
-    folder: str | None = Field(default=None, max_length=4000, description="A folder of this machine.")
+    folder: str | None = Field(default=None, max_length=1000, description="A folder of this machine.")
     upload: str | None = Field(default=None, pattern="^[0-9a-f]{16}$", description="Or an upload that is complete.")
     table: str | None = Field(
         default=None,
-        max_length=4000,
+        max_length=1000,
         description="The list of files with labels (CSV with the columns file and label, JSON lines, COCO) or the file "
         "of labelled vectors (.npz, .parquet, or state.json of a dataset on disk), relative to the folder or the "
         "upload, or a path of this machine; null if each class has a folder.",
@@ -97,11 +101,16 @@ class KnownImages(LabelledFiles):
 
     boxes: str | None = Field(
         default=None,
-        max_length=4000,
+        max_length=1000,
         description="A file of boxes from MegaDetector or in COCO's format, named like the list: each box becomes an "
         "image of its own; null for whole images.",
     )
     min_confidence: float = Field(default=0.2, ge=0, le=1, description="The lowest confidence of a box that is used.")
+    box_labels: bool = Field(
+        default=False,
+        description="Whether the class of each box is that which the file of boxes gives to it: its category in COCO's "
+        "format, or what a classifier has said in MegaDetector's. Then folders and `table` are not used.",
+    )
     fps: float = Field(default=1.0, gt=0, le=1000, description="Frames per second that are taken of videos.")
 
 
@@ -118,7 +127,7 @@ class KnownClass(Model):
     """A class of labelled images."""
 
     label: str = Field(description="The name of the class.")
-    files: int = Field(description="How many files it has.")
+    files: int = Field(description="How many files it has, or boxes if these have the labels.")
 
 
 class KnownPreview(Model):

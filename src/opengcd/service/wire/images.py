@@ -156,7 +156,15 @@ class Taxon(Model):
 
     @classmethod
     def of(cls, answer: Answer | None, error: float) -> Self | None:
-        """Return the deepest sure taxon of an item; None if there is none."""
+        """Return the deepest sure taxon of an item; None if there is none.
+
+        Parameters
+        ----------
+        answer : Answer or None
+        error : float
+            The largest share of images with a wrong name, as it was chosen.
+
+        """
         if answer is None:
             return None
         taxon = answer.taxon

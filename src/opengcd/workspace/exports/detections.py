@@ -30,7 +30,7 @@ def as_crops(labels: ExportLabels) -> Iterator[Part]:
             box = {
                 "category": categories[origin.category],
                 "conf": float(origin.confidence),
-                "bbox": [round(n, 6) for n in (x / width, y / height, w / width, h / height)],
+                "bbox": [x / width, y / height, w / width, h / height],
                 "crop": os.path.basename(file),
             }
             if one := items.get(file):

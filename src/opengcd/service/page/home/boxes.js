@@ -9,24 +9,27 @@ import { chooseFolder } from "../folders.js";
  * @param {string|null} given.boxes the file that is chosen
  * @param {number} given.confidence
  * @param {string|null} given.folder where else one may be chosen; null if only those that are there
- * @param {(boxes: string|null, confidence: number) => unknown} given.choose
+ * @param {boolean} given.labelled whether the boxes have the labels
+ * @param {(boxes: string|null, confidence: number, labelled: boolean) => unknown} given.choose
  */
-export function boxesPart({ there, boxes, confidence, folder, choose }) {
+export function boxesPart({ there, boxes, confidence, folder, labelled, choose }) {
   if (!there.length && !boxes && folder === null) return [];
   const files = [...new Set([...(boxes ? [boxes] : []), ...there])];
   /** @type {HTMLSelectElement} */
   const select = h(
     "select",
-    { on: { change: () => choose(select.value || null, confidence) } },
+    { on: { change: () => choose(select.value || null, confidence, labelled) } },
     h("option", { value: "" }, "No: each image is one item"),
     files.map((one) => h("option", { value: one, selected: one === boxes }, one)),
   );
   const sure = h("input", { type: "number", min: 0, max: 1, step: 0.05, required: true });
   sure.value = String(confidence);
-  sure.addEventListener("change", () => sure.reportValidity() && choose(boxes, sure.valueAsNumber));
+  sure.addEventListener("change", () => sure.reportValidity() && choose(boxes, sure.valueAsNumber, labelled));
+  const own = h("input", { type: "checkbox", checked: labelled });
+  own.addEventListener("change", () => choose(boxes, confidence, own.checked));
   const other = async () => {
     const path = await chooseFolder({ title: "File of boxes", submit: "", kind: "boxes", start: folder });
-    if (path !== null) choose(path, confidence);
+    if (path !== null) choose(path, confidence, labelled);
   };
   return [
     h(
@@ -38,5 +41,12 @@ export function boxesPart({ there, boxes, confidence, folder, choose }) {
         h("button", { type: "button", class: "quiet", on: { click: other } }, "Boxes of a detector (JSON) …"),
     ),
     boxes && h("p", { class: "soft" }, "Each box of MegaDetector, or in COCO's format, becomes an image of its own."),
+    boxes &&
+      h(
+        "label",
+        { class: "check" },
+        own,
+        "Each box has its own class: its category in COCO's format, or a classifier's",
+      ),
   ];
 }

@@ -6,26 +6,26 @@ import { go } from "../router.js";
 import { complain } from "../toast.js";
 import { chosenFiles, droppedFiles, resumable } from "../uploading.js";
 import { uploadCard } from "../views/uploadcard.js";
-import { number } from "../words.js";
 import { addressOf, home } from "./api.js";
+import { backbonePart } from "./backbones.js";
 import { boxesPart } from "./boxes.js";
+import { choice } from "./choice.js";
 import { creationCard, followCreation } from "./creation.js";
 import { settingsPart } from "./settings.js";
 import { chooseFolder } from "../folders.js";
 import { told } from "../labelled.js";
 
-/** @typedef {import("./types.d.ts").Backbone} Backbone */
-/** @typedef {import("./types.d.ts").BackboneCheck} BackboneCheck */
 /** @typedef {import("./types.d.ts").KnownPreview} KnownPreview */
 /** @typedef {"folders"|"table"|"vectors"} Labels how the images are labelled, or that they are vectors */
 /**
  * @typedef {{name: string, from: "folder"|"upload", folder: string|null, upload: string|null, labels: Labels, table: string|null,
- *   boxes: string|null, confidence: number, fps: number, backbone: string|null, settings: import("./types.d.ts").ProjectSettings}} Draft
+ *   boxes: string|null, boxLabels: boolean, confidence: number, fps: number, backbone: string|null,
+ *   settings: import("./types.d.ts").ProjectSettings}} Draft
  */
 
 const PLACE = "opengcd.draft";
-/** Nothing is said yet of the images that are chosen. @type {Pick<Draft, "labels"|"table"|"boxes">} */
-const UNSAID = { labels: "folders", table: null, boxes: null };
+/** Nothing is said yet of the images that are chosen. @type {Pick<Draft, "labels"|"table"|"boxes"|"boxLabels">} */
+const UNSAID = { labels: "folders", table: null, boxes: null, boxLabels: false };
 
 /** Files that were dropped on the list of projects. @type {import("../uploading.js").Chosen[]} */
 let dropped = [];
@@ -66,16 +66,13 @@ export function newProject(root) {
   let local = true;
   /** @type {KnownPreview|null} */
   let preview = null;
-  /** @type {BackboneCheck|null} */
-  let check = null;
-  let checking = false;
   let looking = false;
   let sending = false;
   /** Which answers are still wanted: those to the latest question. */
   let asked = 0;
-  let tried = 0;
 
   const save = () => localStorage.setItem(PLACE, JSON.stringify(draft));
+  const backbones = backbonePart(draft, { save, changed: () => paint(), signal: ending.signal });
 
   const name = h("input", {
     type: "text",
@@ -90,8 +87,6 @@ export function newProject(root) {
   const labelling = h("div", {});
   const cutting = h("div", {});
   const found = h("div", { class: "found", "aria-live": "polite" });
-  const networks = h("div", { class: "networks", role: "radiogroup", "aria-label": "Backbone" });
-  const tested = h("div", { class: "found", "aria-live": "polite" });
   const why = h("p", { class: "soft", role: "status" });
   const submit = h("button", { type: "submit", class: "primary" }, "Create project");
   const files = h("input", {
@@ -115,8 +110,12 @@ export function newProject(root) {
     table: draft.labels === "folders" ? null : draft.table,
     boxes: draft.labels === "vectors" ? null : draft.boxes,
     min_confidence: draft.confidence,
+    box_labels: draft.labels !== "vectors" && draft.boxes !== null && draft.boxLabels,
     fps: draft.fps,
   });
+
+  /** What has the labels. @returns {import("../labelled.js").Noun} */
+  const noun = () => (draft.labels === "vectors" ? "vector" : draft.boxLabels ? "box" : "image");
 
   const paint = () => {
     const missing = !draft.name.trim()
@@ -131,13 +130,7 @@ export function newProject(root) {
               ? "The images cannot be used as they are; see above."
               : draft.labels === "vectors"
                 ? ""
-                : !draft.backbone
-                  ? "Choose a backbone."
-                  : checking
-                    ? "The backbone is being checked."
-                    : !check?.usable
-                      ? "This backbone cannot be used; see above."
-                      : "";
+                : backbones.missing();
     network.hidden = draft.labels === "vectors";
     submit.disabled = missing !== "";
     why.textContent = missing;
@@ -165,7 +158,7 @@ export function newProject(root) {
         save();
         return look();
       }
-      found.replaceChildren(...told(seen, draft.labels === "vectors" ? "vector" : "image"), ...frames(seen));
+      found.replaceChildren(...told(seen, noun()), ...frames(seen));
     } catch (error) {
       if (mine !== asked) return;
       if (draft.from === "upload") {
@@ -184,22 +177,6 @@ export function newProject(root) {
         paint();
       }
     }
-  };
-
-  /**
-   * @template {string} V
-   * @param {string} group @param {V} value @param {string} current @param {string} label @param {import("../dom.js").Child} about
-   * @param {(value: V) => unknown} choose
-   */
-  const choice = (group, value, current, label, about, choose) => {
-    const input = h("input", { type: "radio", name: group, value, on: { change: () => choose(value) } });
-    input.checked = value === current;
-    return h(
-      "label",
-      { class: "choice" },
-      input,
-      h("span", {}, h("strong", {}, label), about && h("span", { class: "soft" }, about)),
-    );
   };
 
   /** How many frames of videos are taken. @param {KnownPreview} seen */
@@ -350,7 +327,12 @@ export function newProject(root) {
             boxes: draft.boxes,
             confidence: draft.confidence,
             folder: local ? draft.folder : null,
-            choose: (boxes, confidence) => (Object.assign(draft, { boxes, confidence }), save(), look()),
+            labelled: draft.boxLabels,
+            choose: (boxes, confidence, boxLabels) => (
+              Object.assign(draft, { boxes, confidence, boxLabels: boxes !== null && boxLabels }),
+              save(),
+              look()
+            ),
           })
         : []
       ).filter((one) => one instanceof Node),
@@ -414,91 +396,6 @@ export function newProject(root) {
     );
   };
 
-  /** @param {Backbone[]} list */
-  const paintNetworks = (list) => {
-    const others = draft.backbone && !list.some((one) => one.name === draft.backbone) ? draft.backbone : "";
-    const typed = h("input", {
-      type: "text",
-      "aria-label": "Name, folder or ONNX file",
-      placeholder: local ? "Name on the Hugging Face hub, folder, or .onnx file" : "Name on the Hugging Face hub",
-      spellcheck: "false",
-      autocomplete: "off",
-    });
-    typed.value = others;
-    /** @param {string} value */
-    const choose = (value) => {
-      draft.backbone = value || null;
-      save();
-      tryIt();
-    };
-    const browse = async () => {
-      const path = await chooseFolder({
-        title: "Folder or ONNX file of a network",
-        submit: "Use this folder",
-        kind: "backbone",
-      });
-      if (path === null) return;
-      typed.value = path;
-      more.checked = true;
-      choose(path);
-    };
-    const more = h("input", {
-      type: "radio",
-      name: "backbone",
-      value: "",
-      on: { change: () => choose(typed.value.trim()) },
-    });
-    more.checked = others !== "";
-    typed.addEventListener("change", () => ((more.checked = true), choose(typed.value.trim())));
-    networks.replaceChildren(
-      ...list.map((one) =>
-        choice("backbone", one.name, draft.backbone ?? "", one.title, `${one.about} (${one.where})`, choose),
-      ),
-      h(
-        "div",
-        { class: "choice" },
-        h("label", { class: "other" }, more, h("strong", {}, "Another one")),
-        h("div", { class: "row" }, typed, local && h("button", { type: "button", on: { click: browse } }, "Browse …")),
-      ),
-    );
-  };
-
-  /** Check the backbone that was chosen. */
-  const tryIt = async () => {
-    check = null;
-    const mine = ++tried;
-    tested.replaceChildren();
-    if (!draft.backbone) return paint();
-    checking = true;
-    tested.replaceChildren(h("p", { class: "soft" }, "Checking whether this backbone works here …"));
-    paint();
-    try {
-      const answer = await home.check({ name: draft.backbone, pooling: draft.settings.pooling ?? null }, ending.signal);
-      if (mine !== tried) return;
-      check = answer;
-      tested.replaceChildren(
-        answer.usable
-          ? h(
-              "p",
-              { class: "good" },
-              icon("check"),
-              `It works: ${number(answer.width ?? 0)} numbers per image, ${perImage(answer.seconds ?? 0)} on this machine.`,
-            )
-          : h("p", { class: "warning", role: "alert" }, answer.problem),
-      );
-    } catch (error) {
-      if (mine !== tried || ending.signal.aborted) return;
-      tested.replaceChildren(
-        h("p", { class: "warning", role: "alert" }, error instanceof Error ? error.message : String(error)),
-      );
-    } finally {
-      if (mine === tried) {
-        checking = false;
-        paint();
-      }
-    }
-  };
-
   const create = async () => {
     submit.disabled = true;
     try {
@@ -521,8 +418,7 @@ export function newProject(root) {
       { class: "soft" },
       "The network that turns each image into a vector (an embedding), by which images are compared. You cannot change it later.",
     ),
-    networks,
-    tested,
+    ...backbones.elements,
   );
   const form = h(
     "form",
@@ -608,7 +504,7 @@ export function newProject(root) {
   for (const type of drags) document.addEventListener(type, drag);
 
   const begin = async () => {
-    const [{ local: here }, { backbones }, { creation }] = await Promise.all([
+    const [{ local: here }, listed, { creation }] = await Promise.all([
       home.projects(),
       home.backbones(),
       home.creation(),
@@ -625,6 +521,7 @@ export function newProject(root) {
         labels: !request.known.table ? "folders" : request.backbone === "vectors" ? "vectors" : "table",
         table: request.known.table ?? null,
         boxes: request.known.boxes ?? null,
+        boxLabels: request.known.box_labels ?? false,
         confidence: request.known.min_confidence,
         fps: request.known.fps,
         backbone: request.backbone === "vectors" ? null : request.backbone,
@@ -636,14 +533,11 @@ export function newProject(root) {
       else await home.close();
     }
     if (!local) draft.from = "upload";
-    if (!draft.backbone)
-      draft.backbone = backbones.find((one) => !one.toy && one.where !== "to download")?.name ?? null;
     paintSource();
     paintChosen();
-    paintNetworks(backbones);
-    settings.replaceChildren(settingsPart(draft.settings, save, tryIt));
+    backbones.show(listed.backbones, local);
+    settings.replaceChildren(settingsPart(draft.settings, save, backbones.check));
     look();
-    tryIt();
     const kept = dropped.length ? dropped : draft.upload ? [] : await upload.kept();
     dropped = [];
     if (kept.length) {
@@ -661,7 +555,3 @@ export function newProject(root) {
     for (const type of drags) document.removeEventListener(type, drag);
   };
 }
-
-/** @param {number} seconds */
-const perImage = (seconds) =>
-  seconds < 0.01 ? "less than 0.01 s per image" : `about ${seconds.toFixed(2)} s per image`;

@@ -32,6 +32,8 @@ function nextOf(one) {
       return [`Learn ${count(one.to_learn, "image")}`, "learn"];
     case "discover":
       return [`Group ${count(one.rejected, "unknown image")}`, "overview"];
+    case "export":
+      return ["Export the labels, or add images", "overview"];
     default:
       return ["Add images", "overview"];
   }

@@ -27,7 +27,7 @@ const PRECISIONS = [
 ];
 /** @type {[string, string][]} */
 const POOLINGS = [
-  ["", "the first that the network has"],
+  ["", "automatic: the first of these that the network has"],
   ["cls", "its class token (cls)"],
   ["mean", "the mean over all patches (mean)"],
   ["pooled", "what it returns for a whole image (pooled)"],

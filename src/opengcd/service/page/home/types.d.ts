@@ -126,6 +126,8 @@ export interface FolderListing {
   files: string[];
   /** How many images are in it, by their names. */
   images: number;
+  /** How many videos are in it, by their names. */
+  videos: number;
   /** Whether there is more in it than is listed. */
   more: boolean;
   /** Folders to begin at. */
@@ -146,7 +148,7 @@ export interface Home {
 export interface KnownClass {
   /** The name of the class. */
   label: string;
-  /** How many files it has. */
+  /** How many files it has, or boxes if these have the labels. */
   files: number;
 }
 
@@ -162,6 +164,8 @@ export interface KnownImages {
   boxes?: string | null;
   /** The lowest confidence of a box that is used. */
   min_confidence?: number;
+  /** Whether the class of each box is that which the file of boxes gives to it: its category in COCO's format, or what a classifier has said in MegaDetector's. Then folders and `table` are not used. */
+  box_labels?: boolean;
   /** Frames per second that are taken of videos. */
   fps?: number;
 }

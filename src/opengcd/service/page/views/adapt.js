@@ -189,7 +189,7 @@ function settings() {
         () => (options.method = method.value === "blocks" ? "blocks" : "lora"),
       ),
       whole("Blocks that are trained", "The last ones of the network.", "blocks", 1),
-      whole("Passes over the images", "Fewer for many images.", "epochs", 1),
+      whole("Passes over the images", "By default fewer, the more images there are.", "epochs", 1),
       whole("Images per step", "Fewer need less memory.", "batch_size", 4),
       field(
         "Images that take part",

@@ -44,7 +44,11 @@ export function addCard() {
     watched,
   );
   const folder = async () => {
-    const path = await chooseFolder({ title: "Add the images of a folder", submit: "Add this folder", kind: "images" });
+    const path = await chooseFolder({
+      title: "Add the images of a folder, or of a list",
+      submit: "Add this folder",
+      kind: takesVectors() ? "images" : "stream",
+    });
     if (path !== null) await addFolder(path);
   };
   const watch = async () => {

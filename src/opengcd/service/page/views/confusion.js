@@ -17,10 +17,12 @@ const NUMBERED = 20;
 const DARK = 0.2;
 /** The matrix is not made wider than this at first. */
 const WIDTH = 640;
+/** The share of the window that the matrix may have, as its style says. */
+const HEIGHT = 0.7;
 /** With more classes than this, one has to ask for the matrix. */
 const OPEN = 20;
 /** The room for the names of rows and columns. */
-const [LEFT, TOP] = [110, 96];
+const [LEFT, TOP] = [110, 110];
 
 /** Classes in an order in which those that are mixed up are neighbours. @param {Measured} measured */
 function inOrder({ classes, pairs }) {
@@ -161,7 +163,7 @@ export function confusionMatrix(open) {
     element,
     /** @param {Measured} found */
     show(found) {
-      const room = Math.min(WIDTH, innerWidth - LEFT - 80);
+      const room = Math.min(WIDTH, innerWidth - LEFT - 80, HEIGHT * innerHeight - TOP);
       if (measured?.version !== found.version) {
         const fitting = SIZES.findLastIndex((one) => one * found.classes.length <= room);
         size = Math.max(0, fitting);

@@ -32,8 +32,8 @@ let lastJob = null;
 async function teach(wanted) {
   const job = await api.teachFiles(wanted);
   [last, lastJob, files, seen] = [wanted, job.id, null, null];
-  await upload.forget();
   await noteJob(job);
+  await upload.forget();
 }
 
 /** What the last job taught. @param {(wanted: TeachFiles) => unknown} again @returns {import("../dom.js").Child} */
@@ -195,7 +195,7 @@ export function teachCard() {
       if (path !== null) await look({ ...wanted, table: path }, true);
     };
     return [
-      all.length > 0 && h("label", { class: "field" }, h("span", {}, "Labels"), select),
+      all.length > 0 && h("div", { class: "fields" }, h("label", {}, h("span", {}, "Labels"), select)),
       wanted.folder && button("Labels from another file …", other, { quiet: true }),
     ];
   };
@@ -234,7 +234,8 @@ export function teachCard() {
         },
         wanted.folder && h("code", {}, wanted.folder),
         labelling(wanted, seen),
-        seen.videos > 0 && h("label", { class: "field" }, h("span", {}, "Frames per second of the videos"), rate),
+        seen.videos > 0 &&
+          h("div", { class: "fields" }, h("label", {}, h("span", {}, "Frames per second of the videos"), rate)),
         ...told(seen, noun),
         h("div", { class: "row" }, submit, button("Cancel", leave, { quiet: true })),
       ),
