@@ -28,6 +28,20 @@ def test_a_taxonomy_is_set_shown_and_used(client, workspace):
     assert client.put("/api/v1/taxonomy", json=WANTED | {"on": seen}).status_code == 409
 
 
+def test_the_sure_ranks_of_listed_images(client, workspace):
+    """They are those that each image has by itself; nobody waits for a calibration."""
+    asked = {"items": [1, 40, 79, 80, 9999]}
+    assert client.get(f"{API}/images/taxa", params=asked).json() == {"state": "none", "taxa": []}
+    seen = client.get(f"{API}/status").json()["edit"]
+    assert client.put(f"{API}/taxonomy", json=WANTED | {"on": seen}).status_code == 200
+    eventually(lambda: client.get(f"{API}/images/taxa", params=asked).json()["state"] == "ready")
+    shown = {one["id"]: one["taxon"] for one in client.get(f"{API}/images/taxa", params=asked).json()["taxa"]}
+    alone = {id: client.get(f"{API}/items/{id}/reasons").json()["taxon"] for id in asked["items"][:-1]}
+    assert shown == {id: taxon for id, taxon in alone.items() if taxon}
+    assert shown[1]["rank"] == "colour"
+    assert client.get(f"{API}/images/taxa", params={"items": [1] * 501}).status_code == 422
+
+
 def test_recognize_answers_with_the_deepest_sure_rank(client, workspace):
     """Images that are kept and those that are not, and vectors."""
     files = {"files": ("green.png", png("green", 4711))}

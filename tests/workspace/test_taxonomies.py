@@ -62,6 +62,27 @@ def test_learnt_images_have_their_label_for_sure(workspace):
     assert (answer.probability, answer.taxon.is_class, answer.taxon.rank) == (1.0, True, "colour")
 
 
+def test_some_items_are_named_as_among_all(workspace, monkeypatch):
+    """And no vector of another item is read, however many there are."""
+    workspace.taxonomies.set(Taxonomy.read(TABLE), 0.1)
+    among_all = workspace.taxonomies.answers()
+    read = []
+    of_items = workspace.vectors.of_items
+    monkeypatch.setattr(workspace.vectors, "of_items", lambda ids, version: read.extend(ids) or of_items(ids, version))
+    some = [1, 40, 41, 70, 80]
+    assert workspace.taxonomies.answers(some).items() <= among_all.items()
+    assert workspace.taxonomies.answers(some).keys() == among_all.keys() & set(some)
+    assert read
+    assert set(read) <= set(some)
+
+
+def test_thresholds_that_nobody_waits_for(workspace):
+    workspace.taxonomies.set(Taxonomy.read(TABLE), 0.11)
+    assert workspace.taxonomies.answers([1, 80], wait=False).keys() == {1}
+    workspace.taxonomies.thresholds()
+    assert workspace.taxonomies.answers([1, 80], wait=False) == workspace.taxonomies.answers([1, 80])
+
+
 def test_without_a_taxonomy_there_are_no_answers(workspace):
     assert workspace.taxonomies.answers() == {}
     assert workspace.taxonomies.missing() == ["black", "green", "red", "white"]

@@ -10,20 +10,21 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select
 
 from opengcd._internal.progress import Progress, silent
 from opengcd.taxonomy import NO_TAXONOMY, SEPARATOR, Taxon, Taxonomy, risk_threshold, walk
 from opengcd.workspace import class_names, versions
 from opengcd.workspace.conflicts import Concerns, refuse_conflict
 from opengcd.workspace.database import in_parts
+from opengcd.workspace.decisions import decisions
 from opengcd.workspace.details import TaxonomyDetails
 from opengcd.workspace.embedders import without_vector
 from opengcd.workspace.errors import ReadOnlyError, WorkspaceError
-from opengcd.workspace.labels import BY_PERSON, labelled_items
+from opengcd.workspace.labels import BY_PERSON
 from opengcd.workspace.log import Edited
 from opengcd.workspace.recognizers import Recognizers
-from opengcd.workspace.schema import meta, write_meta
+from opengcd.workspace.schema import items, meta, write_meta
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
 
@@ -156,7 +157,9 @@ class Taxonomies:
                 return False
         return len(self.missing()) < len(self.classes())
 
-    def answers(self, ids: Collection[int] | None = None, *, progress: Progress = silent) -> dict[int, Answer]:
+    def answers(
+        self, ids: Collection[int] | None = None, *, wait: bool = True, progress: Progress = silent
+    ) -> dict[int, Answer]:
         """Return the deepest sure taxon of items.
 
         Accepted items are judged so that at most the chosen share of items of known classes gets a wrong taxon, and
@@ -166,6 +169,8 @@ class Taxonomies:
         ----------
         ids : collection of int or None
             Items; None means all.
+        wait : bool
+            As for :meth:`namer`; meanwhile, only items with a label that a person gave have an answer.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
 
@@ -180,13 +185,10 @@ class Taxonomies:
         if not self.in_use():
             return {}
         with self._database.reading() as connection:
-            found = labelled_items(connection, next(iter(ids)) if ids is not None and len(ids) == 1 else None)
-        if ids is not None:
-            found = [one for one in found if one.item in ids]
-        given = {one.item: one.label for one in found if one.source in BY_PERSON}
-        answers = {id: Answer(_leaf(taxonomy, label), 1.0) for id, label in given.items()}
-        judged = {one.item: one.source in REJECTED for one in found if one.source in (*ACCEPTED, *REJECTED)}
-        return answers | self.of_predictions(judged, progress=progress)
+            found = _labels(connection, ids)
+        answers = {one.id: Answer(_leaf(taxonomy, one.label), 1.0) for one in found if one.source in BY_PERSON}
+        judged = {one.id: one.source in REJECTED for one in found if one.source in (*ACCEPTED, *REJECTED)}
+        return answers | self.of_predictions(judged, wait=wait, progress=progress)
 
     def of_predictions(
         self, rejected: Mapping[int, bool], *, wait: bool = True, progress: Progress = silent
@@ -257,12 +259,12 @@ class Taxonomies:
         """
         answers = self.answers(progress=progress)
         with self._database.reading() as connection:
-            found = labelled_items(connection)
+            found = _labels(connection)
         counts: dict[str, Counter[str]] = {"accepted": Counter(), "rejected": Counter()}
         for one in found:
             for kind, sources in (("accepted", ACCEPTED), ("rejected", REJECTED)):
                 if one.source in sources:
-                    counts[kind][answers[one.item].taxon.rank if one.item in answers else ""] += 1
+                    counts[kind][answers[one.id].taxon.rank if one.id in answers else ""] += 1
         return counts
 
     def thresholds(self, *, wait: bool = True, progress: Progress = silent) -> Thresholds | None:
@@ -343,6 +345,16 @@ def calibrate(
         walks = walk(taxonomy, classes, p[judged], to_class=not hidden)
         found.append(risk_threshold(walks.first_wrong(truth, taxonomy), error))
     return Thresholds(*found)
+
+
+def _labels(connection: Connection, ids: Collection[int] | None = None) -> list[Row[Any]]:
+    """Return the label of each item and the source of it, of some items or of all, in the order of their arrival."""
+    decided = decisions(connection, next(iter(ids)) if ids is not None and len(ids) == 1 else None)
+    columns = [items.c.id, decided.label.label("label"), decided.source.label("source")]
+    query = select(*columns).select_from(decided.joined).order_by(items.c.id)
+    if ids is None:
+        return list(connection.execute(query))
+    return [row for part in in_parts(sorted(ids)) for row in connection.execute(query.where(items.c.id.in_(part)))]
 
 
 def _leaf(taxonomy: Taxonomy, label: str) -> Taxon:

@@ -162,6 +162,8 @@ export const api = {
   /** @param {NonNullable<Operations["GET /images/starts"]["query"]>} query */
   starts: (query) => call("GET /images/starts", { query }),
   choices: () => call("GET /images/choices"),
+  /** @param {number[]} items */
+  taxa: (items) => call("GET /images/taxa", { query: { items } }),
   /** @param {number} id @param {AbortSignal} [signal] */
   reasons: (id, signal) => call("GET /items/{id}/reasons", { path: { id }, signal }),
   /** @param {number} id @param {AbortSignal} [signal] */

@@ -830,6 +830,22 @@ export interface ImageStarts {
   cursors: string[];
 }
 
+/** The deepest sure ranks of some images. */
+export interface ImageTaxa {
+  /** `none`: no known class has a rank above it. `calibrating`: the ranks are not known yet; ask again in a moment. `ready`: they are known. */
+  state: "none" | "calibrating" | "ready";
+  /** Without images of which not even the broadest rank is sure. */
+  taxa: ImageTaxon[];
+}
+
+/** The deepest sure rank of an image. */
+export interface ImageTaxon {
+  /** The number of the image. */
+  id: number;
+  /** The deepest rank that is sure. */
+  taxon: Taxon;
+}
+
 /** The first version was learnt. */
 export interface InitDetails {
   /** How many classes there are, or their names. */
@@ -2284,6 +2300,11 @@ export interface Operations {
   "GET /images/starts": {
     query?: { every?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "returned" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
     answer: ImageStarts;
+  };
+  /** Return the deepest rank that is sure of each image; those that are not there are left out. */
+  "GET /images/taxa": {
+    query: { items: number[] };
+    answer: ImageTaxa;
   };
   /** Return the labels, folders and people that images can be filtered by. */
   "GET /images/choices": {
