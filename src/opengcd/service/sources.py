@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,14 +76,15 @@ def find_known(wanted: api.KnownImages, uploads: Uploads, *, local: bool, fewest
     """
     root = labelled_root(wanted, uploads, local=local)
     inside = wanted.folder is None
-    if wanted.box_labels and (boxes := _named(root, wanted.boxes, "file of boxes", inside=inside)) is not None:
-        chosen = Chosen(root, *known_from_boxes(root, boxes, wanted.min_confidence), boxes)
-        return _enough(chosen, boxes, fewest)
-    chosen = read_labelled_files(root, wanted.table, inside=inside, fewest=fewest)
-    boxes = None if chosen.vectors else _named(root, wanted.boxes, "file of boxes", inside=inside)
-    if boxes is not None:
-        read_boxes(boxes)
-    return chosen._replace(boxes=boxes)
+    with _names_as_uploaded(root, inside=inside):
+        if wanted.box_labels and (boxes := _named(root, wanted.boxes, "file of boxes", inside=inside)) is not None:
+            chosen = Chosen(root, *known_from_boxes(root, boxes, wanted.min_confidence), boxes)
+            return _enough(chosen, boxes, fewest)
+        chosen = read_labelled_files(root, wanted.table, inside=inside, fewest=fewest)
+        boxes = None if chosen.vectors else _named(root, wanted.boxes, "file of boxes", inside=inside)
+        if boxes is not None:
+            read_boxes(boxes)
+        return chosen._replace(boxes=boxes)
 
 
 def read_labelled_files(root: Path, table: str | None, *, inside: bool, fewest: int) -> Chosen:
@@ -103,11 +106,23 @@ def read_labelled_files(root: Path, table: str | None, *, inside: bool, fewest: 
 
     """
     file = _named(root, table, "list of labels", inside=inside)
-    if file is not None and is_vector_file(file):
-        chosen = _known_vectors(root, file, inside=inside)
-    else:
-        chosen = Chosen(root, *(known_from_folders(root) if file is None else known_from_table(root, file)))
-    return _enough(chosen, file or root, fewest)
+    with _names_as_uploaded(root, inside=inside):
+        if file is not None and is_vector_file(file):
+            chosen = _known_vectors(root, file, inside=inside)
+        else:
+            chosen = Chosen(root, *(known_from_folders(root) if file is None else known_from_table(root, file)))
+        return _enough(chosen, file or root, fewest)
+
+
+@contextmanager
+def _names_as_uploaded(root: Path, *, inside: bool) -> Iterator[None]:
+    """Name files in errors as a person has uploaded them: where the server keeps an upload helps nobody."""
+    try:
+        yield
+    except WorkspaceError as error:
+        if inside:
+            error.args = (str(error).replace(f"{root}{os.sep}", ""),)
+        raise
 
 
 def _enough(chosen: Chosen, labels: Path, fewest: int) -> Chosen:
