@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from opengcd.service import wire as api
 from opengcd.service.known import find_named, find_tables, known_from_boxes, known_from_folders, known_from_table
-from opengcd.service.uploads import Uploads
+from opengcd.service.uploads import Uploads, names_as_uploaded
 from opengcd.service.vector_uploads import read_inside
 from opengcd.workspace import WorkspaceError
 from opengcd.workspace.boxes import read_boxes
@@ -76,7 +74,7 @@ def find_known(wanted: api.KnownImages, uploads: Uploads, *, local: bool, fewest
     """
     root = labelled_root(wanted, uploads, local=local)
     inside = wanted.folder is None
-    with _names_as_uploaded(root, inside=inside):
+    with names_as_uploaded(root, inside=inside):
         if wanted.box_labels and (boxes := _named(root, wanted.boxes, "file of boxes", inside=inside)) is not None:
             chosen = Chosen(root, *known_from_boxes(root, boxes, wanted.min_confidence), boxes)
             return _enough(chosen, boxes, fewest)
@@ -106,23 +104,12 @@ def read_labelled_files(root: Path, table: str | None, *, inside: bool, fewest: 
 
     """
     file = _named(root, table, "list of labels", inside=inside)
-    with _names_as_uploaded(root, inside=inside):
+    with names_as_uploaded(root, inside=inside):
         if file is not None and is_vector_file(file):
             chosen = _known_vectors(root, file, inside=inside)
         else:
             chosen = Chosen(root, *(known_from_folders(root) if file is None else known_from_table(root, file)))
         return _enough(chosen, file or root, fewest)
-
-
-@contextmanager
-def _names_as_uploaded(root: Path, *, inside: bool) -> Iterator[None]:
-    """Name files in errors as a person has uploaded them: where the server keeps an upload helps nobody."""
-    try:
-        yield
-    except WorkspaceError as error:
-        if inside:
-            error.args = (str(error).replace(f"{root}{os.sep}", ""),)
-        raise
 
 
 def _enough(chosen: Chosen, labels: Path, fewest: int) -> Chosen:
