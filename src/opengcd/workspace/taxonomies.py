@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, select
 
 from opengcd._internal.progress import Progress, silent
 from opengcd.taxonomy import NO_TAXONOMY, SEPARATOR, Taxon, Taxonomy, risk_threshold, walk
-from opengcd.workspace import class_names, versions
+from opengcd.workspace import class_names, groups, versions
 from opengcd.workspace.conflicts import Concerns, refuse_conflict
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.decisions import decisions
@@ -24,7 +24,7 @@ from opengcd.workspace.errors import ReadOnlyError, WorkspaceError
 from opengcd.workspace.labels import BY_PERSON
 from opengcd.workspace.log import Edited
 from opengcd.workspace.recognizers import Recognizers
-from opengcd.workspace.schema import items, meta, write_meta
+from opengcd.workspace.schema import assignments, items, meta, write_meta
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
 
@@ -35,6 +35,8 @@ TAXONOMY, THRESHOLDS = "taxonomy", "taxon thresholds"
 """Keys of ``meta``: the taxonomy, and thresholds that follow from it and from the version in use."""
 ACCEPTED, REJECTED = ("recognized", "returned"), ("rejected", "grouped")
 """Sources of the labels of items that are taken to be of known and of new classes."""
+MOST_OF_GROUP = 2000
+"""Items of a group that are judged for a view of it."""
 ERROR = 0.05
 """Largest share of wrong answers, unless a person chooses another."""
 
@@ -62,6 +64,14 @@ class Answer(NamedTuple):
     taxon: Taxon
     probability: float
     """1 if a person gave the label."""
+
+
+class Share(NamedTuple):
+    """How many items of a group surely belong to a taxon of its class."""
+
+    name: str
+    rank: str
+    items: int
 
 
 class Namer(NamedTuple):
@@ -189,6 +199,42 @@ class Taxonomies:
         answers = {one.id: Answer(_leaf(taxonomy, one.label), 1.0) for one in found if one.source in BY_PERSON}
         judged = {one.id: one.source in REJECTED for one in found if one.source in (*ACCEPTED, *REJECTED)}
         return answers | self.of_predictions(judged, wait=wait, progress=progress)
+
+    def of_group(self, group: int) -> list[Share] | None:
+        """Return how many items of a group that was returned to a known class surely belong to each taxon of it.
+
+        Each item counts by its own deepest sure taxon, so the chosen error holds for these answers, too. Of a group of
+        a new class the taxa are not known.
+
+        Parameters
+        ----------
+        group : int
+
+        Returns
+        -------
+        list of Share or None
+            From the broadest taxon to the class itself; None if it is another group, or has over :data:`MOST_OF_GROUP`
+            items.
+
+        Raises
+        ------
+        MissingError
+            If there is no such group.
+
+        """
+        with self._database.reading() as connection:
+            found = groups.row_of(connection, group)
+            query = select(assignments.c.item_id).where(groups.in_group(connection, group)).limit(MOST_OF_GROUP + 1)
+            ids = connection.scalars(query).all()
+        if found.kind != groups.KNOWN or len(ids) > MOST_OF_GROUP:
+            return None
+        paths = [answer.taxon.path for answer in self.answers(ids, wait=False).values()]
+        line = self.setting().taxonomy.lineage(found.name or found.label)
+        names = tuple(name for _, name in line)
+        return [
+            Share(name, rank, sum(path[:depth] == names[:depth] for path in paths))
+            for depth, (rank, name) in enumerate(line, 1)
+        ]
 
     def of_predictions(
         self, rejected: Mapping[int, bool], *, wait: bool = True, progress: Progress = silent

@@ -155,6 +155,8 @@ export const api = {
   people: () => call("GET /people"),
   /** @param {number} id */
   parts: (id) => call("GET /groups/{id}/parts", { path: { id } }),
+  /** @param {number} id */
+  groupTaxa: (id) => call("GET /groups/{id}/taxa", { path: { id } }),
   /** @param {number[]} items */
   suggestions: (items) => call("GET /suggestions", { query: { items: items.slice(0, 100) } }),
   /** @param {NonNullable<Operations["GET /images"]["query"]>} query */

@@ -50,12 +50,22 @@ const short = (value) => (Math.abs(value) < 0.01 ? value.toPrecision(2) : value.
  */
 export const differs = ({ name, path }, label) => name !== label && path.join("/") !== label;
 
-/** The deepest rank that is sure, shortly. @param {Taxon} taxon */
+/** The deepest rank that is sure, shortly. @param {{name: string, rank: string}} taxon */
 export const sureName = ({ name, rank }) => `${name} (${rank})`;
 
 /** The deepest rank that is sure, in words. @param {Taxon} taxon */
 export const sureWords = ({ path, rank, probability, error }) =>
   `What is sure: ${path.join(" › ")} (${rank}, ${percent(probability)}). At most ${percent(error)} of images get a wrong name.`;
+
+/**
+ * How many images of a group surely belong to its class, and to the ranks above it; nothing if all belong to the class.
+ * @param {import("./types.d.ts").GroupTaxa} found
+ */
+export function sureOfGroup({ images, error, taxa }) {
+  if (!taxa.length || taxa[taxa.length - 1].images === images) return "";
+  const told = [...taxa].reverse().map((one) => `${sureName(one)} ${one.images}`);
+  return `What is sure, of ${count(images, "image")}: ${told.join(", ")}. At most ${percent(error)} of images get a wrong name.`;
+}
 
 /**
  * Why an image was recognised or rejected, sentence by sentence.

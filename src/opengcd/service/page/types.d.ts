@@ -760,6 +760,26 @@ export interface GroupComment {
   text: string;
 }
 
+/** What is sure of the images of a group that was returned to a known class. */
+export interface GroupTaxa {
+  /** How many images the group has. */
+  images: number;
+  /** The largest share of images with a wrong name, as it was chosen. */
+  error: number;
+  /** From the broadest taxon to the class itself; empty without a taxonomy, while it is being calibrated, for groups of new classes, whose taxa are not known, and for groups of more than 2000 images. */
+  taxa: GroupTaxon[];
+}
+
+/** How many images of a group surely belong to a taxon of its class. */
+export interface GroupTaxon {
+  /** The name of the taxon. */
+  name: string;
+  /** Its rank, such as `genus`. */
+  rank: string;
+  /** How many images surely belong to it. */
+  images: number;
+}
+
 /** All groups, in the order of the review. */
 export interface Groups {
   /** The last edit that this shows. Send it as `on` with what you do next. */
@@ -2223,6 +2243,11 @@ export interface Operations {
   "GET /groups/{id}/parts": {
     path: { id: number };
     answer: Parts;
+  };
+  /** Return how many images of a group that was returned to a known class surely belong to each taxon of the class. */
+  "GET /groups/{id}/taxa": {
+    path: { id: number };
+    answer: GroupTaxa;
   };
   /** Return the questions that save the most work. Each answer has an edit: to give the answer, make that edit. */
   "GET /questions": {
