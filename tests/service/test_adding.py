@@ -174,7 +174,8 @@ def test_the_images_of_a_list_on_the_machine_are_added(home, tmp_path):
 
 def test_folders_are_for_a_person_at_the_machine(root, tmp_path):
     with home_client(root, local=False) as home:
-        assert ask(home, "GET", "watch") == {"local": False, "folder": None, "images": 0, "problem": "", "home": True}
+        nothing = {"local": False, "folder": None, "fps": None, "images": 0, "problem": "", "home": True}
+        assert ask(home, "GET", "watch") == nothing
         ask(home, "POST", "images", {"folder": str(tmp_path)}, 403)
         ask(home, "PUT", "watch", {"folder": str(tmp_path)}, 403)
         ask(home, "GET", "folders", code=403)
@@ -216,7 +217,8 @@ def test_a_watched_folder(root, tmp_path, monkeypatch):
     folder = tmp_path / "camera"
     folder.mkdir()
     with home_client(root) as home:
-        assert ask(home, "PUT", "watch", {"folder": str(folder)})["folder"] == str(folder)
+        watched = ask(home, "PUT", "watch", {"folder": str(folder), "fps": 2})
+        assert (watched["folder"], watched["fps"]) == (str(folder), 2)
         paint(folder, "blue", range(3))
         eventually(lambda: ask(home, "GET", "watch")["images"] == 3)
         folder.rename(tmp_path / "away")
@@ -235,6 +237,9 @@ def test_a_watched_folder(root, tmp_path, monkeypatch):
             return sum(entry["details"]["images"] for entry in entries if entry["verb"] == "recognize")
 
         eventually(lambda: told() == 6)
+        # Two frames per second of a video, as was asked before the restart.
+        film(folder / "walk.mp4", [picture("red", n, 32) for n in range(10)])
+        eventually(lambda: ask(home, "GET", "watch")["images"] == 3)
         assert ask(home, "DELETE", "watch")["folder"] is None
         paint(folder, "blue", range(70, 71))
     with home_client(root) as home:

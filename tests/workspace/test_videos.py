@@ -373,8 +373,8 @@ def test_the_service_adds_videos_and_shows_where_a_frame_is_from(birds, tmp_path
 
 def test_a_watch_that_goes_on_does_not_recognise_a_video_again(birds, tmp_path):
     file = look_at(str(clip(tmp_path / "a.mp4", "red")))
-    assert adding.not_taken(birds, [file]) == [file]
+    assert adding.not_taken(birds, [file], 1.0) == [file]
     recognized(birds, file.path)
-    assert adding.not_taken(birds, [file]) == []
+    assert adding.not_taken(birds, [file], 1.0) == []
     os.utime(file.path, (1, 1))
-    assert adding.not_taken(birds, [look_at(file.path)]) != []
+    assert adding.not_taken(birds, [look_at(file.path)], 1.0) != []

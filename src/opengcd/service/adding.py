@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
@@ -172,6 +172,14 @@ def _present(workspace: Workspace, hashes: Sequence[str]) -> set[str]:
     return found
 
 
+class Watched(NamedTuple):
+    """A folder of the machine whose images are recognised as they appear."""
+
+    folder: str
+    fps: float = FPS
+    """Frames per second that are taken of videos."""
+
+
 class Watch:
     """Recognises images as they appear in a folder of the machine, until it is stopped.
 
@@ -181,47 +189,47 @@ class Watch:
     task : Task
         Reports whether it works.
     remember : callable
-        Called with the folder, or None when the watch is stopped, so that a later start can go on.
+        Called with what is watched, or None when the watch is stopped, so that a later start can go on.
 
     """
 
-    def __init__(self, workspace: Workspace, task: Task, remember: Callable[[str | None], None]) -> None:
+    def __init__(self, workspace: Workspace, task: Task, remember: Callable[[Watched | None], None]) -> None:
         self._workspace = workspace
         self._task = task
         self._remember = remember
         self._lock = threading.Lock()
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
-        self.folder: str | None = None
+        self.watched: Watched | None = None
         self.images = 0
         """Images added since the watch began."""
         self.problem = ""
         """Why nothing can be added at the moment."""
 
-    def start(self, folder: str, who: str) -> None:
+    def start(self, wanted: Watched, who: str) -> None:
         """Watch a folder, and no longer the previous one.
 
         Parameters
         ----------
-        folder : str
+        wanted : Watched
         who : str
             The name that the history shows.
 
         """
-        if not os.path.isdir(folder):
-            raise WorkspaceError(f"There is no folder {folder}.")
-        if Path(folder).resolve().is_relative_to(self._workspace.path.resolve()):
+        if not os.path.isdir(wanted.folder):
+            raise WorkspaceError(f"There is no folder {wanted.folder}.")
+        if Path(wanted.folder).resolve().is_relative_to(self._workspace.path.resolve()):
             raise WorkspaceError("Choose a folder outside of the project.")
         if not self._workspace.models.knows_classes():
             raise WorkspaceError("No class has been learnt yet, so nothing can be recognised.")
         self.stop()
         with self._lock:
-            self.folder, self.images, self.problem = folder, 0, ""
+            self.watched, self.images, self.problem = wanted, 0, ""
             self._ending = threading.Event()
-            arguments = (self._workspace.by(who), folder, self._ending)
+            arguments = (self._workspace.by(who), wanted, self._ending)
             self._thread = threading.Thread(target=self._watch, args=arguments, name="watch", daemon=True)
             self._thread.start()
-        self._remember(folder)
+        self._remember(wanted)
 
     def stop(self, *, forget: bool = True) -> None:
         """End the watch at its next step.
@@ -236,12 +244,12 @@ class Watch:
             self._ending.set()
             if self._thread is not None:
                 self._thread.join()
-            self._thread, self.folder, self.problem = None, None, ""
+            self._thread, self.watched, self.problem = None, None, ""
             self._task.succeeded()
         if forget:
             self._remember(None)
 
-    def _watch(self, workspace: Workspace, folder: str, ending: threading.Event) -> None:
+    def _watch(self, workspace: Workspace, wanted: Watched, ending: threading.Event) -> None:
         def go_on(*_: Any) -> None:
             if ending.is_set():
                 raise _EndedError
@@ -252,12 +260,13 @@ class Watch:
         while not ending.wait(pause):
             pause = EVERY
             try:
-                if not os.path.isdir(folder):
+                if not os.path.isdir(wanted.folder):
                     self.problem, before = "The folder is not there. It is watched again as soon as it is back.", set()
                     continue
-                now = set(workspace.recognition.find([folder]))
+                now = set(workspace.recognition.find([wanted.folder]))
                 settled = sorted(now & before - tried)
-                for result in workspace.recognition.recognize_files(not_taken(workspace, settled), progress=go_on):
+                new = not_taken(workspace, settled, wanted.fps)
+                for result in workspace.recognition.recognize_files(new, fps=wanted.fps, progress=go_on):
                     self.images += result.item is not None
                 tried, before = tried & now | set(settled), now
                 self.problem = ""
@@ -273,7 +282,7 @@ class _EndedError(Exception):
     """The watch is to end."""
 
 
-def not_taken(workspace: Workspace, files: Sequence[Found]) -> list[Found]:
+def not_taken(workspace: Workspace, files: Sequence[Found], fps: float) -> list[Found]:
     """Return the files that are new or have changed, without those that could not be used before."""
     frames = Frames(workspace.path)
     known: set[tuple[str, int, int]] = set()
@@ -284,4 +293,4 @@ def not_taken(workspace: Workspace, files: Sequence[Found]) -> list[Found]:
             known |= {(row.path, row.size, row.mtime) for row in connection.execute(query)}
             bad |= set(connection.scalars(select(failures.c.path).where(failures.c.path.in_(part))))
     new = [found for found in files if found[:3] not in known and found.path not in bad]
-    return [found for found in new if not (found.is_video and frames.has(found, FPS))]
+    return [found for found in new if not (found.is_video and frames.has(found, fps))]

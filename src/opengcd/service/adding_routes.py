@@ -10,7 +10,7 @@ from fastapi import Depends, HTTPException
 from fastapi.concurrency import run_in_threadpool
 
 from opengcd.service import wire as api
-from opengcd.service.adding import uploads_of
+from opengcd.service.adding import Watched, uploads_of
 from opengcd.service.authentication import MISSING, guarded
 from opengcd.service.job_runner import as_job
 from opengcd.service.machine import Local, refuse_strangers
@@ -57,7 +57,8 @@ def add(workspace: UserWorkspace, service: Service, local: Local, wanted: api.Ad
 def watch(service: Service, local: Local) -> api.Watch:
     """Return which folder of the server's machine is watched, and whether others may be named."""
     found = service.watch
-    return api.Watch(local=local, folder=found.folder, images=found.images, problem=found.problem, home=service.home)
+    folder, fps = found.watched or (None, None)
+    return api.Watch(local=local, folder=folder, fps=fps, images=found.images, problem=found.problem, home=service.home)
 
 
 @writing.put(
@@ -66,7 +67,7 @@ def watch(service: Service, local: Local) -> api.Watch:
 async def start(workspace: UserWorkspace, service: Service, local: Local, wanted: api.WatchFolder) -> api.Watch:
     """Recognise images as they appear in a folder of the server's machine, until that is stopped."""
     folder = _folder(wanted.folder, local)
-    await run_in_threadpool(service.watch.start, folder, workspace.who)
+    await run_in_threadpool(service.watch.start, Watched(folder, wanted.fps), workspace.who)
     return watch(service, local)
 
 

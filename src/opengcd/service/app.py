@@ -40,7 +40,7 @@ from opengcd.service import (
 )
 from opengcd.service import events as events_module
 from opengcd.service.adaptation_routes import Estimator
-from opengcd.service.adding import Watch
+from opengcd.service.adding import Watch, Watched
 from opengcd.service.authentication import problems
 from opengcd.service.concurrency import ConcurrencyLimit
 from opengcd.service.events import Events
@@ -109,10 +109,10 @@ class AtHome:
     authenticator: authentication.Authenticator
     local: bool = False
     """Whether folders of this machine may be named."""
-    watched: str | None = None
+    watched: Watched | None = None
     """The folder that was watched when the project was last open."""
-    remember: Callable[[str | None], None] = lambda folder: None
-    """Called with the folder that is watched from now on, or None."""
+    remember: Callable[[Watched | None], None] = lambda watched: None
+    """Called with what is watched from now on, or None."""
 
 
 def create_app(workspace: Workspace, *, hosts: Sequence[str] = (), home: AtHome | None = None) -> FastAPI:

@@ -9,12 +9,13 @@ from fastapi import Query
 from opengcd.service import wire as api
 from opengcd.service.authentication import guarded
 from opengcd.service.state import UserWorkspace
-from opengcd.service.wire.values import Id
 
 reading = guarded("read", "records")
 
 ClassName = Annotated[str, Query(min_length=1, max_length=200, description="The name of a class.")]
-VersionId = Annotated[Id | None, Query(description="The number of the version; without it, the one in use.")]
+VersionId = Annotated[
+    int | None, Query(ge=1, le=2**31 - 1, description="The number of the version; without it, the one in use.")
+]
 
 
 @reading.get("/held-out", summary="Show held-out accuracy", response_description="The accuracy.")

@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 
 from opengcd._internal.durable_files import make_folder, replace_file, sync_folder
 from opengcd._internal.limited_reading import read_limited
+from opengcd.service.adding import Watched
 from opengcd.workspace import MissingError, WorkspaceError
 from opengcd.workspace.settings import FILE, PRIVATE, PRIVATE_FOLDER
 
@@ -270,23 +271,24 @@ class ProjectFolder:
             if (folder / UNFINISHED).exists():
                 discard(folder)
 
-    def watched(self) -> dict[str, str]:
+    def watched(self) -> dict[str, Watched]:
         """Return the folder that each project watches, by its key."""
         found = self._read("watched.json")
-        return {key: path for key, path in found.items() if isinstance(path, str)} if isinstance(found, dict) else {}
+        noted = found.items() if isinstance(found, dict) else ()
+        return {key: Watched(*watched) for key, watched in noted if _is_watched(watched)}
 
-    def watch(self, key: str, path: str | None) -> None:
+    def watch(self, key: str, watched: Watched | None) -> None:
         """Note which folder a project watches.
 
         Parameters
         ----------
         key : str
-        path : str or None
+        watched : Watched or None
             None if it watches none any more.
 
         """
         others = {other: folder for other, folder in self.watched().items() if other != key}
-        self._write("watched.json", others if path is None else others | {key: path})
+        self._write("watched.json", others if watched is None else others | {key: watched})
 
     def remember(self, name: str, content: Any) -> None:
         """Store a piece of state, as JSON; None deletes it.
@@ -361,3 +363,8 @@ def _looks_like_project(folder: Path) -> bool:
 def _key_of(folder: Path) -> str:
     """Return the key of a project elsewhere; a tilde is in no name, and the digits tell equal names apart."""
     return f"{folder.name}~{hashlib.sha256(os.fsencode(folder)).hexdigest()[:6]}"
+
+
+def _is_watched(noted: Any) -> bool:
+    """Whether a note of what is watched is whole: a folder and a rate."""
+    return isinstance(noted, list) and [type(part) for part in noted] == [str, float]

@@ -46,7 +46,7 @@ class Opened:
         """Whether nobody uses the project, and it has nothing to do."""
         if self.requests or time.monotonic() - self.used < IDLE:
             return False
-        watches = self.app.state.service.watch.folder is not None
+        watches = self.app.state.service.watch.watched is not None
         return not watches and not self.workspace.jobs.latest(1, unfinished=True)
 
 

@@ -207,8 +207,8 @@ export const api = {
   /** @param {string|null} path */
   folders: (path) => call("GET /folders", { query: path === null ? {} : { path } }),
   watch: () => call("GET /watch"),
-  /** @param {string} folder */
-  startWatch: (folder) => call("PUT /watch", { body: { folder } }),
+  /** @param {string} folder @param {number} [fps] */
+  startWatch: (folder, fps) => call("PUT /watch", { body: { folder, fps } }),
   stopWatch: () => call("DELETE /watch"),
   rejection: () => call("GET /rejection"),
   /** @param {number|null} share @param {number} on */

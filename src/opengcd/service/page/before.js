@@ -91,8 +91,13 @@ async function askForTimes(names) {
   });
 }
 
-/** Frames of videos are taken at some rate. @param {boolean} videos whether there are any @returns {Promise<Asked|null>} */
-async function askForRate(videos) {
+/**
+ * Frames of videos are taken at some rate.
+ * @param {boolean} videos whether there may be any
+ * @param {string} submit what the button says
+ * @returns {Promise<Asked|null>}
+ */
+export async function askForRate(videos, submit = "Add the images") {
   if (!videos) return {};
   return ask("Take frames of the videos", (/** @type {(value: Asked|null) => void} */ answer) => {
     const rate = h("input", { type: "number", min: 0.001, max: 1000, step: "any", required: true, autofocus: true });
@@ -107,7 +112,7 @@ async function askForRate(videos) {
           "Each frame becomes an image. Frames less than a second apart are mostly near copies.",
         ),
         h("label", { class: "field" }, h("span", {}, "Frames per second"), rate),
-        h("footer", {}, h("button", { type: "submit", class: "primary" }, "Add the images")),
+        h("footer", {}, h("button", { type: "submit", class: "primary" }, submit)),
       ),
     ];
   });

@@ -2093,6 +2093,8 @@ export interface Watch {
   local: boolean;
   /** The folder that is watched; null if there is none. */
   folder: string | null;
+  /** Frames per second that are taken of videos; null if no folder is watched. */
+  fps: number | null;
   /** How many images were added since the watch began. */
   images: number;
   /** Why nothing can be added at the moment; empty if it can. */
@@ -2105,6 +2107,8 @@ export interface Watch {
 export interface WatchFolder {
   /** A folder of the server's machine. */
   folder: string;
+  /** Frames per second that are taken of videos. */
+  fps?: number;
 }
 
 /** What each address of the API takes and gives, by method and path. */

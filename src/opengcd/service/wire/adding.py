@@ -147,6 +147,7 @@ class WatchFolder(Model):
     """A folder to watch."""
 
     folder: str = Field(min_length=1, max_length=1000, description="A folder of the server's machine.")
+    fps: float = Field(default=1.0, gt=0, le=1000, description="Frames per second that are taken of videos.")
 
 
 class Watch(Model):
@@ -154,6 +155,7 @@ class Watch(Model):
 
     local: bool = Field(description="Whether you may name folders of the server's machine.")
     folder: str | None = Field(description="The folder that is watched; null if there is none.")
+    fps: float | None = Field(description="Frames per second that are taken of videos; null if no folder is watched.")
     images: int = Field(description="How many images were added since the watch began.")
     problem: str = Field(description="Why nothing can be added at the moment; empty if it can.")
     home: bool = Field(description="Whether this is one of several projects, which are listed at `../../`.")

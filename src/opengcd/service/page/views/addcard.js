@@ -2,6 +2,7 @@
 
 import { addFolder, canAdd, chooseFiles, takesVectors } from "../adding.js";
 import { api } from "../api.js";
+import { askForRate } from "../before.js";
 import { button } from "../buttons.js";
 import { h } from "../dom.js";
 import { chooseFolder } from "../folders.js";
@@ -55,7 +56,10 @@ export function addCard() {
     const path = await chooseFolder({ title: "Watch a folder", submit: "Watch this folder", kind: "images" });
     if (path === null) return;
     try {
-      paint(await api.startWatch(path));
+      const { images, videos } = await api.folders(path);
+      const rate = await askForRate(videos > 0 || images === 0, "Watch this folder");
+      if (!rate) return;
+      paint(await api.startWatch(path, rate.fps));
       toast("Images are recognised as they appear in this folder.");
     } catch (error) {
       complain(error);
