@@ -162,6 +162,12 @@ export const api = {
   /** @param {NonNullable<Operations["GET /images/starts"]["query"]>} query */
   starts: (query) => call("GET /images/starts", { query }),
   choices: () => call("GET /images/choices"),
+  /** @param {string} label @param {number} offset @param {number} limit */
+  withoutCrop: (label, offset, limit) => call("GET /images/without-crop", { query: { label, offset, limit } }),
+  /** @param {string} hash */
+  wholeThumbnail: (hash) => `${ROOT}/images/without-crop/${hash}/thumbnail`,
+  /** @param {string} hash */
+  wholeImage: (hash) => `${ROOT}/images/without-crop/${hash}/image`,
   /** @param {number} id @param {AbortSignal} [signal] */
   reasons: (id, signal) => call("GET /items/{id}/reasons", { path: { id }, signal }),
   /** @param {number} id @param {AbortSignal} [signal] */
