@@ -3,20 +3,35 @@
 import sqlite3
 from contextlib import closing
 
+WITHOUT_WHOLE_IMAGES = (
+    "DROP TABLE without_crop",
+    "UPDATE meta SET value = '9' WHERE key = 'schema'",
+)
+"""Statements that turn a database of schema 10 into one of schema 9, as SQLite and PostgreSQL take them."""
 WITHOUT_REVIEWERS = (
+    *WITHOUT_WHOLE_IMAGES,
     "DROP TABLE comments",
     "ALTER TABLE groups DROP COLUMN assignee",
     "ALTER TABLE groups DROP COLUMN confirmed_by",
     "UPDATE meta SET value = '8' WHERE key = 'schema'",
 )
-"""Statements that turn a database of schema 9 into one of schema 8, as SQLite and PostgreSQL take them."""
+"""Statements that turn a database of schema 10 into one of schema 8."""
+
+
+def without_whole_images(folder):
+    """Turn a workspace into one of schema 9: images without a crop are only in the records of the crops."""
+    _run(folder, WITHOUT_WHOLE_IMAGES)
 
 
 def without_reviewers(folder):
     """Turn a workspace into one of schema 8: groups are assigned to nobody, and have no comments."""
+    _run(folder, WITHOUT_REVIEWERS)
+
+
+def _run(folder, statements):
     (folder / "workspace.db.sha256").unlink(missing_ok=True)
     with closing(sqlite3.connect(folder / "workspace.db")) as connection:
-        for statement in WITHOUT_REVIEWERS:
+        for statement in statements:
             connection.execute(statement)
         connection.commit()
 

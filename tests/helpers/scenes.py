@@ -10,6 +10,8 @@ from tests.helpers.pictures import KNOWN, RECOGNIZER, picture
 
 SIDE = 40
 SEEDS = count()
+PERSON = [{"category": "2", "conf": 0.9, "bbox": [0, 0.5, 1, 0.5]}]
+"""What MegaDetector finds in an image of a person."""
 
 
 def scene(file, *colours, exif=None):
@@ -45,3 +47,16 @@ def learn_crops(folder):
     workspace = Workspace.create(folder / "birds", "pixels", recognizer=RECOGNIZER, who="ann")
     assert workspace.fit(folder / "known", boxes=detections(folder / "known.json", found)) == []
     return workspace
+
+
+def without_crops(folder):
+    """Write three images: with red and an unsure blue, with only an unsure green, and with a person; return boxes."""
+    unsure = [box | {"conf": 0.1} for box in scene(folder / "unsure.png", "green")]
+    sure, other = scene(folder / "both.png", "red", "blue")
+    scene(folder / "person.png", "white")
+    found = {
+        "both.png": [sure, other | {"conf": 0.1}],
+        "unsure.png": unsure,
+        "person.png": PERSON,
+    }
+    return detections(folder / "boxes.json", found)

@@ -30,7 +30,10 @@ READ = {
     ("PUT", f"{API}/presence"),
 }
 """Besides everything that is got."""
-UNLIKE = {f"{API}/{name}" for name in ("events", "k", "folders", "held-out/items", "suggestions")}
+UNLIKE = {
+    f"{API}/{name}"
+    for name in ("events", "k", "folders", "held-out/items", "suggestions", "adaptation/onnx", "images/taxa")
+}
 """What cannot be got by its address alone."""
 
 

@@ -139,7 +139,7 @@ def test_boxes_are_cut_once(fit, tmp_path, monkeypatch):
     both = [one.path for one in fit.recognize([stream], boxes=file)]
     assert len(both) == 2
     assert set(first) < set(both)
-    (image,) = [one for one in Crops(fit.path).images() if one.path == str(stream / "a.png")]
+    (image,) = [one for one in Crops(fit.store).images() if one.path == str(stream / "a.png")]
     assert sorted(one.confidence for one in image.crops.values()) == [0.3, 0.89]
     monkeypatch.setattr("opengcd.workspace.crops.replace_file", lambda *_, **__: pytest.fail("it is cut again"))
     assert [one.path for one in fit.recognize([stream], boxes=file)] == both
@@ -168,7 +168,7 @@ def test_a_table_of_times_counts_for_the_crops_of_an_image(fit, tmp_path):
     for _ in range(2):
         items = [one.item for one in fit.recognize(files, boxes=boxes) if one.item]
         assert fit.set_times(tmp_path / "times.csv") == 2
-        seconds = {Path(one.path).name: one.taken for one in Crops(fit.path).images()}
+        seconds = {Path(one.path).name: one.taken for one in Crops(fit.store).images()}
         assert {name: seconds[name] for name in found} == {
             name: moment.replace(tzinfo=UTC).timestamp() for name, moment in moments.items()
         }

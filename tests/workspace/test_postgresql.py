@@ -24,6 +24,7 @@ from tests.helpers.needed import postgresql
 from tests.helpers.older_schemas import WITHOUT_REVIEWERS
 from tests.helpers.pictures import RECOGNIZER, paint, truth
 from tests.helpers.reviewing import put_in_stack
+from tests.helpers.scenes import without_crops
 from tests.helpers.serving import API, connect, eventually, get, keep_on, send, server
 
 
@@ -315,9 +316,12 @@ def test_a_network_is_adapted_on_postgresql(url, world, tmp_path, monkeypatch):
 
 def test_a_workspace_of_the_schema_before_on_postgresql(url, world, tmp_path):
     database = fresh(url, "before")
+    boxes = without_crops(tmp_path / "trap")
     with Workspace.create(tmp_path / "w", "pixels", recognizer=RECOGNIZER, database=database) as workspace:
         workspace.fit(world[0])
         before = workspace.vectors.of_items(range(1, 33))
+        list(workspace.recognize([tmp_path / "trap"], boxes=boxes))
+        whole = workspace.without_crop.images()
     command(
         database,
         *WITHOUT_REVIEWERS,
@@ -332,6 +336,10 @@ def test_a_workspace_of_the_schema_before_on_postgresql(url, world, tmp_path):
         with workspace.store.database.reading() as connection:
             assert connection.scalar(text("SELECT embedder_id FROM models")) == 1
         assert workspace.check() == []
+        assert workspace.without_crop.images() == whole
+        assert workspace.status().without_crop == {"empty": 1, "person": 1}
+        list(workspace.recognize([tmp_path / "trap"], boxes=boxes, min_confidence=0.05))
+        assert workspace.status().without_crop == {"person": 1}
 
 
 def test_stacks_on_postgresql(url, world, tmp_path):

@@ -161,6 +161,8 @@ def status(workspace: Folder) -> None:
                 echo(f"{number:9,} {source}: {SOURCES[source]}")
         if found.failures:
             echo(f"{found.failures:9,} files could not be used")
+        if found.without_crop:
+            echo(f"no crop   {', '.join(f'{number:,} {label}' for label, number in found.without_crop.items())}")
         show_groups(found.groups)
         show_same_names(workspace, found.version.classes, found.groups)
         show_next_step(opened)

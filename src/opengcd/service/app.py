@@ -37,6 +37,7 @@ from opengcd.service import (
     review_routes,
     teaching_routes,
     telemetry,
+    without_crop_routes,
 )
 from opengcd.service import events as events_module
 from opengcd.service.adaptation_routes import Estimator
@@ -173,6 +174,7 @@ def create_app(workspace: Workspace, *, hosts: Sequence[str] = (), home: AtHome 
         record_routes,
         review_routes,
         browsing_routes,
+        without_crop_routes,
         map_routes,
         adaptation_routes,
         teaching_routes,

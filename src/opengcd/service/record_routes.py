@@ -34,6 +34,7 @@ def status(workspace: UserWorkspace) -> api.Status:
         counts=found.counts,
         discovered=DiscoverDetails(**found.discovered) if found.discovered else api.Nothing(),
         failures=found.failures,
+        without_crop=dict(found.without_crop),
         edit=edit,
         groups=len(found.groups),
         to_review=sum(group.size for group in found.groups if group.kind == NOVEL and not group.confirmed),

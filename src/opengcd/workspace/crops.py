@@ -19,12 +19,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opengcd._internal.durable_files import make_folder, replace_file
 from opengcd._internal.images import CAPTURE, EmbedderError, decoders, exif_at
 from opengcd._internal.progress import Progress
+from opengcd.workspace import without_crop
 from opengcd.workspace.boxes import Box, Boxes
+from opengcd.workspace.database import in_parts
 from opengcd.workspace.files import Found, read_file
 from opengcd.workspace.named_times import named_time
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+    from opengcd.workspace.store import Store
 
 FOLDER = "crops"
 EMPTY = "empty"
@@ -88,13 +92,13 @@ class Crops:
 
     Parameters
     ----------
-    folder : path
-        The folder of the workspace.
+    store : Store
 
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = (folder / FOLDER).absolute()
+    def __init__(self, store: Store) -> None:
+        self._folder = (store.path / FOLDER).absolute()
+        self._database = store.database
 
     def cut(
         self, files: Sequence[Found], starts: Iterable[str], boxes: Boxes, min_confidence: float, progress: Progress
@@ -121,23 +125,30 @@ class Crops:
         """
         places = list(starts)
 
-        def cut(found: Found) -> Cut:
+        def cut(found: Found) -> tuple[Cut, dict[str, Any] | None]:
             if found.is_video:
-                return Cut(found.path, [], [], reason=VIDEO)
+                return Cut(found.path, [], [], reason=VIDEO), None
             here = boxes.of(found.path, places)
             if found.reason or here is None:
-                return Cut(found.path, [], [], reason=found.reason or UNNAMED)
+                return Cut(found.path, [], [], reason=found.reason or UNNAMED), None
             sure = [box for box in here if box.confidence >= min_confidence]
             chosen = [box for box in sure if boxes.only in (None, box.category)]
             try:
                 return self._cut(found.path, sure, chosen)
             except EmbedderError as error:
-                return Cut(found.path, [], [], reason=str(error))
+                return Cut(found.path, [], [], reason=str(error)), None
 
+        done = 0
         with ThreadPoolExecutor(decoders().most) as threads:
-            for done, one in enumerate(threads.map(cut, files), 1):
-                progress("cutting out boxes", done, len(files))
-                yield one
+            for part in in_parts(files):
+                cuts, records = [], []
+                for one, record in threads.map(cut, part):
+                    done += 1
+                    progress("cutting out boxes", done, len(files))
+                    cuts.append(one)
+                    records += [record] if record else []
+                without_crop.note(self._database, records)  # before they are told, so that what is told is stored
+                yield from cuts
 
     def origin(self, paths: Iterable[str]) -> Origin | None:
         """Return where a crop is from, by its files; None for an image that is not a crop."""
@@ -174,7 +185,7 @@ class Crops:
                 replace_file(file, _as_json(record | {"taken": taken}))
         return found
 
-    def _cut(self, path: str, sure: Sequence[Box], chosen: Sequence[Box]) -> Cut:
+    def _cut(self, path: str, sure: Sequence[Box], chosen: Sequence[Box]) -> tuple[Cut, dict[str, Any]]:
         raw = read_file(path)
         content = hashlib.sha256(raw).hexdigest()
         home = self._folder / content[:2]
@@ -207,7 +218,7 @@ class Crops:
         if record != before:
             make_folder(home)
             replace_file(home / f"{content}.json", _as_json(record))
-        return Cut(path, list(files), list(files.values()), label)
+        return Cut(path, list(files), list(files.values()), label), record
 
     def _files(self) -> list[Path]:
         """Return the files of all records."""

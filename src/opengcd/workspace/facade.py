@@ -56,6 +56,7 @@ from opengcd.workspace.verbs import ReviewVerbs
 from opengcd.workspace.versions import Version
 from opengcd.workspace.videos import FPS, Frames
 from opengcd.workspace.views import Status, Views
+from opengcd.workspace.without_crop import WithoutCrop
 
 
 def record_nothing(connection: Connection, result: object) -> None:
@@ -109,6 +110,8 @@ class Workspace(ReviewVerbs):
         Training of the network on the images of the workspace: whether it is possible, and how long it takes.
     views : Views
         Status, groups, items and phases, for reading.
+    without_crop : WithoutCrop
+        Whole images in which a detector has found nothing to cut out, such as empty ones.
     browsing : Browsing
         Lists of all images, filtered and sorted.
     similarity : Similarity
@@ -158,6 +161,7 @@ class Workspace(ReviewVerbs):
         self.vectors = Vectors(store, embedder)
         self.recognizers = Recognizers(store)
         self.views = Views(store)
+        self.without_crop = WithoutCrop(store)
         self.browsing = Browsing(store)
         self.similarity = Similarity(store, self.vectors, self.recognizers)
         self.questions = Questions(store, self.vectors, self.recognizers)
@@ -389,7 +393,7 @@ class Workspace(ReviewVerbs):
 
         """
         times = Frames(self.store.path).with_frames(read_times(table))
-        times = Crops(self.store.path).note_times(times)
+        times = Crops(self.store).note_times(times)
         with self.store.database.writing() as connection:
             return store_times(connection, times)
 

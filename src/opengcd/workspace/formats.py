@@ -114,7 +114,7 @@ class Formats:
         if self._taxonomies.in_use():
             options["taxa"] = self._taxonomies.answers(progress=options.get("progress", silent))
         with self._database.reading() as connection:
-            looked_at = Crops(self._store.path).images()
+            looked_at = Crops(self._store).images()
             frames = Frames(self._store.path).all()
             return exports.collect(
                 connection, title, self._store.who, images, looked_at=looked_at, frames=frames, **options

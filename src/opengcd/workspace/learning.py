@@ -82,7 +82,7 @@ class Learning:
             if isinstance(self._intake, VectorIntake):
                 source = vectors_to_take(self._intake, known, 2)
             else:
-                crops = Crops(self._store.path)
+                crops = Crops(self._store)
                 images = _read_known(crops, known, cutting, box_labels, progress, on_skipped)
                 source = images_to_take(self._intake, images, fps, progress)
             from opengcd.recognizer import OpenWorldRecognizer

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from sqlalchemy import Connection, delete, func, insert, inspect, select, update
 
 from opengcd._internal.model_folder import INDEX
+from opengcd.workspace.database import in_parts
 from opengcd.workspace.errors import WorkspaceError
 from opengcd.workspace.features import FeatureStore
 from opengcd.workspace.schema import (
@@ -34,6 +37,7 @@ from opengcd.workspace.schema import (
     stack_members,
     tokens,
     trained_items,
+    without_crop,
 )
 from opengcd.workspace.versions import folder_of
 
@@ -137,6 +141,19 @@ def _add_reviewers(connection: Connection, _: Path) -> None:
     metadata.create_all(connection, [comments])
 
 
+def _add_without_crop(connection: Connection, folder: Path) -> None:
+    """List the images without a crop, as far as their records can be read."""
+    metadata.create_all(connection, [without_crop])
+    rows = []
+    for file in folder.glob("crops/*/*.json"):
+        with suppress(OSError, ValueError, KeyError):
+            record = json.loads(file.read_bytes())
+            if record["label"]:
+                rows.append({"hash": record["sha256"], "path": record["path"], "label": record["label"]})
+    for part in in_parts(rows):
+        connection.execute(insert(without_crop), part)
+
+
 def _add_columns(connection: Connection, *additions: str) -> None:
     for addition in additions:
         connection.exec_driver_sql(f"ALTER TABLE {addition}")
@@ -151,5 +168,6 @@ MIGRATIONS: dict[int, Callable[[Connection, Path], None]] = {
     6: _add_stacks,
     7: _add_corrections,
     8: _add_reviewers,
+    9: _add_without_crop,
 }
 """From a version to the next: ``MIGRATIONS[1]`` turns a workspace of version 1 into one of version 2."""

@@ -85,7 +85,7 @@ class Recognition:
     ) -> Iterator[Result]:
         """Yield what has no crop first: it is recorded, but no item, so that discovery does not see it."""
         crops = []
-        parts = Crops(self._store.path)
+        parts = Crops(self._store)
         with self._store.alone(progress):
             for cut in parts.cut(files, starts, boxes, min_confidence, progress):
                 crops += cut.crops

@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 
 class FilePath(TypeDecorator[str]):
@@ -88,6 +88,14 @@ failures = Table(
     Column("path", FilePath, primary_key=True),
     Column("reason", String, nullable=False),
     Column("at", String, nullable=False),
+)
+without_crop = Table(  # whole images with nothing in them that a detector's boxes cut out; their records have them too
+    "without_crop",
+    metadata,
+    Column("hash", String(64), primary_key=True),  # of the file's content
+    Column("path", FilePath, nullable=False),
+    Column("label", String, nullable=False),  # empty, or the categories of the other boxes
+    Index("without_crop_in_order", "label", "path"),
 )
 embedders = Table(
     "embedders",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, func, select
 
 from opengcd._internal.images import CameraNotes
-from opengcd.workspace import class_names, comments, corrections, groups, log, people, versions
+from opengcd.workspace import class_names, comments, corrections, groups, log, people, versions, without_crop
 from opengcd.workspace.agreement import Agreement, agreement
 from opengcd.workspace.cards import card
 from opengcd.workspace.counts import Counts, GroupCount
@@ -47,6 +48,8 @@ class Status(NamedTuple):
     failures: int
     network: str | None = None
     """The folder of the adapted network in use; None while the original embedder is in use."""
+    without_crop: Mapping[str, int] = MappingProxyType({})
+    """Number of whole images in which a detector has found nothing to cut out, by label, such as ``"empty"``."""
 
 
 class Member(NamedTuple):
@@ -150,6 +153,7 @@ class Views:
                 {} if current is None else log.last_discovery(connection, current.id),
                 connection.scalar(select(func.count()).select_from(failures)) or 0,
                 None if embedder is None or embedder.digest is None else embedder.name,
+                without_crop.count(connection),
             )
 
     def next_step(self) -> NextStep:
@@ -481,7 +485,7 @@ class Views:
             None for an image that is not a crop.
 
         """
-        return Crops(self._store.path).origin(paths)
+        return Crops(self._store).origin(paths)
 
     def video_of(self, paths: Sequence[str]) -> VideoFrame | None:
         """Return which frame of a video an image is, by the files of its item.

@@ -11,6 +11,7 @@ from opengcd import Workspace
 from tests.helpers.browsing import WAIT, violations
 from tests.helpers.hands import DESK, PHONE
 from tests.helpers.homing import home_serving
+from tests.helpers.scenes import detections, scene
 
 PAGE = Path(opengcd.service.__file__).parent / "page"
 OPENED = {
@@ -20,6 +21,7 @@ OPENED = {
     "failures.js": 1,
     "folders.js": 1,
     "team.js": 2,
+    "withoutcrop.js": 1,
     "views/adapt.js": 1,  # as that of undoing
 }
 """How many dialogs each module has; one more has to be opened here, too."""
@@ -38,11 +40,14 @@ def test_no_dialog_is_forgotten():
 
 @pytest.fixture(scope="module")
 def project(reviewable, tmp_path_factory):
-    """A workspace with two groups, two versions of the recogniser, and a file that could not be used; tests copy it."""
+    """A workspace with two groups, two versions, a file that could not be used, and an empty image; tests copy it."""
     folder = tmp_path_factory.mktemp("dialogs")
     (folder / "night.png").write_bytes(b"no picture")
     with Workspace(shutil.copytree(reviewable, folder / "colours"), who="ann") as workspace:
         list(workspace.recognize([folder / "night.png"]))
+        scene(folder / "trap" / "empty.png")
+        boxes = detections(folder / "boxes.json", {"empty.png": []})
+        list(workspace.recognize([folder / "trap"], boxes=boxes))
         first, second = workspace.groups()
         workspace.separate(first.items[:3])
         workspace.name(second.id, "sky", confirm=True)
@@ -149,6 +154,8 @@ def of_classes(one):
     one.see("Merge the class “red” into …", ".options img")
     one.click("1 file could not be used")
     one.see("1 file could not be used", "li")
+    one.click("1 empty")
+    one.see("1 image without a crop: empty", "li img")
     one.click("From this machine")
     one.see("Add the images of a folder", ".places button")
     one.go("learn", "h1")

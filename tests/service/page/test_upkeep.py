@@ -1,6 +1,8 @@
 """What keeps a project in order: checking and repairing its data, and the files that could not be used."""
 
 from tests.helpers.browsing import violations
+from tests.helpers.scenes import PERSON, detections, scene
+from tests.helpers.serving import eventually
 
 
 def test_the_data_are_checked_and_repaired(site):
@@ -36,6 +38,34 @@ def test_files_that_could_not_be_used_are_listed(site, tmp_path):
     assert violations(one.page) == []
 
 
+def test_images_without_a_crop_are_counted_and_shown(site, tmp_path):
+    """Added while the page is open, from a file of boxes; a number of them at a time."""
+    workspace, visit = site
+    one = visit()
+    one.page.get_by_text("images seen").wait_for()
+    assert one.page.get_by_text("without a crop").count() == 0
+    found = {f"{n:02}.png": [] for n in range(61)} | {"person.png": PERSON}
+    for n, name in enumerate(found):
+        scene(tmp_path / "trap" / name, *["red"] * (1 + n))
+    boxes = detections(tmp_path / "boxes.json", found)
+    assert len(list(workspace.recognize([tmp_path / "trap"], boxes=boxes))) == 62
+    one.page.locator(".tile", has_text="images without a crop").get_by_text("62").wait_for()
+    one.page.get_by_role("button", name="61 empty").click()
+    dialog = one.page.get_by_role("dialog", name="61 images without a crop: empty")
+    dialog.get_by_text("59.png").wait_for()
+    assert dialog.locator("li").count() == 60
+    dialog.get_by_role("button", name="Show more").click()
+    dialog.get_by_text("60.png").wait_for()
+    dialog.get_by_role("button", name="Show more").wait_for(state="hidden")
+    one.page.wait_for_function("document.querySelector('.whole img').naturalWidth > 0")
+    assert violations(one.page) == []
+    one.page.keyboard.press("Escape")
+    one.expected = ("404",)
+    (tmp_path / "trap" / "person.png").unlink()
+    one.page.get_by_role("button", name="1 person").click()
+    one.page.get_by_role("dialog").get_by_text("cannot be shown").wait_for()
+
+
 def test_ranks_are_set_from_a_table_undone_and_removed(site):
     """As `opengcd taxonomy` does; a table that cannot be used changes nothing, and says why."""
     workspace, visit = site
@@ -56,8 +86,7 @@ def test_ranks_are_set_from_a_table_undone_and_removed(site):
     assert violations(one.page) == []
     card.get_by_label("Largest share of wrong names").fill("10")
     card.get_by_label("Largest share of wrong names").press("Enter")
-    one.said("The ranks were changed")
-    assert workspace.taxonomies.setting().error == 0.1
+    eventually(lambda: workspace.taxonomies.setting().error == 0.1)
     assert workspace.taxonomies.missing() == ["white"]
     card.get_by_role("button", name="Remove the ranks").click()
     card.get_by_role("button", name="Choose a CSV file").wait_for()

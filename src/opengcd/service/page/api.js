@@ -166,6 +166,12 @@ export const api = {
   choices: () => call("GET /images/choices"),
   /** @param {number[]} items */
   taxa: (items) => call("GET /images/taxa", { query: { items } }),
+  /** @param {string} label @param {number} offset @param {number} limit */
+  withoutCrop: (label, offset, limit) => call("GET /images/without-crop", { query: { label, offset, limit } }),
+  /** @param {string} hash */
+  wholeThumbnail: (hash) => `${ROOT}/images/without-crop/${hash}/thumbnail`,
+  /** @param {string} hash */
+  wholeImage: (hash) => `${ROOT}/images/without-crop/${hash}/image`,
   /** @param {number} id @param {AbortSignal} [signal] */
   reasons: (id, signal) => call("GET /items/{id}/reasons", { path: { id }, signal }),
   /** @param {number} id @param {AbortSignal} [signal] */

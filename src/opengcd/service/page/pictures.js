@@ -38,8 +38,8 @@ export function watchPictures() {
       if (!(target instanceof HTMLImageElement)) return;
       const item = itemOf(target.src);
       if (item !== null) explain(replace(target, "…"), item);
-      // A file of the person's own, in a format that this browser does not know.
-      else if (target.src.startsWith("blob:")) replace(target, word(undefined));
+      // A whole image, or a file of the person's own in a format that this browser does not know.
+      else if (target.src.startsWith("blob:") || target.closest(".whole")) replace(target, word(undefined));
     },
     { capture: true }, // such an event does not bubble
   );

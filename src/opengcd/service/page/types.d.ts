@@ -866,6 +866,18 @@ export interface ImageTaxon {
   taxon: Taxon;
 }
 
+/** A whole image in which a detector has found nothing to cut out. */
+export interface ImageWithoutCrop {
+  /** The SHA-256 of its content. */
+  hash: string;
+  /** The name of its file. */
+  name: string;
+  /** Where it was when the detector's boxes were read, on the machine of the workspace. */
+  path: string;
+  /** `empty`, or the categories of its boxes, such as `person`. */
+  label: string;
+}
+
 /** The first version was learnt. */
 export interface InitDetails {
   /** How many classes there are, or their names. */
@@ -1775,6 +1787,8 @@ export interface Status {
   discovered: DiscoverDetails | Nothing;
   /** How many files could not be used. */
   failures: number;
+  /** How many whole images have no crop, by label: `empty` if a detector has found nothing in them, or the categories of its other boxes, such as `person`. */
+  without_crop: Record<string, number>;
   /** The last edit that this shows. Send it as `on` with what you do next. */
   edit: number;
   /** How many groups are under review. */
@@ -2334,6 +2348,21 @@ export interface Operations {
   /** Return the labels, folders and people that images can be filtered by. */
   "GET /images/choices": {
     answer: ImageChoices;
+  };
+  /** Return whole images in which a detector has found nothing to cut out, by label and path. */
+  "GET /images/without-crop": {
+    query?: { label?: string | null; offset?: number; limit?: number };
+    answer: ImageWithoutCrop[];
+  };
+  /** Return a small picture of a whole image. */
+  "GET /images/without-crop/{hash}/thumbnail": {
+    path: { hash: string };
+    answer: null;
+  };
+  /** Return a whole image: as its file holds it, or as a JPEG if browsers cannot show the format of the file. */
+  "GET /images/without-crop/{hash}/image": {
+    path: { hash: string };
+    answer: null;
   };
   /** Return all images under review as points of a plane: similar images lie close together. */
   "GET /map": {

@@ -106,6 +106,15 @@ class ImageStarts(Model):
     cursors: list[str] = Field(description="For each page but the first, what to send as `after` to get it.")
 
 
+class ImageWithoutCrop(Model):
+    """A whole image in which a detector has found nothing to cut out."""
+
+    hash: str = Field(description="The SHA-256 of its content.")
+    name: str = Field(description="The name of its file.")
+    path: str = Field(description="Where it was when the detector's boxes were read, on the machine of the workspace.")
+    label: str = Field(description="`empty`, or the categories of its boxes, such as `person`.")
+
+
 class FolderCount(Model):
     """How many files of the workspace are in a folder."""
 

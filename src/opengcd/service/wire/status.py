@@ -39,6 +39,10 @@ class Status(Model):
         description="What the last discovery found; empty if there was none since the last learning."
     )
     failures: int = Field(description="How many files could not be used.")
+    without_crop: dict[str, int] = Field(
+        description="How many whole images have no crop, by label: `empty` if a detector has found nothing in them, or "
+        "the categories of its other boxes, such as `person`."
+    )
     edit: int = Field(description=ABOUT_EDIT)
     groups: int = Field(description="How many groups are under review.")
     to_review: int = Field(description="How many images are in groups of new classes that nobody has confirmed.")

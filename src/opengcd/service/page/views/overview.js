@@ -12,6 +12,7 @@ import { state, subscribe, toReview } from "../store.js";
 import { complain } from "../toast.js";
 import { showFailures } from "../failures.js";
 import { count, number, percent } from "../words.js";
+import { showWithoutCrop } from "../withoutcrop.js";
 import { adaptCard } from "./adapt.js";
 import { addCard } from "./addcard.js";
 import { mapCard } from "./mapcard.js";
@@ -27,6 +28,7 @@ function tiles() {
   const tile = (value, label, note, title) =>
     h("div", { class: "tile", title }, h("dt", {}, label), h("dd", {}, value, note && h("small", {}, note)));
   const { memory } = status;
+  const whole = Object.entries(status.without_crop);
   return h(
     "dl",
     { class: "tiles" },
@@ -42,6 +44,15 @@ function tiles() {
       status.failures > 0 &&
         button(`${count(status.failures, "file")} could not be used`, showFailures, { quiet: true }),
     ),
+    whole.length > 0 &&
+      tile(
+        number(whole.reduce((sum, [, n]) => sum + n, 0)),
+        "images without a crop",
+        whole.map(([label, n]) =>
+          button(`${number(n)} ${label}`, () => showWithoutCrop(label, n), { quiet: true, title: "Look at them" }),
+        ),
+        "Images in which the detector has found nothing to recognise",
+      ),
     tile(number(status.to_review), "to review", `in ${count(toReview().length, "group")}`),
     tile(number(status.to_learn), "ready to learn", null),
     memory &&
