@@ -232,6 +232,16 @@ def test_a_failed_creation_keeps_what_was_entered(page, world, tmp_path):
         page.wait_for_url("**/projects/Colours%202/**", timeout=90_000)
 
 
+def test_a_project_without_classes_is_no_dead_end(page, tmp_path):
+    Workspace.create(tmp_path / "projects" / "birds", "pixels").close()
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob')}")
+        page.get_by_role("link", name="Learn the first classes").click()
+        page.get_by_text("opengcd init birds --known FOLDER").wait_for()
+        page.get_by_role("link", name="create a new project").click()
+        page.get_by_role("heading", name="New project").wait_for()
+
+
 def test_the_download_of_a_backbone_is_shown_and_can_be_cancelled(page, tmp_path, monkeypatch):
     save_vit(tmp_path / "tiny")
     with (
