@@ -32,13 +32,18 @@ def served(folder: Path) -> Iterator[tuple[str, str]]:
     """Serve a workspace as a user does; give the page's address and a token."""
     with Workspace(folder) as workspace:
         secret = workspace.access.make("bench")
-    command = [sys.executable, "-m", "opengcd", "serve", str(folder), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    with running("serve", str(folder)) as address:
+        yield address, secret
+
+
+@contextmanager
+def running(*command: str) -> Iterator[str]:
+    """Run a command that serves; give the first address that it prints."""
+    options = [sys.executable, "-m", "opengcd", *command, "--port", "0"]
+    with subprocess.Popen(options, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
-            found = re.search(r"http://\S+/", server.stdout.readline())
-            assert found is not None
-            yield found[0], secret
+            yield next(found[0] for line in server.stdout if (found := re.search(r"http://\S+", line)))
         finally:
             server.kill()
 

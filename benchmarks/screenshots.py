@@ -1,10 +1,12 @@
-"""Pictures of the review page for the documents, on handwritten digits: ``python -m benchmarks.screenshots``."""
+"""Pictures of the pages for the documents, on handwritten digits: ``python -m benchmarks.screenshots``."""
 
 from __future__ import annotations
 
 import argparse
 import io
+import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,9 +17,11 @@ from playwright.sync_api import Page
 
 from benchmarks import digits_world
 from benchmarks.birds import NETWORK
-from benchmarks.page import browsing, served
+from benchmarks.page import browsing, running, served
 from opengcd import Workspace
 
+PROJECTS = "/home/ana/.local/share/opengcd/projects"
+"""The folder of projects that is shown, instead of the temporary one: where those of a user on Linux are."""
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "review"
 
 
@@ -49,7 +53,8 @@ class Camera:
         seen = self.page.locator(part) if part else self.page
         picture = Image.open(io.BytesIO(seen.screenshot()))
         file = self.out / f"{name}.png"
-        picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, optimize=True)
+        few = picture.convert("RGB").quantize(256, kmeans=1, dither=Image.Dither.NONE)
+        few.save(file, optimize=True)
         print(f"{file} {file.stat().st_size // 1000} kB")
 
 
@@ -58,9 +63,11 @@ def review(camera: Camera, workspace: Workspace) -> None:
     page = camera.page
     novel = [group for group in workspace.groups() if group.kind == "novel"]
     names = {group.id: re.split("-", Path(workspace.views.paths(group.items[0])[0]).name)[0] for group in novel}
-    camera.go("overview", ".plane[data-points][data-drawn=true]", size=(1280, 1000))
+    camera.go("overview", ".plane[data-points][data-drawn=true]", size=(1280, 1013))
     camera.shoot("overview")
-    camera.go("groups", ".card.group img")
+    camera.go("groups", ".card.group img", size=(390, 844))
+    camera.shoot("phone")
+    camera.go("groups", ".card.group img", size=(1280, 931))
     camera.shoot("groups")
     camera.press("Enter")
     page.get_by_role("dialog").get_by_role("combobox").fill("se")
@@ -88,7 +95,7 @@ def review(camera: Camera, workspace: Workspace) -> None:
     camera.shoot("number")
     for group in novel:
         workspace.name(group.id, names[group.id], confirm=True)
-    camera.go("learn", ".plan")
+    camera.go("learn", ".plan", size=(1280, 895))
     page.get_by_role("button", name="Learn").click()
     page.locator(".outcome").wait_for(timeout=300_000)
     camera.shoot("learn")
@@ -108,6 +115,34 @@ def photographed(folder: Path, out: Path) -> Iterator[tuple[Camera, Workspace]]:
         yield Camera(page, address, out), workspace
 
 
+def projects(digits: Path, out: Path) -> None:
+    """The list of projects, and the form of a new one."""
+    home = digits.parent / "projects"
+    for name in ("Forms", "Meters", "Postcodes"):
+        shutil.copytree(digits, home / name)
+    with Workspace(home / "Meters") as workspace:
+        workspace.undo()
+    with Workspace(home / "Postcodes") as workspace:
+        for group in workspace.groups():
+            if group.kind == "novel":
+                workspace.name(group.id, f"digit {group.id}", confirm=True)
+    with running("app", str(home), "--no-open") as link, browsing() as page:
+        page.route("**/api/v1/home", lambda route: route.fulfill(json=route.fetch().json() | {"folder": PROJECTS}))
+        page.goto(link)
+        page.locator(".project").first.wait_for()
+        camera = Camera(page, link.partition("#")[0], out)
+        camera.go("projects", ".project", size=(1280, 360))
+        camera.shoot("projects")
+        camera.go("new", ".networks .choice", size=(920, 1640))
+        page.get_by_label("Name", exact=True).fill("House numbers")
+        page.get_by_text("Upload", exact=True).click()
+        page.get_by_label("Folder", exact=True).set_input_files(digits.parent / "known")
+        page.get_by_text("images of 4 classes").wait_for()
+        page.get_by_text("pixels (no network)").click()
+        page.get_by_text("It works").wait_for()
+        camera.shoot("new-project")
+
+
 def adaptation(folder: Path, out: Path) -> None:
     """The card that adapts the network, before it is used."""
     if not NETWORK.is_dir():
@@ -125,9 +160,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=DOCS)
     out = parser.parse_args().out
+    os.environ["LOGNAME"] = "ana"  # so that no picture names whoever makes it
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = digits_world.make(Path(temporary))
+        projects(folder, out)
         with photographed(folder, out) as (camera, workspace):
             review(camera, workspace)
         adaptation(Path(temporary), out)

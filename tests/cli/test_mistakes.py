@@ -119,8 +119,11 @@ def test_files_and_folders_without_images(workspace, tmp_path):
     paint(tmp_path / "known" / "green", "green", range(4))
     (tmp_path / "known" / "list.csv").touch()
     (tmp_path / "known" / "red" / "broken.png").unlink()
-    told = run("init", tmp_path / "birds", "--known", tmp_path / "known", *PIXELS).stderr
-    assert "Skipped 6 files that are not images" in told
+    for command in (
+        ("init", tmp_path / "birds", "--known", tmp_path / "known", *PIXELS),
+        ("teach", workspace.path, tmp_path / "known"),
+    ):
+        assert "Skipped 6 files that are not images" in run(*command).stderr
 
 
 def test_swapped_arguments_print_nothing_but_the_error(workspace, world):

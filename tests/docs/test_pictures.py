@@ -1,4 +1,4 @@
-"""The pictures of the review page in the documents are made by a command."""
+"""The pictures of the pages in the documents are made by a command."""
 
 import subprocess
 import sys
@@ -18,6 +18,11 @@ MADE = ROOT / "docs" / "pictures" / "review"
 
 def test_the_documents_name_the_command():
     assert "python -m benchmarks.screenshots" in commands()
+
+
+def test_each_picture_is_shown_by_a_document():
+    text = "".join(file.read_text("utf-8") for file in (ROOT / "docs").rglob("*.md"))
+    assert [file.name for file in MADE.glob("*.png") if f"pictures/review/{file.name})" not in text] == []
 
 
 @pytest.mark.slow

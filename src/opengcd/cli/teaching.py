@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from opengcd.cli.display import command
-from opengcd.cli.failures import SOME_IMAGES_BAD, report_bad_files, report_errors
+from opengcd.cli.failures import SOME_IMAGES_BAD, report_bad_files, report_errors, report_skipped
 from opengcd.cli.options import Folder, Fps
 from opengcd.cli.output import echo
 
@@ -49,8 +49,11 @@ def teach(
     from opengcd.cli.loop import show_learnt
 
     with report_errors(), Workspace(workspace) as opened:
+        skipped = list[str]()
         with terminal.progress_bar() as progress:
-            taught = opened.teach(images, labels, replace=replace, fps=fps, progress=progress)
+            taught = opened.teach(
+                images, labels, replace=replace, fps=fps, progress=progress, on_skipped=skipped.append
+            )
         _show_taught(taught)
         if learn and opened.views.learnable().total() + opened.views.corrected().total():
             with terminal.progress_bar() as progress:
@@ -58,6 +61,7 @@ def teach(
             show_learnt(opened, version)
         elif taught.images:
             echo(f"Next: {command('learn', workspace)}.")
+        report_skipped(skipped)
         report_bad_files(taught.bad)
         if taught.conflicts:
             raise typer.Exit(SOME_IMAGES_BAD)

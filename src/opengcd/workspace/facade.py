@@ -477,6 +477,7 @@ class Workspace(ReviewVerbs):
         replace: bool = False,
         fps: float = FPS,
         progress: Progress = silent,
+        on_skipped: Callable[[str], object] = ignore_file,
         record: Callable[[Connection, Taught], None] = record_nothing,
     ) -> Taught:
         """Add labelled images of known classes or of new ones; the next :meth:`learn` takes them.
@@ -499,6 +500,8 @@ class Workspace(ReviewVerbs):
             Frames per second that are taken of videos, with the extra ``video``; each frame becomes an item.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
+        on_skipped : callable
+            As for :meth:`fit`.
         record : callable
             As for :meth:`teach_items`.
 
@@ -512,7 +515,7 @@ class Workspace(ReviewVerbs):
             If no image can be used, or no class has been learnt yet.
 
         """
-        return self._teaching.teach(source, labels, record, progress, replace=replace, fps=fps)
+        return self._teaching.teach(source, labels, record, progress, replace=replace, fps=fps, on_skipped=on_skipped)
 
     def teach_items(
         self,

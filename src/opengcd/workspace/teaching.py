@@ -14,7 +14,7 @@ from opengcd.workspace import corrections, groups
 from opengcd.workspace.database import in_parts
 from opengcd.workspace.details import TeachDetails
 from opengcd.workspace.errors import MissingError, WorkspaceError
-from opengcd.workspace.files import look_at, readable
+from opengcd.workspace.files import ignore_file, look_at, readable
 from opengcd.workspace.image_lists import Known, read_labelled
 from opengcd.workspace.labelled_intake import images_to_take, vectors_to_take
 from opengcd.workspace.log import Edit
@@ -86,6 +86,7 @@ class Teaching:
         *,
         replace: bool,
         fps: float = FPS,
+        on_skipped: Callable[[str], object] = ignore_file,
     ) -> Taught:
         """Read labelled images or vectors and store their labels in one edit; see :meth:`opengcd.Workspace.teach`."""
         with self._store.alone(progress):
@@ -95,7 +96,7 @@ class Teaching:
                     raise WorkspaceError("Vectors have their labels in the same file; leave out the list of labels.")
                 known = vectors_to_take(self._intake, source, 1)
             else:
-                known = images_to_take(self._intake, read_labelled(source, table), fps, progress)
+                known = images_to_take(self._intake, read_labelled(source, table, on_skipped), fps, progress)
             bad = list(known.bad)
             given: dict[int, dict[str, str]] = {}
             for batch in known.take(progress):
