@@ -1,6 +1,7 @@
 """Which labelled images are of which class, by folders or by a table."""
 
 import json
+import re
 
 import pytest
 
@@ -156,6 +157,16 @@ def test_tables_that_cannot_be_used(tmp_path, table, told):
     (root / "labels.csv").write_text(table, encoding="utf-8")
     with pytest.raises(WorkspaceError, match=told):
         read_labelled_files(root, "labels.csv", inside=True, fewest=2)
+
+
+def test_errors_name_a_file_as_it_was_uploaded(tmp_path):
+    write(tmp_path, "lists/labels.csv", "red/1.png")
+    (tmp_path / "lists" / "labels.csv").write_text("file,label\n1.png\n", encoding="utf-8")
+    with pytest.raises(WorkspaceError, match=r"^lists/labels\.csv, row 2: ") as told:
+        read_labelled_files(tmp_path, "lists/labels.csv", inside=True, fewest=1)
+    assert str(tmp_path) not in str(told.value)
+    with pytest.raises(WorkspaceError, match=re.escape(str(tmp_path))):
+        read_labelled_files(tmp_path, "lists/labels.csv", inside=False, fewest=1)
 
 
 def test_a_table_that_is_no_text(tmp_path):

@@ -62,6 +62,52 @@ def test_learnt_images_have_their_label_for_sure(workspace):
     assert (answer.probability, answer.taxon.is_class, answer.taxon.rank) == (1.0, True, "colour")
 
 
+def test_some_items_are_named_as_among_all(workspace, monkeypatch):
+    """And no vector of another item is read, however many there are."""
+    workspace.taxonomies.set(Taxonomy.read(TABLE), 0.1)
+    among_all = workspace.taxonomies.answers()
+    read = []
+    of_items = workspace.vectors.of_items
+    monkeypatch.setattr(workspace.vectors, "of_items", lambda ids, version: read.extend(ids) or of_items(ids, version))
+    some = [1, 40, 41, 70, 80]
+    assert workspace.taxonomies.answers(some).items() <= among_all.items()
+    assert workspace.taxonomies.answers(some).keys() == among_all.keys() & set(some)
+    assert read
+    assert set(read) <= set(some)
+
+
+def test_thresholds_that_nobody_waits_for(workspace):
+    workspace.taxonomies.set(Taxonomy.read(TABLE), 0.11)
+    assert workspace.taxonomies.answers([1, 80], wait=False).keys() == {1}
+    workspace.taxonomies.thresholds()
+    assert workspace.taxonomies.answers([1, 80], wait=False) == workspace.taxonomies.answers([1, 80])
+
+
+def test_a_group_that_was_returned_to_a_class_counts_what_is_sure_of_its_images(workspace, monkeypatch):
+    """Each image counts by its own name; of new classes nobody knows the ranks."""
+    workspace.taxonomies.set(Taxonomy.read(TABLE), 0.1)
+    workspace.taxonomies.thresholds()
+    before = workspace.review.last_edit()
+    workspace.discover(k=4)  # no room for a new class
+    found = max(workspace.groups(), key=len)
+    assert found.kind == "known"
+    kind, own = workspace.taxonomies.of_group(found.id)
+    line = ("coloured" if found.label in ("red", "green") else "grey", found.label)
+    assert ((kind.name, kind.rank), (own.name, own.rank)) == ((line[0], "hue"), (line[1], "colour"))
+    paths = [answer.taxon.path for answer in workspace.taxonomies.answers(found.items).values()]
+    assert kind.items == sum(path[0] == line[0] for path in paths)
+    assert own.items == paths.count(line)
+    monkeypatch.setattr(taxonomies, "MOST_OF_GROUP", len(found) - 1)
+    assert workspace.taxonomies.of_group(found.id) is None
+    monkeypatch.undo()
+    new = workspace.separate(found.items[:2]).group
+    assert workspace.taxonomies.of_group(new) is None
+    with pytest.raises(WorkspaceError, match="no group 9999"):
+        workspace.taxonomies.of_group(9999)
+    while workspace.review.last_edit() > before and workspace.review.undo_state().undo.id > before:
+        workspace.undo()
+
+
 def test_without_a_taxonomy_there_are_no_answers(workspace):
     assert workspace.taxonomies.answers() == {}
     assert workspace.taxonomies.missing() == ["black", "green", "red", "white"]

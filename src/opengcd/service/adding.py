@@ -13,7 +13,7 @@ from sqlalchemy import select
 from opengcd._internal.durable_files import make_folder, sync_folder
 from opengcd.service.job_reports import JobReport
 from opengcd.service.supervision import Task
-from opengcd.service.uploads import Uploads
+from opengcd.service.uploads import Uploads, names_as_uploaded
 from opengcd.service.vector_uploads import read_inside
 from opengcd.workspace import MissingError, Workspace, WorkspaceError, find_files, readable
 from opengcd.workspace.boxes import CONFIDENCE
@@ -154,8 +154,9 @@ def _move_in(workspace: Workspace, upload: str, target: Path, report: JobReport,
 def _files_of(workspace: Workspace, root: Path, beside: Sequence[str]) -> list[Found]:
     """Return the files of an upload that are of use: images and files about them, or vectors and what they name."""
     if workspace.settings.takes_vectors:
-        for found in workspace.recognition.find([root]):
-            read_inside(Path(found.path), root)
+        with names_as_uploaded(root):
+            for found in workspace.recognition.find([root]):
+                read_inside(Path(found.path), root)
         return [look_at(str(file)) for file in root.rglob("*") if file.is_file()]
     return [*find_files([root]), *(look_at(str(root / name)) for name in beside if (root / name).is_file())]
 

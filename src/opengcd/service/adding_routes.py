@@ -15,7 +15,7 @@ from opengcd.service.authentication import MISSING, guarded
 from opengcd.service.job_runner import as_job
 from opengcd.service.machine import Local, refuse_strangers
 from opengcd.service.state import Service, UserWorkspace
-from opengcd.service.uploads import upload_routes
+from opengcd.service.uploads import names_as_uploaded, upload_routes
 from opengcd.workspace import read_times
 from opengcd.workspace.boxes import read_boxes
 from opengcd.workspace.list_formats import READERS
@@ -40,12 +40,13 @@ def add(workspace: UserWorkspace, service: Service, local: Local, wanted: api.Ad
         assert wanted.folder is not None
         root = Path(_folder(wanted.folder, local, lists=True))
         arguments = {"folder": str(root)}
-    if wanted.boxes is not None:
-        read_boxes(_inside(root, wanted.boxes))
-        arguments |= {"boxes": wanted.boxes, "min_confidence": wanted.min_confidence}
-    if wanted.times is not None:
-        read_times(_inside(root, wanted.times))
-        arguments["times"] = wanted.times
+    with names_as_uploaded(root, inside=wanted.upload is not None):
+        if wanted.boxes is not None:
+            read_boxes(_inside(root, wanted.boxes))
+            arguments |= {"boxes": wanted.boxes, "min_confidence": wanted.min_confidence}
+        if wanted.times is not None:
+            read_times(_inside(root, wanted.times))
+            arguments["times"] = wanted.times
     if wanted.fps is not None:
         arguments["fps"] = wanted.fps
     job = workspace.jobs.add("recognize", arguments, workspace.who)

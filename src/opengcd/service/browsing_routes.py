@@ -14,6 +14,8 @@ from opengcd.workspace.browsing import SORTS, Order, Wanted
 
 MOST = 1000
 """Images of a page."""
+MOST_TAXA = 500
+"""Images whose ranks are asked for at once: as many as are on a large screen."""
 DAY = r"^[12]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$"
 SHOWN = r"^[^\u0000]*$"
 By = Literal["added", "name", "date", "label", "doubt", "unknown"]
@@ -104,6 +106,23 @@ def starts(
 ) -> api.ImageStarts:
     """Return how many images the filters let pass, and the cursors by which to go to any page directly."""
     return api.ImageStarts.model_validate(workspace.browsing.starts(wanted, order, every=every))
+
+
+@reading.get("/images/taxa", summary="Show the sure ranks of images", response_description="The ranks.")
+def taxa(
+    workspace: UserWorkspace,
+    items: Annotated[list[api.Id], Query(min_length=1, max_length=MOST_TAXA, description="The numbers of the images.")],
+) -> api.ImageTaxa:
+    """Return the deepest rank that is sure of each image; those that are not there are left out."""
+    taxonomies = workspace.taxonomies
+    if not taxonomies.in_use():
+        return api.ImageTaxa(state="none", taxa=[])
+    if taxonomies.thresholds(wait=False) is None:
+        return api.ImageTaxa(state="calibrating", taxa=[])
+    error = taxonomies.setting().error
+    found = ((id, api.Taxon.of(one, error)) for id, one in taxonomies.answers(set(items), wait=False).items())
+    sure = [api.ImageTaxon(id=id, taxon=taxon) for id, taxon in sorted(found) if taxon is not None]
+    return api.ImageTaxa(state="ready", taxa=sure)
 
 
 @reading.get("/images/choices", summary="List what to filter images by", response_description="The choices.")

@@ -103,6 +103,19 @@ def parts(workspace: UserWorkspace, id: GroupNumber) -> api.Parts:
     return api.Parts.model_validate(workspace.questions.parts(id))
 
 
+@reading.get(
+    "/groups/{id}/taxa", summary="Show the sure ranks of a group", response_description="The ranks.", responses=MISSING
+)
+def group_taxa(workspace: UserWorkspace, id: GroupNumber) -> api.GroupTaxa:
+    """Return how many images of a group that was returned to a known class surely belong to each taxon of the class."""
+    images = workspace.views.members(id, limit=1).total
+    taxonomies = workspace.taxonomies
+    ready = taxonomies.in_use() and taxonomies.thresholds(wait=False) is not None
+    shares = (taxonomies.of_group(id) if ready else None) or []
+    taxa = [api.GroupTaxon(name=one.name, rank=one.rank, images=one.items) for one in shares]
+    return api.GroupTaxa(images=images, error=taxonomies.setting().error, taxa=taxa)
+
+
 @reading.get("/questions", summary="List questions about the groups", response_description="The questions.")
 def questions(
     workspace: UserWorkspace,

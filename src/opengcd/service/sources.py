@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from opengcd.service import wire as api
 from opengcd.service.known import find_named, find_tables, known_from_boxes, known_from_folders, known_from_table
-from opengcd.service.uploads import Uploads
+from opengcd.service.uploads import Uploads, names_as_uploaded
 from opengcd.service.vector_uploads import read_inside
 from opengcd.workspace import WorkspaceError
 from opengcd.workspace.boxes import read_boxes
@@ -74,14 +74,15 @@ def find_known(wanted: api.KnownImages, uploads: Uploads, *, local: bool, fewest
     """
     root = labelled_root(wanted, uploads, local=local)
     inside = wanted.folder is None
-    if wanted.box_labels and (boxes := _named(root, wanted.boxes, "file of boxes", inside=inside)) is not None:
-        chosen = Chosen(root, *known_from_boxes(root, boxes, wanted.min_confidence), boxes)
-        return _enough(chosen, boxes, fewest)
-    chosen = read_labelled_files(root, wanted.table, inside=inside, fewest=fewest)
-    boxes = None if chosen.vectors else _named(root, wanted.boxes, "file of boxes", inside=inside)
-    if boxes is not None:
-        read_boxes(boxes)
-    return chosen._replace(boxes=boxes)
+    with names_as_uploaded(root, inside=inside):
+        if wanted.box_labels and (boxes := _named(root, wanted.boxes, "file of boxes", inside=inside)) is not None:
+            chosen = Chosen(root, *known_from_boxes(root, boxes, wanted.min_confidence), boxes)
+            return _enough(chosen, boxes, fewest)
+        chosen = read_labelled_files(root, wanted.table, inside=inside, fewest=fewest)
+        boxes = None if chosen.vectors else _named(root, wanted.boxes, "file of boxes", inside=inside)
+        if boxes is not None:
+            read_boxes(boxes)
+        return chosen._replace(boxes=boxes)
 
 
 def read_labelled_files(root: Path, table: str | None, *, inside: bool, fewest: int) -> Chosen:
@@ -103,11 +104,12 @@ def read_labelled_files(root: Path, table: str | None, *, inside: bool, fewest: 
 
     """
     file = _named(root, table, "list of labels", inside=inside)
-    if file is not None and is_vector_file(file):
-        chosen = _known_vectors(root, file, inside=inside)
-    else:
-        chosen = Chosen(root, *(known_from_folders(root) if file is None else known_from_table(root, file)))
-    return _enough(chosen, file or root, fewest)
+    with names_as_uploaded(root, inside=inside):
+        if file is not None and is_vector_file(file):
+            chosen = _known_vectors(root, file, inside=inside)
+        else:
+            chosen = Chosen(root, *(known_from_folders(root) if file is None else known_from_table(root, file)))
+        return _enough(chosen, file or root, fewest)
 
 
 def _enough(chosen: Chosen, labels: Path, fewest: int) -> Chosen:

@@ -10,8 +10,8 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -231,6 +231,26 @@ class Uploads:
             old = [folder for folder in there if _last_use(folder) < now - LASTS]
             for folder in {*old, *there[: max(0, len(there) - MOST_UPLOADS + 1)]}:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def names_as_uploaded(root: Path, *, inside: bool = True) -> Iterator[None]:
+    """Name files in errors as a person has uploaded them: where the server keeps an upload helps nobody.
+
+    Parameters
+    ----------
+    root : Path
+        The folder of the upload.
+    inside : bool
+        Whether it is one, and not a folder that a person has named.
+
+    """
+    try:
+        yield
+    except WorkspaceError as error:
+        if inside:
+            error.args = (str(error).replace(f"{root}{os.sep}", ""),)
+        raise
 
 
 def _last_use(folder: Path) -> float:

@@ -124,7 +124,7 @@ def open_groups(connection: Connection) -> list[Group]:
 def name(edit: Edit, group: int, label: str) -> int:
     """Name a group; with the name of a known class or of another group it joins that one. Return where it is now."""
     label = spelling(edit.connection, label, of=group)
-    row = _group(edit.connection, group)
+    row = row_of(edit.connection, group)
     if row.kind != NOVEL:
         raise WorkspaceError(
             f"Group {group} holds items of the known class {row.label!r}; only groups of new classes can be named."
@@ -148,7 +148,7 @@ def move(edit: Edit, chosen: Sequence[int], group: int) -> int:
     Items that are in no group, such as those that were recognised as a known class, enter one for the first time.
     """
     connection = edit.connection
-    _group(connection, group)
+    row_of(connection, group)
     homes = homes_of(connection, list(dict.fromkeys(chosen)))
     new = [item for item in dict.fromkeys(chosen) if homes.get(item) != group]
     refuse_missing_items(connection, [item for item in new if item not in homes])
@@ -180,7 +180,7 @@ def merge(edit: Edit, group: int, into: int) -> None:
     if group == into:
         raise WorkspaceError(f"Group {group} cannot be merged into itself.")
     members = select(assignments.c.item_id).where(assignments.c.group_id == group).order_by(assignments.c.rank)
-    row = _group(edit.connection, group)
+    row = row_of(edit.connection, group)
     move(edit, edit.connection.scalars(members).all(), into)
     if row.kind == NOVEL and row.name is not None:
         edit.touch(groups, [group])
@@ -195,7 +195,7 @@ def remove(edit: Edit, chosen: Sequence[int]) -> int:
 
 def confirm(edit: Edit, group: int) -> None:
     """Confirm a group, so that ``learn`` takes it."""
-    row = _group(edit.connection, group)
+    row = row_of(edit.connection, group)
     if row.kind == REMOVED or row.name is None:
         raise WorkspaceError(f"Group {group} has no name; name it before it is confirmed.")
     if not row.confirmed:
@@ -206,7 +206,7 @@ def confirm(edit: Edit, group: int) -> None:
 
 def agree(edit: Edit, group: int) -> None:
     """Confirm a group, also one that others have confirmed already."""
-    row = _group(edit.connection, group)
+    row = row_of(edit.connection, group)
     if not row.confirmed:
         confirm(edit, group)
     elif edit.who not in (by := row.confirmed_by or []):
@@ -216,14 +216,14 @@ def agree(edit: Edit, group: int) -> None:
 
 def assign(edit: Edit, group: int, person: str | None) -> None:
     """Assign a group to a person, or to nobody."""
-    if _group(edit.connection, group).assignee != person:
+    if row_of(edit.connection, group).assignee != person:
         edit.touch(groups, [group])
         edit.connection.execute(update(groups).where(groups.c.id == group).values(assignee=person))
 
 
 def unconfirm(edit: Edit, group: int) -> None:
     """Withdraw the confirmation of a group."""
-    if _group(edit.connection, group).confirmed:
+    if row_of(edit.connection, group).confirmed:
         edit.touch(groups, [group])
         edit.connection.execute(update(groups).where(groups.c.id == group).values(confirmed=False))
 
@@ -245,7 +245,7 @@ def split(edit: Edit, group: int, parts: Sequence[Part]) -> list[int]:
     assigned to whom the group was.
     """
     connection = edit.connection
-    row = _group(connection, group)
+    row = row_of(connection, group)
     members = [item for part, _ in parts for item in part]
     edit.touch(assignments, members)
     edit.touch(groups, [group])
@@ -282,7 +282,7 @@ def taught_group(edit: Edit, label: str, taught: Sequence[int]) -> int:
     A group that has the name but is not confirmed keeps its images and becomes "more of" that class.
     """
     home = group_named(edit, label)
-    row = _group(edit.connection, home)
+    row = row_of(edit.connection, home)
     if row.kind != NOVEL or row.confirmed:
         return home
     if set(members(edit.connection, home)) - set(taught):
@@ -314,7 +314,7 @@ def merge_known(edit: Edit, known: str, into: str) -> int | None:
         return None
     home = group_named(edit, into)
     for one in (group, home):
-        if _group(connection, one).confirmed:  # that holds for each of its items, and for no others
+        if row_of(connection, one).confirmed:  # that holds for each of its items, and for no others
             keep(edit, one)
             unconfirm(edit, one)
     edit.touch(assignments, moving)
@@ -352,7 +352,7 @@ def class_of(connection: Connection, group: int | str) -> str | None:
     """Return the class that images in a group have, given its number or a name; None for the bin."""
     if isinstance(group, str):
         return spelling(connection, group)
-    row = _group(connection, group)
+    row = row_of(connection, group)
     if row.kind == REMOVED:
         return None
     if row.name is None:
@@ -369,7 +369,7 @@ def members(connection: Connection, group: int) -> list[int]:
 
 def refuse_missing(connection: Connection, group: int) -> None:
     """Raise an error if there is no such group."""
-    _group(connection, group)
+    row_of(connection, group)
 
 
 def refuse_missing_items(connection: Connection, chosen: Sequence[int]) -> None:
@@ -491,7 +491,8 @@ def _home(connection: Connection, label: str) -> int | None:
     return connection.scalar(select(groups.c.id).where(groups.c.name == label, groups.c.kind == kind))
 
 
-def _group(connection: Connection, group: int) -> Any:
+def row_of(connection: Connection, group: int) -> Any:
+    """Return the row of a group; raise an error if there is none."""
     row = connection.execute(select(groups).where(groups.c.id == group)).one_or_none()
     if row is None:
         raise MissingError(f"There is no group {group}; `opengcd status` lists all groups.")

@@ -10,20 +10,21 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select
 
 from opengcd._internal.progress import Progress, silent
 from opengcd.taxonomy import NO_TAXONOMY, SEPARATOR, Taxon, Taxonomy, risk_threshold, walk
-from opengcd.workspace import class_names, versions
+from opengcd.workspace import class_names, groups, versions
 from opengcd.workspace.conflicts import Concerns, refuse_conflict
 from opengcd.workspace.database import in_parts
+from opengcd.workspace.decisions import decisions
 from opengcd.workspace.details import TaxonomyDetails
 from opengcd.workspace.embedders import without_vector
 from opengcd.workspace.errors import ReadOnlyError, WorkspaceError
-from opengcd.workspace.labels import BY_PERSON, labelled_items
+from opengcd.workspace.labels import BY_PERSON
 from opengcd.workspace.log import Edited
 from opengcd.workspace.recognizers import Recognizers
-from opengcd.workspace.schema import meta, write_meta
+from opengcd.workspace.schema import assignments, items, meta, write_meta
 from opengcd.workspace.store import Store
 from opengcd.workspace.vectors import Vectors
 
@@ -34,6 +35,8 @@ TAXONOMY, THRESHOLDS = "taxonomy", "taxon thresholds"
 """Keys of ``meta``: the taxonomy, and thresholds that follow from it and from the version in use."""
 ACCEPTED, REJECTED = ("recognized", "returned"), ("rejected", "grouped")
 """Sources of the labels of items that are taken to be of known and of new classes."""
+MOST_OF_GROUP = 2000
+"""Items of a group that are judged for a view of it."""
 ERROR = 0.05
 """Largest share of wrong answers, unless a person chooses another."""
 
@@ -61,6 +64,14 @@ class Answer(NamedTuple):
     taxon: Taxon
     probability: float
     """1 if a person gave the label."""
+
+
+class Share(NamedTuple):
+    """How many items of a group surely belong to a taxon of its class."""
+
+    name: str
+    rank: str
+    items: int
 
 
 class Namer(NamedTuple):
@@ -156,7 +167,9 @@ class Taxonomies:
                 return False
         return len(self.missing()) < len(self.classes())
 
-    def answers(self, ids: Collection[int] | None = None, *, progress: Progress = silent) -> dict[int, Answer]:
+    def answers(
+        self, ids: Collection[int] | None = None, *, wait: bool = True, progress: Progress = silent
+    ) -> dict[int, Answer]:
         """Return the deepest sure taxon of items.
 
         Accepted items are judged so that at most the chosen share of items of known classes gets a wrong taxon, and
@@ -166,6 +179,8 @@ class Taxonomies:
         ----------
         ids : collection of int or None
             Items; None means all.
+        wait : bool
+            As for :meth:`namer`; meanwhile, only items with a label that a person gave have an answer.
         progress : callable
             Called with a stage, the steps done and their total (0: not known).
 
@@ -180,13 +195,46 @@ class Taxonomies:
         if not self.in_use():
             return {}
         with self._database.reading() as connection:
-            found = labelled_items(connection, next(iter(ids)) if ids is not None and len(ids) == 1 else None)
-        if ids is not None:
-            found = [one for one in found if one.item in ids]
-        given = {one.item: one.label for one in found if one.source in BY_PERSON}
-        answers = {id: Answer(_leaf(taxonomy, label), 1.0) for id, label in given.items()}
-        judged = {one.item: one.source in REJECTED for one in found if one.source in (*ACCEPTED, *REJECTED)}
-        return answers | self.of_predictions(judged, progress=progress)
+            found = _labels(connection, ids)
+        answers = {one.id: Answer(_leaf(taxonomy, one.label), 1.0) for one in found if one.source in BY_PERSON}
+        judged = {one.id: one.source in REJECTED for one in found if one.source in (*ACCEPTED, *REJECTED)}
+        return answers | self.of_predictions(judged, wait=wait, progress=progress)
+
+    def of_group(self, group: int) -> list[Share] | None:
+        """Return how many items of a group that was returned to a known class surely belong to each taxon of it.
+
+        Each item counts by its own deepest sure taxon, so the chosen error holds for these answers, too. Of a group of
+        a new class the taxa are not known.
+
+        Parameters
+        ----------
+        group : int
+
+        Returns
+        -------
+        list of Share or None
+            From the broadest taxon to the class itself; None if it is another group, or has over :data:`MOST_OF_GROUP`
+            items.
+
+        Raises
+        ------
+        MissingError
+            If there is no such group.
+
+        """
+        with self._database.reading() as connection:
+            found = groups.row_of(connection, group)
+            query = select(assignments.c.item_id).where(groups.in_group(connection, group)).limit(MOST_OF_GROUP + 1)
+            ids = connection.scalars(query).all()
+        if found.kind != groups.KNOWN or len(ids) > MOST_OF_GROUP:
+            return None
+        paths = [answer.taxon.path for answer in self.answers(ids, wait=False).values()]
+        line = self.setting().taxonomy.lineage(found.name or found.label)
+        names = tuple(name for _, name in line)
+        return [
+            Share(name, rank, sum(path[:depth] == names[:depth] for path in paths))
+            for depth, (rank, name) in enumerate(line, 1)
+        ]
 
     def of_predictions(
         self, rejected: Mapping[int, bool], *, wait: bool = True, progress: Progress = silent
@@ -257,12 +305,12 @@ class Taxonomies:
         """
         answers = self.answers(progress=progress)
         with self._database.reading() as connection:
-            found = labelled_items(connection)
+            found = _labels(connection)
         counts: dict[str, Counter[str]] = {"accepted": Counter(), "rejected": Counter()}
         for one in found:
             for kind, sources in (("accepted", ACCEPTED), ("rejected", REJECTED)):
                 if one.source in sources:
-                    counts[kind][answers[one.item].taxon.rank if one.item in answers else ""] += 1
+                    counts[kind][answers[one.id].taxon.rank if one.id in answers else ""] += 1
         return counts
 
     def thresholds(self, *, wait: bool = True, progress: Progress = silent) -> Thresholds | None:
@@ -343,6 +391,16 @@ def calibrate(
         walks = walk(taxonomy, classes, p[judged], to_class=not hidden)
         found.append(risk_threshold(walks.first_wrong(truth, taxonomy), error))
     return Thresholds(*found)
+
+
+def _labels(connection: Connection, ids: Collection[int] | None = None) -> list[Row[Any]]:
+    """Return the label of each item and the source of it, of some items or of all, in the order of their arrival."""
+    decided = decisions(connection, next(iter(ids)) if ids is not None and len(ids) == 1 else None)
+    columns = [items.c.id, decided.label.label("label"), decided.source.label("source")]
+    query = select(*columns).select_from(decided.joined).order_by(items.c.id)
+    if ids is None:
+        return list(connection.execute(query))
+    return [row for part in in_parts(sorted(ids)) for row in connection.execute(query.where(items.c.id.in_(part)))]
 
 
 def _leaf(taxonomy: Taxonomy, label: str) -> Taxon:

@@ -4,8 +4,11 @@ import re
 
 from sqlalchemy import update
 
+from opengcd.taxonomy import Taxonomy
 from opengcd.workspace.schema import groups as stored_groups
+from opengcd.workspace.taxonomies import Taxonomies, Thresholds
 from tests.helpers.browsing import cell, open_group
+from tests.helpers.pictures import KNOWN
 
 
 def sections(one):
@@ -109,3 +112,21 @@ def test_the_size_of_the_pictures_is_remembered(site):
     one.page.reload()
     one.page.locator(".cards[data-size=large] img").first.wait_for()
     assert one.page.get_by_label("Size of the pictures").input_value() == "large"
+
+
+def test_the_header_of_a_group_that_was_returned_to_a_class_says_what_is_sure(site, monkeypatch):
+    """All of its images have a hue for sure; which colour they have is in doubt."""
+    workspace, visit = site
+    workspace.discover(k=4)  # no room for a new class
+    workspace.taxonomies.set(Taxonomy(["hue"], {label: ["a hue"] for label in KNOWN}, "colour"), 0.1)
+    monkeypatch.setattr(Taxonomies, "thresholds", lambda *_, **__: Thresholds(0.999, 1.0))
+    group = max(workspace.groups(), key=len)
+    _, own = workspace.taxonomies.of_group(group.id)
+    assert own.items < len(group)
+    one = visit()
+    open_group(one, group)
+    told = f"{group.label} (colour) {own.items}, a hue (hue) {len(group)}. At most 10 % of images get a wrong name."
+    line = one.page.get_by_text(f"What is sure, of {len(group)} images: {told}")
+    line.wait_for()
+    workspace.by("bob").confirm(group.id)
+    line.wait_for(state="hidden")

@@ -247,6 +247,29 @@ def test_the_deepest_sure_rank_is_told_with_the_stated_error(site):
     one.page.get_by_text("What is sure: a hue (hue, 100 %). At most 25 % of images get a wrong name.").wait_for()
 
 
+def test_the_list_shows_the_deepest_sure_rank_beside_the_class(site):
+    """Only the ranks of images in sight are asked for, and the class is the label as before."""
+    workspace, visit = site
+    one = visit()
+    asked = []
+    one.page.on("request", lambda request: asked.append(request.url) if "/images/taxa" in request.url else None)
+    one.go("images?name=blue10&sort=added")
+    total(one, 8)
+    lineages = {"red": ["a hue"], "green": ["a hue"], "black": ["a hue"], "white": ["a hue"]}
+    workspace.taxonomies.set(Taxonomy(["hue"], lineages, "colour"), 0.25)
+    (blue,) = stream(workspace, "blue")[:1]
+    caption = cell(one.page, blue).locator(".caption")
+    label = workspace.browsing.image(blue).label
+    caption.get_by_text("a hue (hue)").wait_for()
+    assert caption.inner_text().split("\n") == [label, "a hue (hue)"]
+    assert cell(one.page, blue).get_attribute("aria-label") == f"blue100.png, {label}, a hue (hue)"
+    assert {len(re.findall("items=", url)) for url in asked} <= set(range(1, 9))
+    with one.page.expect_response("**/images/taxa*"):
+        one.go("images?source=learnt&label=red")
+    total(one, 8)
+    assert set(one.page.locator(".grid .caption").all_inner_texts()) == {"red"}
+
+
 def test_an_image_that_is_tried_is_named_at_the_deepest_sure_rank(site, tmp_path):
     workspace, visit = site
     lineages = {"red": ["a hue"], "green": ["a hue"], "black": ["a hue"], "white": ["a hue"]}

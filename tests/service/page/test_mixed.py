@@ -100,6 +100,19 @@ def test_a_group_of_one_class_is_confirmed_without_a_question(mixed, one):
     assert group(workspace, pink).confirmed
 
 
+def test_a_group_that_cannot_be_checked_is_confirmed_with_a_word(mixed, one):
+    workspace, both, _ = mixed
+    one.expected = ("500",)
+    one.page.route("**/groups/*/parts", lambda route: route.fulfill(status=500, json={"detail": "broken"}))
+    open_group(one, group(workspace, both))
+    one.press("Enter")
+    one.page.keyboard.type("sky")
+    one.press("Enter")
+    one.page.locator("#toasts").get_by_text("It could not be checked whether").wait_for()
+    one.said("“sky” is named and confirmed")
+    assert group(workspace, both).confirmed
+
+
 def test_groups_are_compared_before_they_are_joined(mixed, one):
     workspace, both, pink = mixed
     open_group(one, group(workspace, pink))

@@ -219,8 +219,10 @@ const MIXED = 0.5;
  * @returns {Promise<"on"|"split"|null>} go on, split it, or neither
  */
 async function ifOneClass(group, cancel) {
-  const { mixed, sizes, shown } = await api.parts(group.id).catch(() => ({ mixed: 0, sizes: [], shown: [] }));
-  if (mixed <= MIXED) return "on";
+  const found = await api.parts(group.id).catch(() => null);
+  if (!found) toast(`It could not be checked whether ${title(group)} is one class.`, { kind: "error" });
+  if (!found || found.mixed <= MIXED) return "on";
+  const { sizes, shown } = found;
   return warn({
     title: `Is ${title(group)} one class?`,
     text: "Its images fall into two parts that differ as much as two classes do. Once it is confirmed, all are learnt as one class.",

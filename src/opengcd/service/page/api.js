@@ -155,6 +155,8 @@ export const api = {
   people: () => call("GET /people"),
   /** @param {number} id */
   parts: (id) => call("GET /groups/{id}/parts", { path: { id } }),
+  /** @param {number} id */
+  groupTaxa: (id) => call("GET /groups/{id}/taxa", { path: { id } }),
   /** @param {number[]} items */
   suggestions: (items) => call("GET /suggestions", { query: { items: items.slice(0, 100) } }),
   /** @param {NonNullable<Operations["GET /images"]["query"]>} query */
@@ -162,6 +164,8 @@ export const api = {
   /** @param {NonNullable<Operations["GET /images/starts"]["query"]>} query */
   starts: (query) => call("GET /images/starts", { query }),
   choices: () => call("GET /images/choices"),
+  /** @param {number[]} items */
+  taxa: (items) => call("GET /images/taxa", { query: { items } }),
   /** @param {number} id @param {AbortSignal} [signal] */
   reasons: (id, signal) => call("GET /items/{id}/reasons", { path: { id }, signal }),
   /** @param {number} id @param {AbortSignal} [signal] */

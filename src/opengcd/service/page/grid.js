@@ -17,12 +17,14 @@ const name = (item) => (item.copies > 1 ? `${item.name}, a stack of ${item.copie
 export class Grid {
   /**
    * @param {{list: import("./items.js").PagedList<T>, selection: import("./selection.js").Selection, label: string,
-   *   side: number, look: (item: T) => void, moved: () => void, caption?: (item: T) => string}} options
-   *   caption: what stands on an image
+   *   side: number, look: (item: T) => void, moved: () => void, caption?: (item: T) => string,
+   *   seen?: (items: T[]) => void}} options
+   *   caption: what stands on an image, in lines; seen: called with the images in sight
    */
-  constructor({ list, selection, label, side, look, moved, caption }) {
+  constructor({ list, selection, label, side, look, moved, caption, seen }) {
     this.list = list;
     this.caption = caption;
+    this.seen = seen;
     this.selection = selection;
     this.side = side;
     this.look = look;
@@ -104,7 +106,9 @@ export class Grid {
     }
     for (let row = first; row <= last; row++) this.#row(row);
     this.paint();
-    if (this.list.total && last >= first) this.list.ensure(...this.sight()).catch(() => {});
+    if (!this.list.total || last < first) return;
+    this.list.ensure(...this.sight()).catch(() => {});
+    this.seen?.(this.#between(...this.sight()));
   }
 
   /** @param {number} row */
@@ -137,7 +141,7 @@ export class Grid {
             "data-item": item?.id,
             "aria-colindex": column + 1,
             "aria-selected": "false",
-            "aria-label": item ? [name(item), captions[column]].filter(Boolean).join(", ") : "loading",
+            "aria-label": item ? [name(item), ...captions[column].split("\n")].filter(Boolean).join(", ") : "loading",
           },
           item && h("img", { src: api.thumbnail(item.id), alt: "", draggable: "false", decoding: "async" }),
           item && item.copies > 1 && h("span", { class: "copies", "aria-hidden": "true" }, String(item.copies)),
@@ -210,12 +214,13 @@ export class Grid {
   async #addRange(from, to) {
     const [first, last] = from < to ? [from, to] : [to, from];
     await this.list.ensure(first, last);
-    const ids = [];
-    for (let i = first; i <= last; i++) {
-      const item = this.list.at(i);
-      if (item) ids.push(item.id);
-    }
-    this.selection.add(ids);
+    this.selection.add(this.#between(first, last).map((item) => item.id));
+  }
+
+  /** The images between two places, as far as they have been read. @param {number} first @param {number} last */
+  #between(first, last) {
+    const items = Array.from({ length: last - first + 1 }, (_, i) => this.list.at(first + i));
+    return items.filter((item) => item !== undefined);
   }
 
   /** @param {Event} event */

@@ -3,6 +3,7 @@
 import { count, percent } from "./words.js";
 
 /** @typedef {import("./types.d.ts").ItemDetails} ItemDetails */
+/** @typedef {import("./types.d.ts").Taxon} Taxon */
 /** @typedef {import("./types.d.ts").Image["source"]} Source */
 
 /** What each source of a label means, shortly. @type {Record<Source, string>} */
@@ -43,9 +44,28 @@ function origin({ source, label, who }) {
 /** @param {number} value */
 const short = (value) => (Math.abs(value) < 0.01 ? value.toPrecision(2) : value.toFixed(2));
 
-/** The deepest rank that is sure, in words. @param {import("./types.d.ts").Taxon} taxon */
+/**
+ * Whether a taxon is another one than the class that a label names, by its name or by a path.
+ * @param {Taxon} taxon @param {string} label
+ */
+export const differs = ({ name, path }, label) => name !== label && path.join("/") !== label;
+
+/** The deepest rank that is sure, shortly. @param {{name: string, rank: string}} taxon */
+export const sureName = ({ name, rank }) => `${name} (${rank})`;
+
+/** The deepest rank that is sure, in words. @param {Taxon} taxon */
 export const sureWords = ({ path, rank, probability, error }) =>
   `What is sure: ${path.join(" › ")} (${rank}, ${percent(probability)}). At most ${percent(error)} of images get a wrong name.`;
+
+/**
+ * How many images of a group surely belong to its class, and to the ranks above it; nothing if all belong to the class.
+ * @param {import("./types.d.ts").GroupTaxa} found
+ */
+export function sureOfGroup({ images, error, taxa }) {
+  if (!taxa.length || taxa[taxa.length - 1].images === images) return "";
+  const told = [...taxa].reverse().map((one) => `${sureName(one)} ${one.images}`);
+  return `What is sure, of ${count(images, "image")}: ${told.join(", ")}. At most ${percent(error)} of images get a wrong name.`;
+}
 
 /**
  * Why an image was recognised or rejected, sentence by sentence.
@@ -54,7 +74,7 @@ export const sureWords = ({ path, rank, probability, error }) =>
  */
 export function why(one, { score, threshold, rejected, nearest, taxon }) {
   const told = [origin(one)];
-  if (taxon && taxon.name !== one.label) told.push(sureWords(taxon));
+  if (taxon && differs(taxon, one.label ?? "")) told.push(sureWords(taxon));
   if (score !== null && threshold !== null && rejected !== null) {
     const above = score > threshold;
     const beside = `Its unknown score, ${short(score)}, is ${above ? "above" : "below"} the threshold, ${short(threshold)}`;

@@ -760,6 +760,26 @@ export interface GroupComment {
   text: string;
 }
 
+/** What is sure of the images of a group that was returned to a known class. */
+export interface GroupTaxa {
+  /** How many images the group has. */
+  images: number;
+  /** The largest share of images with a wrong name, as it was chosen. */
+  error: number;
+  /** From the broadest taxon to the class itself; empty without a taxonomy, while it is being calibrated, for groups of new classes, whose taxa are not known, and for groups of more than 2000 images. */
+  taxa: GroupTaxon[];
+}
+
+/** How many images of a group surely belong to a taxon of its class. */
+export interface GroupTaxon {
+  /** The name of the taxon. */
+  name: string;
+  /** Its rank, such as `genus`. */
+  rank: string;
+  /** How many images surely belong to it. */
+  images: number;
+}
+
 /** All groups, in the order of the review. */
 export interface Groups {
   /** The last edit that this shows. Send it as `on` with what you do next. */
@@ -828,6 +848,22 @@ export interface ImageStarts {
   total: number;
   /** For each page but the first, what to send as `after` to get it. */
   cursors: string[];
+}
+
+/** The deepest sure ranks of some images. */
+export interface ImageTaxa {
+  /** `none`: no known class has a rank above it. `calibrating`: the ranks are not known yet; ask again in a moment. `ready`: they are known. */
+  state: "none" | "calibrating" | "ready";
+  /** Without images of which not even the broadest rank is sure. */
+  taxa: ImageTaxon[];
+}
+
+/** The deepest sure rank of an image. */
+export interface ImageTaxon {
+  /** The number of the image. */
+  id: number;
+  /** The deepest rank that is sure. */
+  taxon: Taxon;
 }
 
 /** The first version was learnt. */
@@ -2208,6 +2244,11 @@ export interface Operations {
     path: { id: number };
     answer: Parts;
   };
+  /** Return how many images of a group that was returned to a known class surely belong to each taxon of the class. */
+  "GET /groups/{id}/taxa": {
+    path: { id: number };
+    answer: GroupTaxa;
+  };
   /** Return the questions that save the most work. Each answer has an edit: to give the answer, make that edit. */
   "GET /questions": {
     query?: { limit?: number };
@@ -2284,6 +2325,11 @@ export interface Operations {
   "GET /images/starts": {
     query?: { every?: number; label?: string | null; group?: number | null; source?: ("learnt" | "reviewed" | "returned" | "grouped" | "removed" | "recognized" | "rejected" | "waiting")[] | null; unknown_min?: number | null; unknown_max?: number | null; doubt_min?: number | null; doubt_max?: number | null; since?: string | null; until?: string | null; folder?: string | null; who?: string | null; name?: string | null; sort?: "added" | "name" | "date" | "label" | "doubt" | "unknown"; descending?: boolean };
     answer: ImageStarts;
+  };
+  /** Return the deepest rank that is sure of each image; those that are not there are left out. */
+  "GET /images/taxa": {
+    query: { items: number[] };
+    answer: ImageTaxa;
   };
   /** Return the labels, folders and people that images can be filtered by. */
   "GET /images/choices": {

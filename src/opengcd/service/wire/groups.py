@@ -102,6 +102,25 @@ class Parts(Model):
     shown: list[list[int]] = Field(description="The numbers of the most typical images of either part.")
 
 
+class GroupTaxon(Model):
+    """How many images of a group surely belong to a taxon of its class."""
+
+    name: str = Field(description="The name of the taxon.")
+    rank: str = Field(description="Its rank, such as `genus`.")
+    images: int = Field(description="How many images surely belong to it.")
+
+
+class GroupTaxa(Model):
+    """What is sure of the images of a group that was returned to a known class."""
+
+    images: int = Field(description="How many images the group has.")
+    error: float = Field(description="The largest share of images with a wrong name, as it was chosen.")
+    taxa: list[GroupTaxon] = Field(
+        description="From the broadest taxon to the class itself; empty without a taxonomy, while it is being "
+        "calibrated, for groups of new classes, whose taxa are not known, and for groups of more than 2000 images."
+    )
+
+
 class Suggestion(Model):
     """A known class or a group that images may belong to."""
 

@@ -172,6 +172,23 @@ class Taxon(Model):
         return cls(name=taxon.name, rank=taxon.rank, path=path, probability=answer.probability, error=error)
 
 
+class ImageTaxon(Model):
+    """The deepest sure rank of an image."""
+
+    id: int = Field(description="The number of the image.")
+    taxon: Taxon = Field(description="The deepest rank that is sure.")
+
+
+class ImageTaxa(Model):
+    """The deepest sure ranks of some images."""
+
+    state: Literal["none", "calibrating", "ready"] = Field(
+        description="`none`: no known class has a rank above it. `calibrating`: the ranks are not known yet; ask again "
+        "in a moment. `ready`: they are known."
+    )
+    taxa: list[ImageTaxon] = Field(description="Without images of which not even the broadest rank is sure.")
+
+
 class Reasons(Model):
     """Why an image has been recognised as a class, or rejected."""
 

@@ -10,6 +10,7 @@ import { useKeys } from "../keys.js";
 import { likeness } from "../likeness.js";
 import { otherButtons } from "../otherverbs.js";
 import { lookAt, lookersLine } from "../presence.js";
+import { sureOfGroup } from "../reasons.js";
 import { go, imagesOf } from "../router.js";
 import { Selection } from "../selection.js";
 import { selectionBar } from "../selectionbar.js";
@@ -48,6 +49,7 @@ export function group(root, which, item) {
   const image = inspector({ group: id, selection, step: (by) => grid.goTo(grid.cursor + by) });
   const side = rail(id, selection, (other) => moveHere(other));
 
+  const sure = h("p", { class: "soft", hidden: true });
   const head = h("header", { class: "title" });
   const gone = h("div", { class: "empty card", hidden: true });
   const like = likeness((ids) => selection.set(ids));
@@ -134,6 +136,7 @@ export function group(root, which, item) {
               ]
             : "",
         ),
+        sure,
         others.element,
         said.element,
       ),
@@ -162,6 +165,14 @@ export function group(root, which, item) {
         one.kind !== "removed" && otherButtons("group", (apply) => apply({ group: id }, state.edit)),
       ),
     );
+  }
+
+  /** Tell what is sure of the images, if they were returned to a known class. */
+  async function paintSure() {
+    const one = groupById(id);
+    const found = one?.kind === "known" && !one.confirmed ? await api.groupTaxa(id).catch(() => null) : null;
+    sure.textContent = found && sureOfGroup(found);
+    sure.hidden = !sure.textContent;
   }
 
   /** @param {import("../types.d.ts").Group} one */
@@ -239,6 +250,7 @@ export function group(root, which, item) {
   );
   root.append(head, gone, body);
   paintHead();
+  paintSure();
   side.paint();
 
   const start = async () => {
@@ -278,6 +290,7 @@ export function group(root, which, item) {
     subscribe(async (topic) => {
       if (topic !== "review") return;
       paintHead();
+      paintSure();
       side.paint();
       if (!groupById(id)) return selection.size && selection.clear();
       await list.reload(...grid.sight());

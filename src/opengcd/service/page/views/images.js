@@ -7,11 +7,13 @@ import { Grid } from "../grid.js";
 import { filterBar, inWords, read, write } from "../imagefilters.js";
 import { ImageList } from "../items.js";
 import { useKeys } from "../keys.js";
+import { differs, sureName } from "../reasons.js";
 import { query, setQuery } from "../router.js";
 import { Selection } from "../selection.js";
 import { selectionBar } from "../selectionbar.js";
 import { cellSizes } from "../sizes.js";
 import { state, subscribe } from "../store.js";
+import { SureRanks } from "../sureranks.js";
 import { complain, toast } from "../toast.js";
 import { count, number } from "../words.js";
 import { inspector } from "./inspector.js";
@@ -37,8 +39,15 @@ export function images(root) {
     side: cellSizes.value(),
     look: (item) => image.enlarge(item),
     moved: () => image.follow(grid.current()),
-    caption: (item) => item.label,
+    caption: (item) => [item.label, sureBeside(item)].filter(Boolean).join("\n"),
+    seen: (items) => ranks.look(items.map((item) => item.id)),
   });
+  const ranks = new SureRanks(() => grid.render());
+  /** The deepest sure rank of an image, if it is not the class. @param {import("../types.d.ts").Image} item */
+  function sureBeside({ id, label }) {
+    const taxon = ranks.of(id);
+    return taxon && differs(taxon, label) ? sureName(taxon) : "";
+  }
   const image = inspector({ selection, step: (by) => grid.goTo(grid.cursor + by) });
   const total = h("p", { class: "lead total", role: "status" }, "…");
   const nothing = h("div", { class: "empty card", hidden: true });
@@ -157,9 +166,11 @@ export function images(root) {
     subscribe(async (topic) => {
       if (topic !== "review" || known === (known = present())) return;
       await list.reload(...grid.sight());
+      ranks.forget();
       readChoices();
     }),
     () => grid.end(),
+    () => ranks.end(),
     fields.end,
     image.end,
   ];

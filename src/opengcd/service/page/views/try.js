@@ -6,7 +6,7 @@ import { bars } from "../charts.js";
 import { h, heading } from "../dom.js";
 import { icon } from "../icons.js";
 import { useKeys } from "../keys.js";
-import { sureWords } from "../reasons.js";
+import { differs, sureWords } from "../reasons.js";
 import { classLink, imagesOf } from "../router.js";
 import { refresh } from "../store.js";
 import { complain } from "../toast.js";
@@ -118,7 +118,7 @@ export function tryIt(root) {
         h("p", { class: "soft" }, one.name ?? file.name),
         h("h2", {}, unknown ? "Unknown" : classLink(one.label)),
         unknown && h("p", { class: "soft" }, "This does not look like any known class."),
-        one.taxon && one.taxon.name !== one.label && h("p", {}, sureWords(one.taxon)),
+        one.taxon && differs(one.taxon, one.label) && h("p", {}, sureWords(one.taxon)),
         bars([
           { label: "unknown", value: one.unknown, kind: "unknown" },
           ...one.top.map(([label, value]) => ({ label, value, href: imagesOf({ label }) })),
