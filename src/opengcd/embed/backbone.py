@@ -218,7 +218,7 @@ def load_backbone(name: str, device: str, pooling: str, precision: str, batch_si
                 output_loading_info=True,
             )
     except Exception as error:  # the files can be invalid in any way
-        raise _unusable(name, local, error) from error
+        raise unusable_network(name, local=local, error=error) from error
     lacking = [key for key in report["missing_keys"] if pooling == "pooled" or not any(part in key for part in UNUSED)]
     if lacking:
         raise EmbedderError(
@@ -309,7 +309,22 @@ def _no_class_token(name: str) -> EmbedderError:
     return EmbedderError(f"{name} has no class token; use pooling='pooled' or 'mean'.")
 
 
-def _unusable(name: str, local: bool, error: Exception) -> EmbedderError:
+def unusable_network(name: str, *, local: bool, error: Exception) -> EmbedderError:
+    """Return the error that says why a network cannot be loaded.
+
+    Parameters
+    ----------
+    name : str
+    local : bool
+        Whether it is a folder.
+    error : Exception
+        The reason.
+
+    Returns
+    -------
+    EmbedderError
+
+    """
     reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
     if local:
         return EmbedderError(

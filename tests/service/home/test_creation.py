@@ -74,6 +74,12 @@ def ended(home):
     return get(home, "creation")["creation"]
 
 
+def checked(home, name, **more):
+    send(home, "POST", "backbones/check", {"name": str(name), **more}, 202)
+    eventually(lambda: get(home, "backbones/check")["checking"]["state"] != "running")
+    return get(home, "backbones/check")["checking"]["result"]
+
+
 def left(root):
     """What is in the folder of projects, but for the state of the page."""
     return sorted(entry.name for entry in root.iterdir() if entry.name != ".opengcd")
@@ -329,12 +335,12 @@ def test_backbones(home, root, tmp_path, monkeypatch, images):
     assert [one["title"] for one in listed[3:]] == [*offered, "pixels (no network)"]  # what is here comes first
     assert set(found) == {"ann/dinov2-tiny", "tiny", "mean.onnx", "pixels (no network)", *offered}
     assert "DINOv2" in found["ann/dinov2-tiny"]["about"]
-    right = send(home, "POST", "backbones/check", {"name": local})
+    right = checked(home, local)
     assert (right["usable"], right["width"], right["pooling"]) == (True, 16, "cls")
-    mean = send(home, "POST", "backbones/check", {"name": local, "pooling": "mean"})
+    mean = checked(home, local, pooling="mean")
     assert (mean["usable"], mean["pooling"]) == (True, "mean")
-    assert send(home, "POST", "backbones/check", {"name": str(places / "mean.onnx")})["usable"]
-    wrong = send(home, "POST", "backbones/check", {"name": str(places / "cut")})
+    assert checked(home, places / "mean.onnx")["usable"]
+    wrong = checked(home, places / "cut")
     assert not wrong["usable"]
     assert "does not contain a usable network" in wrong["problem"]
     create(home, {"folder": str(images)}, backbone=local, pooling="mean")

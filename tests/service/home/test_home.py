@@ -125,9 +125,10 @@ def test_a_project_works_as_it_does_by_itself(home):
 
 def test_nothing_without_a_token(root):
     with home_app(root) as (app, access), connect(app) as stranger:
-        for path in ("home", "folders", "backbones", "creation", "uploads/" + "0" * 16):
+        for path in ("home", "folders", "backbones", "backbones/check", "creation", "uploads/" + "0" * 16):
             assert stranger.get(f"{API}/{path}").status_code == 401, path
-        for path in ("home", "known", "creation", "backbones/check", "uploads", "creation/cancel"):
+        cancel = "creation/cancel", "backbones/check/cancel"
+        for path in ("home", "known", "creation", "backbones/check", "uploads", *cancel):
             assert stranger.post(f"{API}/{path}", json={}).status_code == 401, path
         assert stranger.get("/").status_code == 200
         # Not even a project is opened for a stranger.

@@ -12,6 +12,8 @@ from opengcd import Workspace
 from opengcd.workspace.schema import captures
 from tests.helpers.browsing import WAIT, drop, violations
 from tests.helpers.homing import home_process, home_serving
+from tests.helpers.hub import serving_hub
+from tests.helpers.networks import save_vit
 from tests.helpers.pictures import paint, picture
 from tests.helpers.scenes import SIDE, scene
 from tests.helpers.videos import film
@@ -228,6 +230,42 @@ def test_a_failed_creation_keeps_what_was_entered(page, world, tmp_path):
         page.get_by_label("Name", exact=True).fill("Colours 2")
         page.get_by_role("button", name="Create project").click()
         page.wait_for_url("**/projects/Colours%202/**", timeout=90_000)
+
+
+def test_a_project_without_classes_is_no_dead_end(page, tmp_path):
+    Workspace.create(tmp_path / "projects" / "birds", "pixels").close()
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob')}")
+        page.get_by_role("link", name="Learn the first classes").click()
+        page.get_by_text("opengcd init birds --known FOLDER").wait_for()
+        page.get_by_role("link", name="create a new project").click()
+        page.get_by_role("heading", name="New project").wait_for()
+
+
+def test_the_download_of_a_backbone_is_shown_and_can_be_cancelled(page, tmp_path, monkeypatch):
+    save_vit(tmp_path / "tiny")
+    with (
+        serving_hub({"ann/tiny": tmp_path / "tiny"}, tmp_path / "hub", monkeypatch) as hub,
+        home_serving(tmp_path / "projects") as (address, access),
+    ):
+        page.goto(f"{address}#token={access.make('bob')}")
+        page.goto(f"{address}#/new")
+        page.get_by_label("Name, folder or ONNX file").fill("ann/tiny")
+        page.get_by_text("Another one", exact=True).click()
+        download = page.get_by_role("region", name="Downloading ann/tiny")
+        download.get_by_text(" kB of ").wait_for()
+        assert violations(page) == []
+        page.reload()
+        download.get_by_text(" kB of ").wait_for()
+        page.evaluate("localStorage.clear()")  # as in another browser
+        page.reload()
+        download.get_by_text(" kB of ").wait_for()
+        download.get_by_role("button", name="Cancel").click()
+        page.get_by_text("The check was cancelled.").wait_for()
+        hub.go_on.set()
+        page.get_by_role("button", name="Try again").click()
+        page.get_by_text("It works: 16 numbers per image").wait_for()
+        assert hub.sent.count("model.safetensors") == 2  # neither reload began another download
 
 
 def test_vectors_boxes_and_settings_are_chosen_in_the_form(page, world, tmp_path):

@@ -22,6 +22,7 @@ from opengcd.service.app import API, PAGE, AtHome, create_app, explain_errors, l
 from opengcd.service.authentication import Authenticator
 from opengcd.service.home import routes
 from opengcd.service.home.cards import Cards
+from opengcd.service.home.checks import BackboneChecks
 from opengcd.service.home.creation import Creations
 from opengcd.service.home.folder import ProjectFolder
 from opengcd.service.home.projects import Projects
@@ -79,6 +80,7 @@ def create_home(folder: ProjectFolder, access: Access, *, hosts: Sequence[str] =
             await projects.open_watched()
         yield
         closing.cancel()
+        await run_in_threadpool(state.checks.stop)
         await run_in_threadpool(state.creations.stop)
         await projects.close_all()
         state.cards.close()
@@ -102,6 +104,7 @@ def create_home(folder: ProjectFolder, access: Access, *, hosts: Sequence[str] =
         cards=Cards(folder, projects.workspace),
         uploads=uploads,
         creations=Creations(folder, uploads, local=local),
+        checks=BackboneChecks(),
     )
     app = FastAPI(
         title="OpenGCD",

@@ -70,7 +70,7 @@ def find_backbones(used: Iterable[str], places: Iterable[Path]) -> list[api.Back
     for name in used:
         if name != Pixels.name and (found_here := _describe(name)) is not None:
             found.setdefault(name, found_here.model_copy(update={"where": "used by another project"}))
-    for one in (*_cached(), *_in_places(places)):
+    for one in (*cached_backbones(), *_in_places(places)):
         found.setdefault(one.name, one)
     for name, size in SUGGESTED.items():
         about = f"{_about(name, '')} {DOWNLOAD.format(size=size)}"
@@ -150,8 +150,14 @@ def backbone_places(folder: Path) -> list[Path]:
     return [*named, folder / "backbones", folder.parent / "backbones"]
 
 
-def _cached() -> Iterator[api.Backbone]:
-    """Networks in the cache of the Hugging Face hub that are complete and take images."""
+def cached_backbones() -> Iterator[api.Backbone]:
+    """Yield the networks in the cache of the Hugging Face hub that are complete and take images.
+
+    Yields
+    ------
+    Backbone
+
+    """
     home = os.environ.get("HF_HOME") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "huggingface"
     )

@@ -12,8 +12,9 @@ from fastapi.concurrency import run_in_threadpool
 from opengcd.service import wire
 from opengcd.service.authentication import MISSING, Authenticator, guarded
 from opengcd.service.home import wire as api
-from opengcd.service.home.backbones import backbone_places, check_backbone, find_backbones
+from opengcd.service.home.backbones import backbone_places, find_backbones
 from opengcd.service.home.cards import Cards
+from opengcd.service.home.checks import BackboneChecks
 from opengcd.service.home.creation import Creations
 from opengcd.service.home.folder import ProjectFolder
 from opengcd.service.home.projects import Projects
@@ -34,6 +35,7 @@ class HomeState:
     cards: Cards
     uploads: Uploads
     creations: Creations
+    checks: BackboneChecks
 
 
 async def _state(request: Request) -> HomeState:
@@ -84,11 +86,27 @@ def backbones(home: Home) -> api.Backbones:
     return api.Backbones(backbones=find_backbones(dict.fromkeys(used), backbone_places(home.folder.path)))
 
 
-@writing.post("/backbones/check", summary="Check a backbone", response_description="Whether it can be used.")
-def check(home: Home, local: Local, wanted: api.CheckBackbone) -> api.BackboneCheck:
-    """Load a network, and turn one image into a vector by it. It is downloaded if it is not on this machine."""
+@reading.get("/backbones/check", summary="Show the check of a backbone", response_description="The check.")
+def checking(home: Home) -> api.CheckingState:
+    """Return how far the check of a network is, or how the last one ended."""
+    return api.CheckingState(checking=home.checks.latest)
+
+
+@writing.post("/backbones/check", status_code=202, summary="Check a backbone", response_description="The check.")
+def check(home: Home, local: Local, wanted: api.CheckBackbone) -> api.Checking:
+    """Turn one image into a vector by a network, in the background; it is downloaded if it is not on this machine.
+
+    If the same network is being checked, that goes on; the check of another one ends.
+    """
     refuse_hidden_backbone(home, wanted.name, local=local)
-    return check_backbone(wanted.name, wanted.pooling)
+    return home.checks.start(wanted)
+
+
+@writing.post("/backbones/check/cancel", summary="Cancel the check of a backbone", response_description="The check.")
+def cancel_check(home: Home) -> api.CheckingState:
+    """Cancel the check of a network: its download ends."""
+    home.checks.cancel()
+    return api.CheckingState(checking=home.checks.latest)
 
 
 @writing.post("/known", summary="Look at labelled images", response_description="Their classes.", responses=MISSING)

@@ -98,6 +98,27 @@ class BackboneCheck(Model):
     seconds: float | None = Field(default=None, description="Seconds per image on this machine, one image at a time.")
 
 
+class Checking(Model):
+    """The check of a network that runs, or the last one."""
+
+    id: str = Field(description="Tells checks apart.")
+    state: Literal["running", "done", "cancelled"] = Field(description="How it is.")
+    request: CheckBackbone = Field(description="What was asked for.")
+    stage: Literal["starting", "downloading", "loading"] = Field(description="What it does now, while it runs.")
+    done: int = Field(description="Bytes that have been downloaded.")
+    total: int = Field(description="Bytes to download; 0 while nothing is downloaded.")
+    seconds_left: float | None = Field(
+        description="Estimated seconds that the download will still take; null if unknown."
+    )
+    result: BackboneCheck | None = Field(default=None, description="What it has found; null unless it is done.")
+
+
+class CheckingState(Model):
+    """The check of a network that runs, or the last one."""
+
+    checking: Checking | None = Field(description="Null if there is none.")
+
+
 class ProjectSettings(Model):
     """Settings of a new project that have good defaults."""
 

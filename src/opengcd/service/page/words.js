@@ -57,6 +57,14 @@ export function duration(seconds) {
   return `about ${count(Math.round(seconds / length), unit)}`;
 }
 
+/** The size of a file. @param {number} bytes */
+export const size = (bytes) =>
+  bytes < 1e6
+    ? `${number(Math.ceil(bytes / 1e3))} kB`
+    : bytes < 1e9
+      ? `${(bytes / 1e6).toFixed(1)} MB`
+      : `${(bytes / 1e9).toFixed(2)} GB`;
+
 /** How far long work is: "5 of 40 · about 2 minutes left". @param {{done: number, total: number, seconds_left: number|null}} job */
 export function pace({ done, total, seconds_left }) {
   const steps = total ? `${number(done)} of ${number(total)}` : "";

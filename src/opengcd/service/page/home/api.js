@@ -21,6 +21,9 @@ export const home = {
   backbones: () => call("GET /backbones"),
   /** @param {CheckBackbone} body @param {AbortSignal} [signal] */
   check: (body, signal) => call("POST /backbones/check", { body, signal }),
+  /** @param {AbortSignal} [signal] */
+  checking: (signal) => call("GET /backbones/check", { signal }),
+  cancelCheck: () => call("POST /backbones/check/cancel"),
   /** @param {KnownImages} body */
   known: (body) => call("POST /known", { body }),
   creation: () => call("GET /creation"),

@@ -3,15 +3,19 @@
 import { h } from "../dom.js";
 import { chooseFolder } from "../folders.js";
 import { icon } from "../icons.js";
+import { complain } from "../toast.js";
+import { moved, movingCard } from "../views/uploadcard.js";
 import { number } from "../words.js";
 import { home } from "./api.js";
 import { choice } from "./choice.js";
 
 /** @typedef {import("./types.d.ts").Backbone} Backbone */
 /** @typedef {import("./types.d.ts").BackboneCheck} BackboneCheck */
+/** @typedef {import("./types.d.ts").Checking} Checking */
 
 /** Where a network is that is not on the machine. */
 const DOWNLOAD = "to download";
+const EVERY = 400;
 
 /**
  * @param {import("./create.js").Draft} draft changed in place
@@ -24,6 +28,7 @@ export function backbonePart(draft, { save, changed, signal }) {
   /** Which answer is still wanted: that to the latest question. */
   let tried = 0;
   const networks = h("div", { class: "networks", role: "radiogroup", "aria-label": "Backbone" });
+  const fetching = h("div", {});
   const tested = h("div", { class: "found", "aria-live": "polite" });
 
   /** @param {Backbone[]} list @param {boolean} local whether networks of this machine may be named */
@@ -86,42 +91,86 @@ export function backbonePart(draft, { save, changed, signal }) {
   const tryIt = async () => {
     check = null;
     const mine = ++tried;
+    fetching.replaceChildren();
     tested.replaceChildren();
     if (!draft.backbone) return changed();
     checking = true;
-    tested.replaceChildren(h("p", { class: "soft" }, "Checking whether this backbone works here …"));
     changed();
+    const wanted = () => mine === tried && !signal.aborted;
     try {
-      const answer = await home.check({ name: draft.backbone, pooling: draft.settings.pooling ?? null }, signal);
-      if (mine !== tried) return;
-      check = answer;
-      tested.replaceChildren(
-        answer.usable
-          ? h(
-              "p",
-              { class: "good" },
-              icon("check"),
-              `It works: ${number(answer.width ?? 0)} numbers per image, ${perImage(answer.seconds ?? 0)} on this machine.`,
-            )
-          : h("p", { class: "warning", role: "alert" }, answer.problem),
-      );
+      const asked = { name: draft.backbone, pooling: draft.settings.pooling ?? null };
+      const ended = await follow(await home.check(asked, signal), wanted);
+      if (!wanted()) return;
+      check = ended?.result ?? null;
+      tested.replaceChildren(...told(check));
     } catch (error) {
-      if (mine !== tried || signal.aborted) return;
-      tested.replaceChildren(
-        h("p", { class: "warning", role: "alert" }, error instanceof Error ? error.message : String(error)),
-      );
+      if (wanted()) tested.replaceChildren(...failed(error instanceof Error ? error.message : String(error)));
     } finally {
       if (mine === tried) {
         checking = false;
+        fetching.replaceChildren();
         changed();
       }
     }
   };
 
+  /**
+   * Show how far a check is until it ends.
+   * @param {Checking} begun @param {() => boolean} wanted
+   * @returns {Promise<Checking|null>} how it ended; null if another one was begun elsewhere
+   */
+  const follow = async (begun, wanted) => {
+    const card = movingCard(`Downloading ${begun.request.name}`, () => home.cancelCheck().catch(complain));
+    /** @type {Checking|null} */
+    let now = begun;
+    while (now?.id === begun.id && now.state === "running") {
+      if (now.total) {
+        card.show(now.done / now.total, moved(now.done, now.total, now.seconds_left));
+        if (!card.element.isConnected) {
+          fetching.replaceChildren(card.element);
+          tested.replaceChildren();
+        }
+      } else if (card.element.isConnected || !tested.hasChildNodes()) {
+        fetching.replaceChildren();
+        tested.replaceChildren(h("p", { class: "soft" }, "Checking whether this backbone works here …"));
+      }
+      await new Promise((resolve) => setTimeout(resolve, EVERY));
+      if (!wanted()) return null;
+      now = (await home.checking(signal)).checking;
+      if (!wanted()) return null;
+    }
+    return now?.id === begun.id ? now : null;
+  };
+
+  /** @param {string} problem */
+  const failed = (problem) => [
+    h("p", { class: "warning", role: "alert" }, problem),
+    h("div", { class: "row" }, h("button", { type: "button", on: { click: tryIt } }, "Try again")),
+  ];
+
+  /** @param {BackboneCheck|null} result */
+  const told = (result) =>
+    result === null
+      ? failed("The check was cancelled.")
+      : result.usable
+        ? [
+            h(
+              "p",
+              { class: "good" },
+              icon("check"),
+              `It works: ${number(result.width ?? 0)} numbers per image, ${perImage(result.seconds ?? 0)} on this machine.`,
+            ),
+          ]
+        : failed(result.problem);
+
   return {
-    elements: [networks, tested],
-    /** Show the networks; without a choice, the first one on the machine is chosen. @type {typeof show} */
-    show(list, local) {
+    elements: [networks, fetching, tested],
+    /**
+     * Show the networks. One that is being downloaded stays chosen; without a choice, the first one on the machine is.
+     * @param {Backbone[]} list @param {boolean} local @param {Checking|null} now
+     */
+    show(list, local, now) {
+      if (now?.state === "running" && now.total) draft.backbone = now.request.name;
       if (!draft.backbone) draft.backbone = list.find((one) => !one.toy && one.where !== DOWNLOAD)?.name ?? null;
       show(list, local);
       tryIt();

@@ -504,10 +504,11 @@ export function newProject(root) {
   for (const type of drags) document.addEventListener(type, drag);
 
   const begin = async () => {
-    const [{ local: here }, listed, { creation }] = await Promise.all([
+    const [{ local: here }, listed, { creation }, { checking }] = await Promise.all([
       home.projects(),
       home.backbones(),
       home.creation(),
+      home.checking(),
     ]);
     local = here;
     if (creation) {
@@ -535,7 +536,7 @@ export function newProject(root) {
     if (!local) draft.from = "upload";
     paintSource();
     paintChosen();
-    backbones.show(listed.backbones, local);
+    backbones.show(listed.backbones, local, checking);
     settings.replaceChildren(settingsPart(draft.settings, save, backbones.check));
     look();
     const kept = dropped.length ? dropped : draft.upload ? [] : await upload.kept();

@@ -56,6 +56,32 @@ export interface CheckBackbone {
   pooling?: "cls" | "mean" | "pooled" | null;
 }
 
+/** The check of a network that runs, or the last one. */
+export interface Checking {
+  /** Tells checks apart. */
+  id: string;
+  /** How it is. */
+  state: "running" | "done" | "cancelled";
+  /** What was asked for. */
+  request: CheckBackbone;
+  /** What it does now, while it runs. */
+  stage: "starting" | "downloading" | "loading";
+  /** Bytes that have been downloaded. */
+  done: number;
+  /** Bytes to download; 0 while nothing is downloaded. */
+  total: number;
+  /** Estimated seconds that the download will still take; null if unknown. */
+  seconds_left: number | null;
+  /** What it has found; null unless it is done. */
+  result?: BackboneCheck | null;
+}
+
+/** The check of a network that runs, or the last one. */
+export interface CheckingState {
+  /** Null if there is none. */
+  checking: Checking | null;
+}
+
 /** Why a request is not possible in the present state of the workspace. */
 export interface Conflict {
   /** What happened and what to do, in words for a person to read. */
@@ -327,6 +353,15 @@ export interface Operations {
   "GET /backbones": {
     answer: Backbones;
   };
+  /** Return how far the check of a network is, or how the last one ended. */
+  "GET /backbones/check": {
+    answer: CheckingState;
+  };
+  /** Turn one image into a vector by a network, in the background; it is downloaded if it is not on this machine. */
+  "POST /backbones/check": {
+    body: CheckBackbone;
+    answer: Checking;
+  };
   /** Return how far the creation of a project is, or how the last one ended. */
   "GET /creation": {
     answer: CreationState;
@@ -345,10 +380,9 @@ export interface Operations {
     path: { key: string };
     answer: null;
   };
-  /** Load a network, and turn one image into a vector by it. It is downloaded if it is not on this machine. */
-  "POST /backbones/check": {
-    body: CheckBackbone;
-    answer: BackboneCheck;
+  /** Cancel the check of a network: its download ends. */
+  "POST /backbones/check/cancel": {
+    answer: CheckingState;
   };
   /** Return the classes of labelled images, before a project is created from them. */
   "POST /known": {

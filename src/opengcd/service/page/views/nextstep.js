@@ -13,6 +13,13 @@ import { complain } from "../toast.js";
 import { continueAdapting } from "./adapt.js";
 import { count, DOING, pace } from "../words.js";
 
+/** Beside other projects, another way than a command. */
+function anew() {
+  const way = h("p", { hidden: true }, "Or ", h("a", { href: "../../#/new" }, "create a new project"), " instead.");
+  api.watch().then((watch) => (way.hidden = !watch.home), complain);
+  return way;
+}
+
 /** @returns {[string, HTMLElement, import("../dom.js").Child]} heading, text and buttons */
 function nextStep() {
   const { status } = state;
@@ -39,7 +46,12 @@ function nextStep() {
     case "init":
       return [
         "No classes are known yet",
-        h("p", {}, "To teach the first ones, run ", code(`opengcd init ${status.name} --known FOLDER`), "."),
+        h(
+          "div",
+          {},
+          h("p", {}, "To teach the first ones, run ", code(`opengcd init ${status.name} --known FOLDER`), "."),
+          anew(),
+        ),
         null,
       ];
     case "view":

@@ -1,19 +1,11 @@
-/** An upload under way: how far it is, how long it will take, and a way to stop it. */
+/** Long work under way that moves bytes: how far it is, how long it will take, and a way to stop it. */
 
 import { progress } from "../charts.js";
 import { h } from "../dom.js";
-import { count, duration, number } from "../words.js";
-
-/** @param {number} bytes */
-const size = (bytes) =>
-  bytes < 1e6
-    ? `${number(Math.ceil(bytes / 1e3))} kB`
-    : bytes < 1e9
-      ? `${(bytes / 1e6).toFixed(1)} MB`
-      : `${(bytes / 1e9).toFixed(2)} GB`;
+import { count, duration, number, size } from "../words.js";
 
 /** @param {string} label @param {() => unknown} cancel */
-export function uploadCard(label, cancel) {
+export function movingCard(label, cancel) {
   const bar = h("div", {}, progress(null, label));
   const line = h("p", { class: "soft" }, "Starting …");
   const element = h(
@@ -30,16 +22,33 @@ export function uploadCard(label, cancel) {
   );
   return {
     element,
+    /** @param {number|null} share how much of it is done; null if unknown @param {string} text */
+    show(share, text) {
+      bar.replaceChildren(progress(share, label));
+      line.textContent = text;
+    },
+  };
+}
+
+/** How far bytes are: "5.0 MB of 90.0 MB · about 2 minutes left". @param {number} done @param {number} total @param {number|null} seconds */
+export const moved = (done, total, seconds) =>
+  `${size(done)} of ${size(total)}${seconds === null || done >= total ? "" : ` · ${duration(seconds)} left`}`;
+
+/** An upload. @param {string} label @param {() => unknown} cancel */
+export function uploadCard(label, cancel) {
+  const { element, show } = movingCard(label, cancel);
+  return {
+    element,
     /** @param {import("../uploading.js").Sending} sending */
     paint(sending) {
-      bar.replaceChildren(progress(sending.bytes ? sending.sent / sending.bytes : null, label));
-      const left =
-        sending.seconds === null || sending.sent >= sending.bytes ? "" : ` · ${duration(sending.seconds)} left`;
-      line.textContent = sending.lost
-        ? "The connection is lost. The upload goes on as soon as it is back."
-        : sending.done === sending.files
-          ? "Everything has arrived; unpacking …"
-          : `${number(sending.done)} of ${count(sending.files, "file")} · ${size(sending.sent)} of ${size(sending.bytes)}${left}`;
+      show(
+        sending.bytes ? sending.sent / sending.bytes : null,
+        sending.lost
+          ? "The connection is lost. The upload goes on as soon as it is back."
+          : sending.done === sending.files
+            ? "Everything has arrived; unpacking …"
+            : `${number(sending.done)} of ${count(sending.files, "file")} · ${moved(sending.sent, sending.bytes, sending.seconds)}`,
+      );
     },
   };
 }
