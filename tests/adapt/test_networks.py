@@ -1,5 +1,6 @@
 """From files of images to an adapted network."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -232,6 +233,12 @@ def test_an_exported_file_computes_the_same_vectors(tmp_path):
     cosines = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
     assert cosines.min() > 0.99
     assert not [f for f in Path(tmp_path).iterdir() if f.name not in ("network", "network.onnx")]
+    # torch cannot write two at a time.
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda number: export_onnx(folder, tmp_path / f"{number}.onnx"), range(4)))
+    assert {(tmp_path / f"{number}.onnx").read_bytes() for number in range(4)} == {
+        (tmp_path / "network.onnx").read_bytes()
+    }
 
 
 def test_a_network_with_another_preparation_is_not_exported(tmp_path):

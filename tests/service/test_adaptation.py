@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opengcd import Client
-from opengcd.adapt import EpochPoint, TimeEstimate, estimate
+from opengcd.adapt import AdaptError, AdaptSettings, EpochPoint, TimeEstimate, estimate
 from opengcd.service import create_app
 from opengcd.service.client import ServiceError
 from opengcd.service.job_reports import TimeLeft
@@ -33,9 +33,14 @@ def state(workspace):
 
 def test_a_dry_run_an_adaptation_and_the_way_back(trainable, client, least_gain, monkeypatch):
     least_gain(ALWAYS)
-    monkeypatch.setattr(
-        "opengcd.workspace.adaptation.export_onnx", lambda folder, file, *, pooling: file.write_text(str(folder))
-    )
+
+    def export(folder, file, *, pooling):
+        file.write_text(str(folder))
+
+    def refuse(folder, file, *, pooling):
+        raise AdaptError("It computes other vectors.")
+
+    monkeypatch.setattr("opengcd.adapt.export_onnx", export)
     before = state(trainable)
     tried = finish(client, send(client, "POST", "jobs", ADAPT | {"dry_run": True}, 202))
     assert (tried["state"], tried["error"], tried["arguments"]["dry_run"]) == ("done", None, True)
@@ -52,6 +57,8 @@ def test_a_dry_run_an_adaptation_and_the_way_back(trainable, client, least_gain,
     written = client.get(f"{API}/adaptation/onnx")
     assert written.text == str(trainable.path / "networks" / "0002")
     assert written.headers["content-disposition"].endswith('.onnx"')
+    monkeypatch.setattr("opengcd.adapt.export_onnx", refuse)
+    assert get(client, "adaptation/onnx", 409)["detail"] == "It computes other vectors."
     assert done["result"]["seconds"].keys() == {"reading", "rehearsing", "training"}
     # The rehearsal was made before: its curve is part of this job all the same.
     assert done["curves"]["rehearsing"] == tried["curves"]["rehearsing"]
@@ -80,15 +87,21 @@ def test_options_reach_the_training(trainable, client, monkeypatch):
     seen = []
 
     def train(*_, settings, force, dry_run, **__):
-        seen.append((settings.method, settings.blocks, settings.epochs, settings.unlabelled, force, dry_run))
+        numbers = settings.blocks, settings.epochs, settings.batch_size
+        seen.append((settings.method, numbers, settings.unlabelled, force, dry_run))
         raise ValueError("no training today")
 
     monkeypatch.setattr(adaptation, "adapt_network", train)
-    options = {"method": "blocks", "blocks": 1, "epochs": 7, "unlabelled": True, "force": True, "dry_run": True}
+    options = {"method": "blocks", "blocks": 1, "epochs": 7, "batch_size": 8}
+    options |= {"unlabelled": True, "force": True, "dry_run": True}
     job = finish(client, send(client, "POST", "jobs", {"verb": "adapt"} | options, 202))
     assert (job["state"], job["error"], job["arguments"]) == ("failed", "no training today", options)
     finish(client, send(client, "POST", "jobs", {"verb": "adapt"}, 202))
-    assert seen == [("blocks", 1, 7, True, True, True), ("lora", None, None, False, False, False)]
+    usual = AdaptSettings()
+    assert seen == [
+        ("blocks", (1, 7, 8), True, True, True),
+        ("lora", (usual.blocks, usual.epochs, usual.batch_size), False, False, False),
+    ]
     for wrong in ({"method": "magic"}, {"blocks": 0}, {"epochs": 0}, {"blocks": True}, {"force": 1}, {"epoch": 3}):
         send(client, "POST", "jobs", {"verb": "adapt"} | wrong, 422)
 

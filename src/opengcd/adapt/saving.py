@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ from opengcd.embed.backbone import Backbone, load_backbone
 
 LARGEST_DIFFERENCE = 0.01
 """Of 1 − cosine, between the vectors of a network and of its ONNX file."""
+_exporting = threading.Lock()
+"""torch writes one ONNX file at a time: what it notes of an export is global."""
 
 
 def save_network(backbone: Backbone, folder: Path) -> None:
@@ -127,7 +130,7 @@ def export_onnx(folder: str | os.PathLike[str], file: str | os.PathLike[str], *,
     backbone = load_backbone(os.fspath(folder), "cpu", pooling, "full", None)
     square = backbone.prepares
     side = 224 if square is None else square.crop
-    with replacement(target) as temporary, warnings.catch_warnings():
+    with _exporting, replacement(target) as temporary, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
             _Pooled(backbone),

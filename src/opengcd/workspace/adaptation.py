@@ -22,13 +22,13 @@ from sqlalchemy import Connection, select
 
 from opengcd._internal.progress import Progress
 from opengcd.adapt import (
+    AdaptError,
     AdaptReport,
     AdaptSettings,
     EpochPoint,
     TimeEstimate,
     adapt_network,
     check_trainable,
-    export_onnx,
 )
 from opengcd.workspace import log, networks, versions
 from opengcd.workspace.adaptation_images import (
@@ -252,13 +252,18 @@ class Adaptation:
         Raises
         ------
         WorkspaceError
-            If no adapted network is in use.
+            If no adapted network is in use, or the file would compute other vectors.
 
         """
+        from opengcd.adapt import export_onnx
+
         folder = self.folder()
         if folder is None:
             raise WorkspaceError("No adapted network is in use, so none can be written as ONNX; adapt it first.")
-        export_onnx(folder, file, pooling=self._store.settings.pooling)
+        try:
+            export_onnx(folder, file, pooling=self._store.settings.pooling)
+        except AdaptError as error:
+            raise WorkspaceError(str(error)) from None
 
     def adapt(
         self,

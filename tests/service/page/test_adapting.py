@@ -72,12 +72,13 @@ def test_the_story_by_keyboard(site, least_gain):
     one = visit()
     shows(one, "on the CPU of this machine")
     card(one).focus()
-    one.press("Tab", "Tab")  # past the settings
+    one.press("Tab")
     assert one.page.locator(":focus").text_content() == "Try it first"
     one.press("Tab", "Enter")
     shows(one, "Adapted just now: the adapted network is in use")
     one.page.wait_for_function("document.activeElement.closest('.adapt') !== null")
-    for _ in range(9):
+    shows(one, "on the CPU of this machine")  # once the time is measured again, the card stays as it is
+    for _ in range(20):
         one.press("Tab")
         if one.page.locator(":focus").text_content() == "Return to the old network":
             break

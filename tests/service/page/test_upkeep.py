@@ -57,7 +57,7 @@ def test_images_without_a_crop_are_counted_and_shown(site, tmp_path):
     dialog.get_by_role("button", name="Show more").click()
     dialog.get_by_text("60.png").wait_for()
     dialog.get_by_role("button", name="Show more").wait_for(state="hidden")
-    one.page.wait_for_function("document.querySelector('.whole img').naturalWidth > 0")
+    one.page.wait_for_function("document.querySelector('.without-crop img').naturalWidth > 0")
     assert violations(one.page) == []
     one.page.keyboard.press("Escape")
     one.expected = ("404",)

@@ -24,7 +24,7 @@ const figure = ({ hash, name, path }) =>
 
 /** @param {string} label @param {number} total */
 export async function showWithoutCrop(label, total) {
-  const list = h("ul", { class: "whole", tabindex: 0, "aria-label": "Images" });
+  const list = h("ul", { class: "without-crop", tabindex: 0, "aria-label": "Images" });
   const more = button("Show more", () => add().catch(complain));
 
   async function add() {
