@@ -39,7 +39,8 @@ export function watchPictures() {
       const item = itemOf(target.src);
       if (item !== null) explain(replace(target, "…"), item);
       // A whole image, or a file of the person's own in a format that this browser does not know.
-      else if (target.src.startsWith("blob:") || target.closest(".whole, .without-crop")) replace(target, word(undefined));
+      else if (target.src.startsWith("blob:") || target.closest(".whole, .without-crop"))
+        replace(target, word(undefined));
     },
     { capture: true }, // such an event does not bubble
   );
