@@ -49,7 +49,7 @@ def test_the_command(init, trainer, tmp_path, monkeypatch):
     assert "adapted" not in run("status", birds).stdout
     written = []
     monkeypatch.setattr(
-        "opengcd.workspace.adaptation.export_onnx",
+        "opengcd.adapt.export_onnx",
         lambda folder, file, *, pooling: written.append((folder, file, pooling)),
     )
     said = run("adapt", birds, "--labelled-only", "--onnx", tmp_path / "birds.onnx").stdout

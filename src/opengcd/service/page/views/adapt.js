@@ -154,7 +154,8 @@ const options = {};
 function settings() {
   /** @param {string} label @param {string} about @param {HTMLInputElement|HTMLSelectElement} control @param {() => unknown} set */
   const field = (label, about, control, set) => {
-    control.addEventListener("change", () => control.reportValidity() && set());
+    control.addEventListener("input", () => control.checkValidity() && set()); // the card may be drawn again any time
+    control.addEventListener("change", () => control.reportValidity());
     return h("label", {}, h("span", {}, label), control, h("small", { class: "soft" }, about));
   };
   /** @param {string} label @param {string} about @param {"blocks"|"epochs"|"batch_size"} name @param {number} min */
@@ -245,8 +246,8 @@ function acts({ possible, last }) {
   );
 }
 
-/** @param {AdaptationPlan} plan @param {AdaptJob|undefined} job the latest one */
-function resting(plan, job) {
+/** @param {AdaptationPlan} plan @param {AdaptJob|undefined} job the latest one @param {HTMLElement} chosen the settings */
+function resting(plan, job, chosen) {
   return [
     h("h2", {}, "Let the network learn from your own images"),
     h(
@@ -261,7 +262,7 @@ function resting(plan, job) {
     interrupted(job, plan.last),
     plan.last && outcome(plan.last, job),
     acts(plan),
-    plan.possible && state.session.scopes.includes("write") && settings(),
+    plan.possible && state.session.scopes.includes("write") && chosen,
   ];
 }
 
@@ -319,11 +320,19 @@ export function adaptCard() {
   /** What the card shows while no job runs; it is not drawn again if nothing has changed. */
   let painted = "";
 
-  /** @param {(Node|null|undefined|false|"")[]} parts */
+  const chosen = settings();
+  /** Draw the card; what was unfolded stays so, and so does the focus. @param {(Node|null|undefined|false|"")[]} parts */
   const show = (parts) => {
-    const focused = element.contains(document.activeElement);
+    const focused = document.activeElement;
+    const held = element.contains(focused);
+    const unfolded = [...element.querySelectorAll("details[open] > summary")].map((one) => one.textContent);
     element.replaceChildren(...parts.filter((part) => part instanceof Node));
-    if (focused) element.focus({ preventScroll: true });
+    for (const one of element.querySelectorAll("details"))
+      one.open ||= unfolded.includes(one.querySelector("summary")?.textContent ?? "");
+    if (!held) return;
+    const again = [...element.querySelectorAll("button, a, summary")];
+    const same = element.contains(focused) ? focused : again.find((one) => one.textContent === focused?.textContent);
+    (same instanceof HTMLElement ? same : element).focus({ preventScroll: true });
   };
   const paint = () => {
     const job = latestJob("adapt", jobs);
@@ -333,7 +342,7 @@ export function adaptCard() {
       return show(shown.element);
     }
     const told = JSON.stringify([plan, job, state.status.version?.id, state.status.can_undo]);
-    if (plan && (shown || told !== painted)) show(resting(plan, job));
+    if (plan && (shown || told !== painted)) show(resting(plan, job, chosen));
     shown = null;
     painted = told;
     return undefined;
