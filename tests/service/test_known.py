@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from opengcd.service.known import find_tables, known_from_folders, known_from_table
+from opengcd.service.known import find_others, known_from_folders, known_from_table, tables_among
 from opengcd.service.sources import read_labelled_files
 from opengcd.workspace import WorkspaceError
 
@@ -97,7 +97,7 @@ def test_lists_give_labels(tmp_path, name, text):
     known = known_from_table(root, root / name)
     assert shown(known, root) == {"red": ["images/1.png"], "blue": ["images/2.png"]}
     assert known.notes == ["1 file without a label: left out."]
-    assert find_tables(root) == [root / name]
+    assert tables_among(find_others(root)) == [root / name]
     with pytest.raises(WorkspaceError, match="None of the files"):
         known_from_table(write(tmp_path / "other", "x.png"), root / name)
 
@@ -134,7 +134,7 @@ def test_a_table_gives_labels(tmp_path, table):
     known = known_from_table(root, root / "labels.csv")
     assert shown(known, root) == {"red": ["a/1.png"], "blue": ["a/2.png"]}
     assert known.notes == ["1 file without a label: left out."]
-    assert find_tables(root) == [root / "labels.csv"]
+    assert tables_among(find_others(root)) == [root / "labels.csv"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -173,30 +173,12 @@ def _from_lists(root: Path, tables: list[Path]) -> Known:
     return Known(dict(classes), notes)
 
 
-def find_tables(root: Path) -> list[Path]:
-    """Return the files that may be a table or another list of labels: tables first, and those near the top.
+def find_others(root: Path) -> list[Path]:
+    """Return the files of a folder that are not images, those near the top first.
 
     Parameters
     ----------
     root : Path
-
-    Returns
-    -------
-    list of Path
-
-    """
-    found = find_named(root, lambda file: file.suffix.lower() in TABLES + LISTS and file.name != DATASET)
-    return sorted(found, key=lambda file: file.suffix.lower() in LISTS)
-
-
-def find_named(root: Path, wanted: Callable[[Path], bool]) -> list[Path]:
-    """Return the files that are not images and have certain names, those near the top first.
-
-    Parameters
-    ----------
-    root : Path
-    wanted : callable
-        Whether a file, by its path, is one of them.
 
     Returns
     -------
@@ -206,7 +188,23 @@ def find_named(root: Path, wanted: Callable[[Path], bool]) -> list[Path]:
     others: list[str] = []
     for _ in find_files([root], others.append):
         pass
-    return sorted(filter(wanted, map(Path, others)), key=lambda file: (len(file.parts), file.name))
+    return sorted(map(Path, others), key=lambda file: (len(file.parts), file.name))
+
+
+def tables_among(files: Iterable[Path]) -> list[Path]:
+    """Return the files that may be a table or another list of labels: tables first.
+
+    Parameters
+    ----------
+    files : iterable of Path
+
+    Returns
+    -------
+    list of Path
+
+    """
+    found = [file for file in files if file.suffix.lower() in TABLES + LISTS and file.name != DATASET]
+    return sorted(found, key=lambda file: file.suffix.lower() in LISTS)
 
 
 def _find(name: str, root: Path, beside: Path, files: set[Path], by_name: dict[str, list[Path]]) -> Path | None:

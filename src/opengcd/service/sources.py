@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opengcd.service import wire as api
-from opengcd.service.known import find_named, find_tables, known_from_boxes, known_from_folders, known_from_table
+from opengcd.service.known import find_others, known_from_boxes, known_from_folders, known_from_table, tables_among
 from opengcd.service.uploads import Uploads, names_as_uploaded
 from opengcd.service.vector_uploads import read_inside
 from opengcd.workspace import WorkspaceError
@@ -166,15 +166,12 @@ def preview(wanted: api.KnownImages, uploads: Uploads, *, local: bool, fewest: i
 
     """
     root = labelled_root(wanted, uploads, local=local)
-    vectors = find_named(root, is_vector_file)
+    others = find_others(root)  # once: there may be many files
+    vectors = [file for file in others if is_vector_file(file)]
+    boxes = [file for file in others if file.suffix.lower() == ".json" and file not in vectors]
     there = {
-        "tables": [file.relative_to(root).as_posix() for file in find_tables(root)],
-        "vectors": [file.relative_to(root).as_posix() for file in vectors],
-        "boxes": [
-            file.relative_to(root).as_posix()
-            for file in find_named(root, lambda file: file.suffix.lower() == ".json")
-            if file not in vectors
-        ],
+        name: [file.relative_to(root).as_posix() for file in files]
+        for name, files in {"tables": tables_among(others), "vectors": vectors, "boxes": boxes}.items()
     }
     try:
         chosen = find_known(wanted, uploads, local=local, fewest=fewest)
