@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,17 @@ def page(browser):
     context.close()
     expected = "net::ERR", "409"  # a connection that a test breaks, and a name that is taken
     assert [text for text in complaints if not any(part in text for part in expected)] == []
+
+
+@contextmanager
+def in_project(page, tmp_path, reviewable):
+    """Serve a folder with one project, and open that."""
+    shutil.copytree(reviewable, tmp_path / "projects" / "colours")
+    with home_serving(tmp_path / "projects") as (address, access):
+        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
+        page.get_by_role("link", name="colours", exact=True).click()
+        page.get_by_role("heading", name="Add images").wait_for()
+        yield
 
 
 def choose(page, button, files, *, exact=True):
@@ -112,11 +124,7 @@ def test_the_images_of_a_list_on_the_machine_are_added(page, fitted, tmp_path):
 
 def test_an_upload_goes_on_after_a_reload_and_a_lost_connection(page, world, tmp_path, reviewable):
     paint(tmp_path / "more", "blue", range(700, 712))
-    shutil.copytree(reviewable, tmp_path / "projects" / "colours")
-    with home_serving(tmp_path / "projects") as (address, access):
-        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
-        page.get_by_role("link", name="colours", exact=True).click()
-        page.get_by_role("heading", name="Add images").wait_for()
+    with in_project(page, tmp_path, reviewable):
         sent = []
 
         def weak(route):
@@ -145,11 +153,7 @@ def test_boxes_that_come_with_images_are_cut_out(page, tmp_path, reviewable):
     boxes = [{"category": "1", "conf": 0.4, "bbox": [0, 0, 0.5, 1]}]
     found = [{"file": f"blue{n}.png", "detections": boxes if n < 702 else []} for n in range(700, 703)]
     (tmp_path / "night" / "md.json").write_text(json.dumps({"images": found}))
-    shutil.copytree(reviewable, tmp_path / "projects" / "colours")
-    with home_serving(tmp_path / "projects") as (address, access):
-        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
-        page.get_by_role("link", name="colours", exact=True).click()
-        page.get_by_role("heading", name="Add images").wait_for()
+    with in_project(page, tmp_path, reviewable):
         choose(page, "Choose a folder", tmp_path / "night")
         dialog = page.get_by_role("dialog", name="Cut out the boxes of a detector?")
         dialog.get_by_label("Lowest confidence of a box").fill("0.3")
@@ -162,11 +166,7 @@ def test_boxes_that_come_with_images_are_cut_out(page, tmp_path, reviewable):
 def test_times_and_frames_are_asked_for_before_images_are_added(page, tmp_path, reviewable):
     film(tmp_path / "night" / "clip.mp4", [picture("blue", n, 32) for n in range(700, 710)])
     (tmp_path / "night" / "times.csv").write_text("file,time\nclip.mp4,2024-05-01T06:31:00\n")
-    shutil.copytree(reviewable, tmp_path / "projects" / "colours")
-    with home_serving(tmp_path / "projects") as (address, access):
-        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
-        page.get_by_role("link", name="colours", exact=True).click()
-        page.get_by_role("heading", name="Add images").wait_for()
+    with in_project(page, tmp_path, reviewable):
         choose(page, "Choose a folder", tmp_path / "night")
         times = page.get_by_role("dialog", name="Read the times at which the images were taken?")
         times.wait_for()
@@ -184,10 +184,7 @@ def test_times_and_frames_are_asked_for_before_images_are_added(page, tmp_path, 
 
 def test_the_rate_of_videos_in_a_folder_of_the_machine_is_asked_for(page, tmp_path, reviewable):
     film(tmp_path / "night" / "clip.mp4", [picture("blue", n, 32) for n in range(700, 710)])
-    shutil.copytree(reviewable, tmp_path / "projects" / "colours")
-    with home_serving(tmp_path / "projects") as (address, access):
-        page.goto(f"{address}#token={access.make('bob', once_within=None)}")
-        page.get_by_role("link", name="colours", exact=True).click()
+    with in_project(page, tmp_path, reviewable):
         page.get_by_role("button", name="From this machine").click()
         dialog = page.get_by_role("dialog", name="Add the images of a folder")
         dialog.get_by_label("Folder", exact=True).fill(str(tmp_path / "night"))
